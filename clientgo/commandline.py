@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
-from clientgo.flags import Address, address, amount, natural, positive, seconds
+from clientgo.flags import Address, address, amount, natural, parse_bool, positive, seconds
 from clientgo.log import FORMATS, LEVELS, set_level, setup
 
 _FLAG = "flag"
@@ -179,10 +179,18 @@ class ServingFlags:
         None,
         "serve metrics over HTTPS with authentication and authorization (default: unless bound to loopback)",
         group=SERVING,
-        action=argparse.BooleanOptionalAction,
+        metavar="BOOL",
+        nargs="?",
+        const=True,
+        type=parse_bool,
     )
     metrics_cert_dir: str | None = flag(
-        None, "directory of tls.crt and tls.key (default: a self-signed certificate)", group=SERVING, metavar="DIR"
+        None,
+        "directory of tls.crt and tls.key (default: a self-signed certificate)",
+        "--metrics-cert-dir",
+        "--metrics-cert-path",
+        group=SERVING,
+        metavar="DIR",
     )
     health_probe_bind_address: Address | None = flag(
         None, "address of /healthz and /readyz (default: 0)", group=SERVING, metavar="ADDRESS", type=address

@@ -81,5 +81,5 @@ def test_shared_flags_have_the_defaults_of_client_go() -> None:
 
 def test_serving_flags_read_addresses_and_a_switch_with_its_negation() -> None:
     parser = FlagParser(ServingFlags, prog="foos", description="Foos.")
-    given = parser.parse(["--metrics-bind-address=:8080", "--no-metrics-secure", "--health-probe-bind-address=0"])
+    given = parser.parse(["--metrics-bind-address=:8080", "--metrics-secure=false", "--health-probe-bind-address=0"])
     assert given == ServingFlags(metrics_bind_address=Address("", 8080), metrics_secure=False)

@@ -40,7 +40,7 @@ class Controlling:
         return {
             "module": f"{lower}_{package_of(self.name)}_controller",
             "reconciler": f"{self.resource.kind}{words}Reconciler",
-            "named": f'.named("{self.name}")',
+            "named": f', name="{self.name}"',
         }
 
 

@@ -57,7 +57,7 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
     def start() -> None:
         stop = stop_on_signals()
         if not flags.embedded:
-            run_manager(found, flags, flags.config(), options, stop)
+            run_manager(found, flags, flags.config("run without a cluster: --embedded"), options, stop)
             return
         with _embedded_cluster(found) as config:
             run_manager(found, flags, config, options, stop)

@@ -5,8 +5,8 @@
     manager.client.update_status(replace(foo, status=FooStatus(available_replicas=3)))
 
 The class determines the kind. Cached reads need no request, include this client's own writes, and see nothing outside
-the cache; `ApiReader` reads from the server instead. Writes require the lease: a replica that does not lead gets
-`LeaseNotHeld`.
+the cache; `client.api_reader` reads from the server instead. Writes require the lease: a replica that does not lead
+gets `LeaseNotHeld`.
 """
 
 from collections.abc import Iterable, Mapping
@@ -127,7 +127,7 @@ class Client:
         self._kinds = kinds
         self._field_manager = field_manager
         self._cache_unstructured = cache_unstructured
-        self._direct = ApiReader(writer, kinds)
+        self.api_reader = ApiReader(writer, kinds)
 
     def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> Self:
         """Return a client with another field manager or field validation."""
@@ -149,7 +149,7 @@ class Client:
         """
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
-            return self._direct.get(cls, name)
+            return self.api_reader.get(cls, name)
         known = self._known(cls, name.namespace)
         found = known.memory.get_by_key(name)
         return found if found is not None else Lister(known.informer.indexer, name.namespace, kind=cls).get(name.name)
@@ -158,7 +158,7 @@ class Client:
         """Return the object of that name, or None; raises as `get` does otherwise."""
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
-            return self._direct.find(cls, name)
+            return self.api_reader.find(cls, name)
         return self._known(cls, name.namespace).memory.get_by_key(name)
 
     def list(
@@ -182,7 +182,7 @@ class Client:
         selector = parse_selector(labels) if isinstance(labels, str) else labels
         if self._is_direct(cls):
             asked = _equal(fields)
-            return self._direct.list(cls, namespace=namespace, labels=selector, field_selector=asked, limit=limit)
+            return self.api_reader.list(cls, namespace=namespace, labels=selector, field_selector=asked, limit=limit)
         known = self._known(cls, namespace)
         found: Iterable[T]
         if fields:

@@ -53,6 +53,15 @@ def without_finalizer(obj: T, name: str) -> T:
     return replace(obj, metadata=replace(obj.metadata, finalizers=kept))
 
 
+def check_finalizer(name: str) -> None:
+    """Raise ValueError unless the name is a domain and a word."""
+    domain, _, word = name.partition("/")
+    if not domain or not word:
+        raise ValueError(
+            f"invalid finalizer {name!r}: expected a domain and a word: example.com/{name.strip('/') or 'name'}"
+        )
+
+
 class Finalizer:
     """One finalizer; `name` should be a domain and a word, such as `example.com/bucket`."""
 
@@ -114,11 +123,7 @@ class Finalizers:
         Raises:
             ValueError: the name is already registered, or is not a domain and a word such as `example.com/bucket`.
         """
-        domain, _, word = name.partition("/")
-        if not domain or not word:
-            raise ValueError(
-                f"invalid finalizer {name!r}: expected a domain and a word: example.com/{name.strip('/') or 'name'}"
-            )
+        check_finalizer(name)
         if name in self._functions:
             raise ValueError(f"finalizer {name} is already registered")
         self._functions[name] = clean_up

@@ -3,8 +3,8 @@
     if __name__ == "__main__":
         run(GreetingReconciler)
 
-`python greeter.py --help` lists the flags. `run` also accepts functions of the manager, which add webhooks, clusters,
-checks and reconcilers with parameters.
+`python greeter.py --help` lists the flags. `run` also accepts functions of the manager and the flags, which add
+webhooks, clusters, checks, and reconcilers with parameters.
 """
 
 import signal
@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar, cast
 
 from clientgo.commandline import (
     ClientFlags,
@@ -40,9 +40,6 @@ from clientgo.rest.body_log import show_bodies
 from clientgo.signals import stop_on_signals
 
 WORK = "controllers"
-
-ManagerPart = type[Reconciler[Any]] | Callable[[Manager], object]
-"""A reconciler class to run, or a function that adds parts to the manager."""
 
 
 @dataclass(frozen=True)
@@ -72,45 +69,54 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
             graceful_shutdown_timeout=self.graceful_shutdown_timeout,
         )
 
-    def config(self) -> Config:
-        """Return the connection to the cluster that the flags name.
+    def config(self, hint: str = "") -> Config:
+        """Return the connection to the cluster that the flags name; `hint` is another remedy if there is none.
 
         Raises:
             ConfigError: there is none, or it is invalid.
         """
-        hint = "give --kubeconfig FILE"
+        hint = f"give --kubeconfig FILE{', or ' if hint else ''}{hint}"
         config = load_config(kubeconfig=self.kubeconfig, master=self.master, context=self.context, hint=hint)
         return replace(config, qps=self.qps, burst=self.burst)
 
 
+F = TypeVar("F", bound=ManagerFlags)
+
+
 def run(
-    *parts: ManagerPart,
+    *parts: type[Reconciler[Any]] | Callable[[Manager, F], object],
     name: str = "",
     options: ClusterOptions | None = None,
-    flags: ManagerFlags | None = None,
+    flags: F | None = None,
+    hint: str = "",
     arguments: Sequence[str] | None = None,
 ) -> NoReturn:
     """Run reconcilers as a program until SIGINT or SIGTERM, and exit with its exit code. For the main thread.
 
     `name` identifies the program in the cluster, as field manager and as name of its Lease, and must not change between
-    releases; the default is the name of the script. `options` are those of the cluster; `flags` are the defaults of the
-    flags, `arguments` the command line.
+    releases; the default is the name of the script. `options` are those of the cluster. `flags` have the defaults of
+    the flags, and may be of a subclass with further flags; `hint` tells how to get a cluster if none is configured;
+    `arguments` are the command line.
     """
     # Until stop_on_signals takes over, Ctrl-C ends the process at once, as SIGTERM does.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     cluster = options if options is not None else ClusterOptions(name=name or Path(sys.argv[0]).stem)
     parser = FlagParser(
-        flags if flags is not None else ManagerFlags(),
+        flags if flags is not None else cast("F", ManagerFlags()),  # no function can expect other flags then
         prog=Path(sys.argv[0]).name,
         description=f"Run the controllers of {cluster.name}.",
     )
     given = parser.parse(sys.argv[1:] if arguments is None else arguments)
     setup_logging(given)
-    sys.exit(exit_code(lambda: run_manager(parts, given, given.config(), cluster, stop_on_signals())))
+    sys.exit(exit_code(lambda: run_manager(parts, given, given.config(hint), cluster, stop_on_signals())))
 
 
 def run_manager(
-    parts: Sequence[ManagerPart], flags: ManagerFlags, config: Config, options: ClusterOptions, stop: threading.Event
+    parts: Sequence[type[Reconciler[Any]] | Callable[[Manager, F], object]],
+    flags: F,
+    config: Config,
+    options: ClusterOptions,
+    stop: threading.Event,
 ) -> None:
     """Run the parts with one manager until `stop` is set, once the cluster serves the kinds they watch.
 
@@ -125,7 +131,7 @@ def run_manager(
             if isinstance(part, type):
                 manager.add_reconciler(part)
             else:
-                part(manager)
+                part(manager, flags)
         if wait_until_ready(config.host, required_resources(manager), stop):
             manager.run(stop)
 

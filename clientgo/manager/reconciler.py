@@ -13,14 +13,15 @@ controller that needs the names of deleted objects implements `RequestReconciler
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
-from clientgo.errors import ConfigError
+from clientgo.errors import ConfigError, NotFound
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
 from clientgo.manager.controllers import Controller, Result, check_signature
-from clientgo.manager.finalizers import Finalizers
+from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.sources import ToRequests
 from clientgo.meta.names import ObjectName
@@ -63,7 +64,7 @@ class Reconciler(Generic[T]):
     - `watches`: further kinds, each with a function from an object to the names to reconcile, or `MapFuncs`.
     - `predicates`: filters of the events of its own kind.
     - `workers`: objects reconciled concurrently; 1 by default.
-    - `finalizer`: a domain and a word such as `example.com/bucket`: objects stay until `finalize` has succeeded.
+    - `finalizer`: a domain and a word such as `example.com/bucket`: objects stay until `finalize` is done.
     - `name`: name in logs and metrics; by default the kind in lower case.
     - `expected`: errors that are not bugs, logged without a traceback.
 
@@ -89,9 +90,7 @@ class Reconciler(Generic[T]):
     def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
-        self._finalizers = Finalizers(client)
-        if self.declaration.finalizer:
-            self._finalizers.register(self.declaration.finalizer, self.finalize)
+        self._finalizer = Finalizer(client, self.declaration.finalizer or "")
 
     def reconcile(self, obj: T, /) -> Result | None:
         """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
@@ -100,8 +99,12 @@ class Reconciler(Generic[T]):
         """
         raise NotImplementedError
 
-    def finalize(self, obj: T, /) -> object:
-        """Clean up for an object that is being deleted; called again if it raises. May return a changed status."""
+    def finalize(self, obj: T, /) -> Result | None:
+        """Clean up for an object that is being deleted; None means that it is done, and removes the finalizer.
+
+        A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
+        """
+        return None
 
     def setup(self, builder: ControllerBuilder) -> None:
         """Configure what class keywords do not cover, such as rate limiters and sources of other clusters."""
@@ -111,21 +114,29 @@ class Reconciler(Generic[T]):
         obj: T | None = self.client.find(self._kind(), request)
         if obj is None:
             return None
-        if self.declaration.finalizer:
-            obj, _ = self._finalizers.finalize(obj)
-        return None if obj.metadata.deletion_timestamp is not None else self.reconcile(obj)
+        if obj.metadata.deletion_timestamp is None:
+            return self.reconcile(self._finalizer.ensure(obj) if self._finalizer.name else obj)
+        if not self._finalizer.is_on(obj):
+            return None
+        result = self.finalize(obj)
+        if result is None:
+            with suppress(NotFound):  # removed by another client
+                self._finalizer.remove(obj)
+        return result
 
     def setup_with_manager(self, manager: Host) -> Controller:
         """Create the controller, which the manager runs, and return it.
 
         Raises:
             ConfigError: the class is not a usable reconciler.
-            ValueError: the name is already in use.
+            ValueError: the name of the finalizer is invalid.
         """
         declared, kind = self.declaration, self._kind()
         if type(self).reconcile is Reconciler.reconcile:
             raise ConfigError(f"{type(self).__qualname__} has no method reconcile(self, {kind.__name__.lower()})")
         check_signature(self.reconcile, kind.__name__.lower())
+        if self._finalizer.name:
+            check_finalizer(self._finalizer.name)
         builder = ControllerBuilder(manager).for_(kind, *(declared.predicates or ()))
         for cls in declared.owns or ():
             builder.owns(cls)

@@ -32,10 +32,10 @@ from clientgo.webhook.handlers import (
     validating,
 )
 from clientgo.webhook.hub import ConversionError, Convertible, Hub
-from clientgo.webhook.server import WebhookServer, client_authority, tls_minimum, webhooks_enabled
+from clientgo.webhook.server import WebhookFlags, WebhookServer, client_authority, tls_minimum, webhooks_enabled
 
 __all__ = [
-    "WebhookServer", "webhooks_enabled", "tls_minimum", "client_authority",
+    "WebhookServer", "WebhookFlags", "webhooks_enabled", "tls_minimum", "client_authority",
     "webhook_managed_by", "WebhookBuilder", "mutate_path", "validate_path",
     "Defaulter", "Validator", "Warnings", "Denied", "AdmissionHandler",
     "AdmissionRequest", "AdmissionResponse", "UserInfo",

@@ -14,13 +14,14 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.commandline import SERVING, flag
 from clientgo.errors import ConfigError
-from clientgo.flags import Address
+from clientgo.flags import Address, port
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
@@ -62,6 +63,34 @@ def default_cert_dir() -> Path:
 def webhooks_enabled(environ: Mapping[str, str] = os.environ) -> bool:
     """Return False if ENABLE_WEBHOOKS is `false`, for running outside of a cluster without certificates."""
     return environ.get("ENABLE_WEBHOOKS", "").strip().lower() != "false"
+
+
+@dataclass(frozen=True)
+class WebhookFlags:
+    """Flags of the webhook server, with kubebuilder's names."""
+
+    webhook_port: int = flag(
+        DEFAULT_PORT, f"port of the webhook server (default: {DEFAULT_PORT})", group=SERVING, metavar="PORT", type=port
+    )
+    webhook_cert_path: str | None = flag(
+        None,
+        "directory of the certificate (default: /tmp/k8s-webhook-server/serving-certs)",
+        group=SERVING,
+        metavar="DIR",
+    )
+    webhook_cert_name: str = flag(
+        CERTIFICATE, f"file name of the certificate (default: {CERTIFICATE})", group=SERVING, metavar="FILE"
+    )
+    webhook_cert_key: str = flag(KEY, f"file name of the key (default: {KEY})", group=SERVING, metavar="FILE")
+
+    def server(self) -> "WebhookServer":
+        """Return the webhook server."""
+        return WebhookServer(
+            port=self.webhook_port,
+            cert_dir=self.webhook_cert_path,
+            cert_name=self.webhook_cert_name,
+            key_name=self.webhook_cert_key,
+        )
 
 
 def tls_minimum(version: ssl.TLSVersion) -> TLSOption:

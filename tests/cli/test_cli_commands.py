@@ -99,7 +99,7 @@ def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
     made = read_files(project)
 
     assert "from controllers.foo_controller import FooReconciler\n" in made["main.py"]
-    assert "    FooReconciler(manager).setup_with_manager(manager)\n    # +clientgo" in made["main.py"]
+    assert "    manager.add_reconciler(FooReconciler)\n    # +clientgo" in made["main.py"]
     assert "- bases/samplecontroller.c9g.io_foos.yaml\n" in made["config/crd/kustomization.yaml"]
     assert "- samplecontroller_v1alpha1_foo.yaml\n" in made["config/samples/kustomization.yaml"]
     assert "- foo_editor_role.yaml\n" in made["config/rbac/kustomization.yaml"]
@@ -164,13 +164,13 @@ def test_force_restores_the_scaffold(project: Path) -> None:
 
 def test_second_kind_keeps_manual_changes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = project / "main.py"
-    main.write_text(main.read_text().replace("Run the controllers", "Run all controllers"))
+    main.write_text(main.read_text().replace("Add the controllers", "Add all controllers"))
     bar = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Bar")
 
     assert clientgo(project, "create", "api", *bar, "--resource", "--controller") == 0
-    assert "Run all controllers" in main.read_text()
-    assert "FooReconciler(manager).setup" in main.read_text()
-    assert "BarReconciler(manager).setup" in main.read_text()
+    assert "Add all controllers" in main.read_text()
+    assert "add_reconciler(FooReconciler)" in main.read_text()
+    assert "add_reconciler(BarReconciler)" in main.read_text()
     assert "updated  main.py\n" in capsys.readouterr().out
 
 
@@ -227,7 +227,7 @@ def test_create_webhook_enables_its_manifests(project: Path) -> None:
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
     assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
     assert 'PATH = "/validate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_validator.py"]
-    assert "    add_webhooks(manager, options)\n" in made["main.py"]
+    assert "    add_webhooks(manager, flags)\n" in made["main.py"]
 
 
 def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> None:

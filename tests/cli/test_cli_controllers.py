@@ -67,8 +67,9 @@ def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
     assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
 
     made = read_files(project)
-    assert "    FooReconciler(manager).setup_with_manager(manager)\n    FooBackupReconciler(manager)" in made["main.py"]
-    assert '.for_(Foo).named("backup").complete(self)' in made["controllers/foo_backup_controller.py"]
+    added = "    manager.add_reconciler(FooReconciler)\n    manager.add_reconciler(FooBackupReconciler)"
+    assert added in made["main.py"]
+    assert 'class FooBackupReconciler(Reconciler[Foo], name="backup"):' in made["controllers/foo_backup_controller.py"]
     [resource] = yaml.safe_load(made["PROJECT"])["resources"]
     assert resource["controllers"] == [{"name": "foo"}, {"name": "backup"}]
     assert [one.named for one in Project.read(project).resources] == [["backup"]]
@@ -123,7 +124,7 @@ def test_project_with_only_built_in_kinds_passes_its_checks(tmp_path: Path, vari
     assert "config/rbac/role.yaml" in run(project, variables, "make", "manifests")
     run(project, variables, "ruff", "check", "--no-cache")
     run(project, variables, "ruff", "format", "--no-cache", "--check")
-    assert "6 passed" in run(project, variables, "make", "test")
+    assert "5 passed" in run(project, variables, "make", "test")
     rendered = run(project, variables, "kubectl", "kustomize", "config/default")
     assert rendered.count("failurePolicy: Ignore\n") == 2
     assert "- deployments\n" in rendered

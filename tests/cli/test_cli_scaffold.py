@@ -239,7 +239,7 @@ def test_manager_has_the_kubebuilder_flags(foo: Path, variables: Mapping[str, st
         *("--metrics-cert-path", "--kubeconfig", "--log-level", "--log-format"),
     ):
         assert flag in output
-    assert re.search(r'LeaderElectionOptions\(id="[0-9a-f]{8}\.c9g\.io"\)', (foo / "main.py").read_text())
+    assert re.search(r'leader_elect_resource_name="[0-9a-f]{8}\.c9g\.io"', (foo / "main.py").read_text())
 
 
 @pytest.mark.feature("A-71")

@@ -67,7 +67,7 @@ def test_manager_serves_every_webhook_unless_disabled(project: Path) -> None:
     assert webhook(project, *HUB, *WEBHOOK_FLAGS) == 0
 
     made = read_files(project)
-    assert "    add_webhooks(manager, options)\n" in made["main.py"]
+    assert "    add_webhooks(manager, flags)\n" in made["main.py"]
     assert "    if not webhooks_enabled():\n        return\n" in made["webhooks/server.py"]
     for suffix in ("Defaulter", "Validator", "Conversion"):
         assert f"    Foo{suffix}().setup_with_server(server)\n" in made["webhooks/server.py"]

@@ -63,6 +63,7 @@ IPPOOL = Example(
             "api/v1alpha1/ippool_types.py",
             "config/samples/tsi_v1alpha1_ippool.yaml",
             "controllers/ippool_controller.py",
+            "main.py",
             "tests/test_ippool_controller.py",
         }
     ),

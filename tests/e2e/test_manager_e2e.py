@@ -24,7 +24,7 @@ from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.controller import Controller as LowLevel
-from examples.foo_manager import add_to
+from examples.foo_manager import FooReconciler
 from generated.clientset import Clientset
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 from tests.e2e.clusters import kubeconfig_of, namespace
@@ -74,7 +74,7 @@ class ManagedCluster(Cluster):
         self.foo_informer = self.manager.cache.informer(Foo)
 
     def add_controllers(self) -> None:
-        add_to(self.manager)
+        self.manager.add_reconciler(FooReconciler)
 
     def start(self) -> None:
         self.group.start(self.manager.run, self.group.stop_event, name="manager")

@@ -197,7 +197,7 @@ CONFIG = b'{"boilerplate":"x","outputs":[{"from-crd":["a.yaml"],"output-package"
 FLAG_WORDS = (
     "--kubeconfig --master --namespace --embedded --embedded-port --workers --resync-period --qps --burst "
     "--leader-elect --leader-elect-lease-duration --shard-count --metrics-bind-address --health-probe-bind-address "
-    "--log-level -v --no-metrics-secure --port --host --crd --ready-seconds --data-dir --help -- = 15s 1m30s 500ms "
+    "--log-level -v --metrics-secure --port --host --crd --ready-seconds --data-dir --help -- = 15s 1m30s 500ms "
     "0 -1 1e400 [::1]:80 :0 127.0.0.1:1 65536 debug text ٣ 1_0 0x1 --output-package --generators --max-description "
     "--from-crd --crd-dir"
 )

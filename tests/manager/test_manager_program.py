@@ -49,11 +49,17 @@ def test_required_resources_are_the_kinds_that_controllers_watch() -> None:
 
 
 def test_function_adds_parts_to_the_manager_and_nothing_runs_once_stopped() -> None:
-    added: list[Manager] = []
+    added: list[tuple[Manager, ManagerFlags]] = []
+
+    def add(manager: Manager, flags: ManagerFlags) -> None:
+        added.append((manager, flags))
+
     stop = threading.Event()
     stop.set()
-    run_manager([added.append, Owning], ManagerFlags(), Config("http://127.0.0.1:9"), ClusterOptions(name="x"), stop)
-    assert [manager.options.name for manager in added] == ["x"]
+    flags = ManagerFlags(workers=3)
+    run_manager([add, Owning], flags, Config("http://127.0.0.1:9"), ClusterOptions(name="x"), stop)
+    [(manager, given)] = added
+    assert (manager.options.name, given) == ("x", flags)
     other = manager_of(fake())
     other.add_reconciler(Owning)  # the name of the controller is free again
     other.close()

@@ -66,7 +66,7 @@ def test_watched_kinds_lead_to_the_names_that_their_function_returns() -> None:
         eventually(lambda: seen == ["a", "a"])
 
 
-def test_finalizer_is_added_first_and_removed_after_finalize_has_succeeded() -> None:
+def test_finalizer_is_added_first_and_removed_when_finalize_is_done() -> None:
     reconciled: list[tuple[str, ...]] = []
     finalized: list[str] = []
 
@@ -74,10 +74,11 @@ def test_finalizer_is_added_first_and_removed_after_finalize_has_succeeded() -> 
         def reconcile(self, foo: Foo) -> None:
             reconciled.append(foo.metadata.finalizers)
 
-        def finalize(self, foo: Foo) -> None:
+        def finalize(self, foo: Foo) -> Result | None:
             finalized.append(foo.metadata.name)
             if len(finalized) == 1:
                 raise KeyError("bucket")
+            return Result(requeue_after=0.001) if len(finalized) == 2 else None
 
     manager = manager_of(FakeRequester(new_foo("a"), scheme=KNOWN, lifecycle=True))
     manager.add_reconciler(Finalizing)
@@ -86,7 +87,7 @@ def test_finalizer_is_added_first_and_removed_after_finalize_has_succeeded() -> 
         manager.client.delete(new_foo("a"))
         eventually(lambda: manager.api_reader.find(Foo, NAME) is None)
     assert set(reconciled) == {("example.com/bucket",)}
-    assert finalized == ["a", "a"]
+    assert finalized == ["a", "a", "a"]
 
 
 def test_object_that_is_being_deleted_is_not_reconciled() -> None:

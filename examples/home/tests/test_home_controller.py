@@ -2,7 +2,7 @@ from collections.abc import Callable
 from queue import Queue
 
 from clientgo.manager import Manager, Result
-from clientgo.meta import ApiObject, ObjectName
+from clientgo.meta import ApiObject, ObjectName, object_name
 
 from api.v1.home_types import Home
 from controllers.home_controller import HomeReconciler
@@ -10,21 +10,21 @@ from tests.samples import sample
 
 
 class Watched(HomeReconciler):
-    """Reconciler that records successful requests."""
+    """Reconciler that records successful reconciliations."""
 
     def __init__(self, manager: Manager) -> None:
-        super().__init__(manager)
+        super().__init__(manager.client, manager.recorder)
         self.done: Queue[ObjectName] = Queue()
 
-    def reconcile(self, request: ObjectName) -> Result | None:
-        result = super().reconcile(request)
-        self.done.put(request)
+    def reconcile(self, home: Home) -> Result | None:
+        result = super().reconcile(home)
+        self.done.put(object_name(home))
         return result
 
 
 def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
     reconciler = Watched(manager)
-    reconciler.setup_with_manager(manager)
+    manager.add_reconciler(reconciler)
     started()
     name = ObjectName("default", "test-home")
 

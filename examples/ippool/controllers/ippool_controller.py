@@ -6,7 +6,7 @@ It uses the manager's client, and the generated lister and clientset, with the s
 import logging
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from clientgo.manager import Controller, ControllerBuilder, Manager, Result
+from clientgo.manager import ControllerBuilder, Manager, Reconciler, Result
 from clientgo.meta import ObjectName, replace
 from clientgo.meta.declarations import rbac
 
@@ -22,20 +22,21 @@ log = logging.getLogger(__name__)
 @rbac(groups=GROUP, resources="ippools", verbs=("get", "list", "watch"))
 @rbac(groups=GROUP, resources="ippools/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="ippools/finalizers", verbs="update")
-class IPPoolReconciler:
+class IPPoolReconciler(Reconciler[IPPool]):
     """Updates the status of every pool."""
 
     def __init__(self, manager: Manager) -> None:
-        self.client, self.recorder = manager.client, manager.recorder
+        super().__init__(manager.client, manager.recorder)
         self.pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
         # Shares the manager's informer.
         self.lister = IPPoolInformer(manager.cache.factory).lister
 
-    def reconcile(self, request: ObjectName) -> Result | None:
-        """Reconcile one object, which may have been deleted; raised exceptions are retried with backoff."""
-        pool = self.client.find(IPPool, request)
-        if pool is None:
-            return None
+    def setup(self, builder: ControllerBuilder) -> None:
+        """Reconcile the other pools too when a pool changes."""
+        builder.watches(IPPool, self.all_others)
+
+    def reconcile(self, pool: IPPool) -> Result | None:
+        """Reconcile one object; raised exceptions are retried with backoff."""
         status = self.status_of(pool)
         if status != pool.status:
             self.pools.update_status(replace(pool, status=status))
@@ -56,10 +57,6 @@ class IPPoolReconciler:
         """Return the names of the pools whose overlaps this one may change."""
         others = (other.metadata.name for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
         return [ObjectName("", name) for name in others]
-
-    def setup_with_manager(self, manager: Manager) -> Controller:
-        """Register the controller with the manager."""
-        return ControllerBuilder(manager).for_(IPPool).watches(IPPool, self.all_others).complete(self)
 
 
 def overlap(network: IPv4Network | IPv6Network, cidr: str) -> bool:

@@ -16,15 +16,15 @@ class Watched(IPPoolReconciler):
         super().__init__(manager)
         self.done: Queue[ObjectName] = Queue()
 
-    def reconcile(self, request: ObjectName) -> Result | None:
-        result = super().reconcile(request)
+    def reconcile_request(self, request: ObjectName) -> Result | None:
+        result = super().reconcile_request(request)
         self.done.put(request)
         return result
 
 
 def test_a_new_object_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
     reconciler = Watched(manager)
-    reconciler.setup_with_manager(manager)
+    manager.add_reconciler(reconciler)
     started()
     name = ObjectName("", "test-ippool")
 
@@ -38,7 +38,7 @@ def test_pools_that_overlap_name_each_other(
     manager: Manager, started: Callable[[], Manager], created: list[ApiObject]
 ) -> None:
     reconciler = Watched(manager)
-    reconciler.setup_with_manager(manager)
+    manager.add_reconciler(reconciler)
     started()
     pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
 

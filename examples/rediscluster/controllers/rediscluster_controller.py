@@ -10,17 +10,14 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Service
 from clientgo.manager import (
     AlreadyOwnedError,
     Condition,
-    Controller,
-    ControllerBuilder,
-    Finalizer,
-    Manager,
     OperationResult,
+    Reconciler,
     Result,
     create_or_patch,
     set_controller_reference,
     set_status_condition,
 )
-from clientgo.meta import ObjectMeta, ObjectName, is_controlled_by, object_name, replace
+from clientgo.meta import is_controlled_by, meta_for, object_name, replace
 from clientgo.meta.declarations import rbac
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterStatus
@@ -47,22 +44,13 @@ P = TypeVar("P", ConfigMap, Service, StatefulSet)
 )
 @rbac(groups=GROUP, resources="redisclusters/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="redisclusters/finalizers", verbs="update")
-class RedisClusterReconciler:
+class RedisClusterReconciler(
+    Reconciler[RedisCluster], owns=[ConfigMap, Service, StatefulSet], finalizer=FINALIZER, expected=[Conflict]
+):
     """Reconciles RedisCluster objects: brings the cluster to the state that their specs describe."""
 
-    def __init__(self, manager: Manager) -> None:
-        self.client, self.recorder = manager.client, manager.recorder
-        self.finalizer = Finalizer(manager.client, FINALIZER)
-
-    def reconcile(self, request: ObjectName) -> Result | None:
-        """Reconcile one object, which may have been deleted; raised exceptions are retried with backoff."""
-        cluster = self.client.find(RedisCluster, request)
-        if cluster is None:
-            return None
-        if cluster.metadata.deletion_timestamp is not None:
-            self.wind_down(cluster)
-            return None
-        cluster = self.finalizer.ensure(cluster)
+    def reconcile(self, cluster: RedisCluster) -> Result | None:
+        """Reconcile one object; raised exceptions are retried with backoff."""
         try:
             self.keep(cluster, ConfigMap, config_map)
             self.keep(cluster, Service, service)
@@ -75,9 +63,10 @@ class RedisClusterReconciler:
 
     def keep(self, cluster: RedisCluster, kind: type[P], made: Callable[[RedisCluster, P], P]) -> P:
         """Create or patch an owned object so that it matches `made`."""
-        name = ObjectMeta(name=cluster.metadata.name, namespace=cluster.metadata.namespace)
         part, outcome = create_or_patch(
-            self.client, kind(metadata=name), lambda found: made(cluster, set_controller_reference(cluster, found))
+            self.client,
+            kind(metadata=meta_for(cluster)),
+            lambda found: made(cluster, set_controller_reference(cluster, found)),
         )
         if outcome is not OperationResult.UNCHANGED:
             log.info("part written", extra={"kind": kind.__name__, "outcome": str(outcome)})
@@ -89,23 +78,17 @@ class RedisClusterReconciler:
         if status != cluster.status:
             self.client.update_status(replace(cluster, status=status))
 
-    def wind_down(self, cluster: RedisCluster) -> None:
-        """Scale the servers down one after another, so that each can save its data, then remove the finalizer.
+    def finalize(self, cluster: RedisCluster) -> Result | None:
+        """Scale the servers down one after another, so that each can save its data.
 
         Deleting a StatefulSet guarantees neither an order nor a grace period for its pods.
         """
-        if not self.finalizer.is_on(cluster):
-            return
         servers = self.client.find(StatefulSet, object_name(cluster))
         if servers is None or not is_controlled_by(servers, cluster) or has_ended(servers):
-            self.finalizer.remove(cluster)
-        elif servers.spec.replicas != 0:
+            return None
+        if servers.spec.replicas != 0:
             self.client.patch(servers, {"spec": {"replicas": 0}})
-
-    def setup_with_manager(self, manager: Manager) -> Controller:
-        """Register the controller with the manager."""
-        building = ControllerBuilder(manager).for_(RedisCluster).owns(ConfigMap).owns(Service).owns(StatefulSet)
-        return building.expecting(Conflict).complete(self)
+        return Result()  # not yet: the StatefulSet's changes lead here again
 
 
 def refused(cluster: RedisCluster, why: str) -> RedisClusterStatus:

@@ -1,35 +1,40 @@
 from collections.abc import Callable, Iterator
 from queue import Queue
-from typing import TypeVar
 
 import pytest
 from clientgo.envtest import Environment
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.apps_v1 import StatefulSet
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node, Service
-from clientgo.manager import Client, Finalizer, Manager, Result, find_status_condition, is_status_condition_true
+from clientgo.manager import Manager, Result, find_status_condition, is_status_condition_true
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
 from controllers.rediscluster_controller import FINALIZER, RedisClusterReconciler
 from tests.samples import sample
 
-T = TypeVar("T", bound=ApiObject)
-
 PARTS: tuple[type[ApiObject], ...] = (ConfigMap, Service, StatefulSet)
 
 
 class Watched(RedisClusterReconciler):
-    """Reconciler that records successful requests, and the number of servers at each."""
+    """Reconciler that records successful requests, and the number of servers when a cluster is deleted."""
 
     def __init__(self, manager: Manager) -> None:
-        super().__init__(manager)
+        super().__init__(manager.client, manager.recorder)
         self.manager = manager
         self.done: Queue[ObjectName] = Queue()
+        self.left: list[int] = []
 
-    def reconcile(self, request: ObjectName) -> Result | None:
-        result = super().reconcile(request)
+    def reconcile_request(self, request: ObjectName) -> Result | None:
+        result = super().reconcile_request(request)
         self.done.put(request)
+        return result
+
+    def finalize(self, cluster: RedisCluster) -> Result | None:
+        result = super().finalize(cluster)
+        servers = self.client.find(StatefulSet, object_name(cluster))
+        if result is None and servers is not None:
+            self.left.append(servers.status.replicas)
         return result
 
     def wait(self, until: Callable[[], bool]) -> None:
@@ -47,27 +52,13 @@ class Watched(RedisClusterReconciler):
         return current and is_status_condition_true(found.status.conditions, "Ready")
 
 
-class Noting(Finalizer):
-    """Finalizer that records the number of servers when it is removed."""
-
-    def __init__(self, client: Client, name: str) -> None:
-        super().__init__(client, name)
-        self.client = client
-        self.servers: list[int] = []
-
-    def remove(self, obj: T) -> T:
-        if isinstance(obj, RedisCluster):
-            self.servers.append(self.client.get(StatefulSet, object_name(obj)).status.replicas)
-        return super().remove(obj)
-
-
 @pytest.fixture
 def redis(manager: Manager, started: Callable[[], Manager]) -> Iterator[Watched]:
     """Running controller; deletes all RedisClusters afterwards."""
     if Environment().kind != "bundled server" and not manager.api_reader.list(Node):
         pytest.skip("without nodes no StatefulSet becomes ready")
     reconciler = Watched(manager)
-    reconciler.setup_with_manager(manager)
+    manager.add_reconciler(reconciler)
     started()
     yield reconciler
     manager.client.delete_all_of(RedisCluster, namespace="default")
@@ -105,7 +96,7 @@ def test_unchanged_cluster_is_not_written(redis: Watched) -> None:
     name = made(redis, "settled")
     before = versions(redis, name)
 
-    assert redis.reconcile(name) is None
+    assert redis.reconcile_request(name) is None
 
     assert versions(redis, name) == before
 
@@ -151,12 +142,11 @@ def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
 
 def test_deleted_cluster_stops_its_servers_first(redis: Watched) -> None:
     name = made(redis, "ending")
-    redis.finalizer = noting = Noting(redis.client, FINALIZER)
 
     redis.client.delete(redis.read(name))
 
     redis.wait(lambda: not redis.manager.api_reader.list(RedisCluster))
-    assert noting.servers == [0]
+    assert redis.left == [0]
     with pytest.raises(NotFound):
         redis.read(name)
 
