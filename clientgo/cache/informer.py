@@ -182,6 +182,7 @@ class SharedInformer(Generic[T]):
                 name=f"listener-{self.name}-{self._next_listener}",
                 resync=period,
                 clock=self._clock,
+                unregister=self.remove,
                 on_idle=self._metrics.show_waiting if self._metrics is not None else None,
             )
             self._next_listener += 1
@@ -192,7 +193,7 @@ class SharedInformer(Generic[T]):
             self._listeners.append(listener)
         if group is not None:
             self._start_listener(group, listener)
-        return Registration(listener, self.remove)
+        return listener
 
     def remove(self, listener: Listener[T]) -> None:
         """Remove a listener; ignored if it belongs to another informer."""

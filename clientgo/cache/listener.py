@@ -62,7 +62,7 @@ Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 
 
 class Listener(Generic[T]):
-    """Inbox and thread of one handler."""
+    """Inbox and thread of one handler, and its registration: use `has_synced`, `waiting` and `remove` in programs."""
 
     def __init__(
         self,
@@ -71,11 +71,13 @@ class Listener(Generic[T]):
         name: str,
         resync: float,
         clock: Clock,
+        unregister: Callable[["Listener[T]"], None],
         on_idle: Callable[[], None] | None = None,
     ) -> None:
         """`on_idle` is called in the listener's thread whenever no notification waits any more."""
         self.name = name
-        self.resync = resync
+        self.resync = resync  # seconds; 0 for never
+        self._unregister = unregister
         self.resynced: float | None = None  # time of the last resync
         self.started = False  # guarded by the informer's lock
         self.synced = threading.Event()
@@ -121,11 +123,18 @@ class Listener(Generic[T]):
             self._inbox.clear()
             self._changed.notify()
 
-    def wait_ended(self, timeout: float | None) -> bool:
-        """Wait until the handler is not called any more; return False at once in the listener's own thread."""
+    def remove(self, *, wait: bool = False, timeout: float | None = None) -> bool:
+        """Remove the handler; with `wait`, wait up to `timeout` seconds until its current call has returned.
+
+        Return True if the handler is certainly not called any more. A handler that removes itself does not wait. May be
+        called repeatedly, and after the informer has stopped.
+        """
+        self._unregister(self)
+        if not self.started:
+            return True
         if self._thread == threading.get_ident():
             return False
-        return self._ended.wait(timeout)
+        return self._ended.wait(timeout if wait else 0)
 
     def run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
         """Deliver until closed; every `self.resync` seconds call `resync(self)`, which pushes the cache's objects."""
@@ -209,52 +218,8 @@ class Listener(Generic[T]):
                     self.synced.set()
 
 
-class Registration(Generic[T]):
-    """Registration of a handler with an informer, returned by `add_event_handler`."""
-
-    def __init__(self, listener: Listener[T], remove: Callable[[Listener[T]], None]) -> None:
-        self._listener = listener
-        self._remove = remove
-
-    def __repr__(self) -> str:
-        return f"<Registration of {self._listener!r}>"
-
-    @property
-    def name(self) -> str:
-        """Name of the handler's thread."""
-        return self._listener.name
-
-    @property
-    def has_synced(self) -> bool:
-        """True once this handler has been called for every object of the initial list."""
-        return self._listener.has_synced
-
-    @property
-    def synced(self) -> threading.Event:
-        """Event that is set when `has_synced` becomes True; only for waiting."""
-        return self._listener.synced
-
-    @property
-    def resync(self) -> float:
-        """Resync period in seconds; 0 for none."""
-        return self._listener.resync
-
-    @property
-    def waiting(self) -> int:
-        """Number of notifications that wait for this handler."""
-        return self._listener.waiting
-
-    def remove(self, *, wait: bool = False, timeout: float | None = None) -> bool:
-        """Remove the handler; with `wait`, wait up to `timeout` seconds until its current call has returned.
-
-        Return True if the handler is certainly not called any more. A handler that removes itself does not wait. May be
-        called repeatedly, and after the informer has stopped.
-        """
-        self._remove(self._listener)
-        started = self._listener.started
-        if wait and started:
-            return self._listener.wait_ended(timeout)
-        return not started or self._listener.wait_ended(0)
+Registration = Listener
+"""Registration of a handler with an informer, as `add_event_handler` returns it (client-go's name)."""
 
 
 class ResyncPeriods:

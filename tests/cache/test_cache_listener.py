@@ -285,7 +285,7 @@ def test_removed_handler_is_not_called_and_can_be_removed_again(running: Running
 def test_informer_does_not_remove_the_handler_of_another_one(running: Running) -> None:
     handler, other = RecordingHandler[ConfigMap](), Running()
     registration = running.informer.add_event_handler(on_add=handler.on_add)
-    other.informer.remove(registration._listener)
+    other.informer.remove(registration)
     running.source.add(config_map("pod1"))
     running.start()
     assert handler.wait_for(1) == [("add", "ns/pod1")]

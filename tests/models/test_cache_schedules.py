@@ -269,7 +269,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a removed handler is called to the end": (
         a_handler_that_goes,
         "listener",
-        ("            return self._listener.wait_ended(timeout)", "            return True"),
+        ("        return self._ended.wait(timeout if wait else 0)", "        return True"),
     ),
     "a late handler that is never started": (
         a_handler_that_comes_late,
