@@ -62,15 +62,16 @@ class ShardMember:
 
     @property
     def slot(self) -> int:
-        """Slot that it holds; -1 for none."""
+        """Number of the slot that this process holds; -1 for a standby."""
         return self._ownership.slot
 
+    @property
     def members(self) -> tuple[str, ...]:
-        """Return the last seen holders, sorted by slot."""
+        """Identities of all members as last seen, sorted by slot."""
         return tuple(seen.holder for seen in self._observed.held(self._clock.now()).values())
 
-    def allows(self, key: str) -> bool:
-        """Return whether `begin` would return True."""
+    def owns(self, key: str) -> bool:
+        """Return whether `begin` would return True: for status pages, not for guarding work."""
         with self._lock:
             return self._allows(key)
 
@@ -92,7 +93,7 @@ class ShardMember:
                 self._in_flight[key] = (session, times - 1)
 
     def valid(self, key: str) -> bool:
-        """Return whether work in progress on the key may continue: the lease has been valid since it started."""
+        """Return whether work in progress on the key may continue; once False, it stays False until the work ends."""
         with self._lock:
             session, _ = self._in_flight.get(key, (-1, 0))
             return self._is_current(session)

@@ -46,7 +46,7 @@ _HELD: ContextVar[tuple[tuple[ShardMember, str], ...]] = ContextVar("held", defa
 """Keys that the running code works on, each with its member."""
 
 
-class Shards:
+class Shards(ShardMember):
     """Decides which keys this process owns. One thread calls `run`, once; other methods are thread-safe.
 
     At most `count` replicas are members, each with a slot; others stand by. `on_change()` is called in the thread of
@@ -76,13 +76,12 @@ class Shards:
     ) -> None:
         if not 1 <= count <= MOST_SLOTS:
             raise ValueError(f"invalid number of shards {count}: expected 1 to {MOST_SLOTS}")
-        self._timing = Timing(lease_duration=lease_duration, renew_deadline=renew_deadline, retry_period=retry_period)
+        timing = Timing(lease_duration=lease_duration, renew_deadline=renew_deadline, retry_period=retry_period)
         self.name = f"{namespace}/{lease_prefix}"
         self.identity = identity or new_identity()
         slots = LeaseSlots(target, namespace, lease_prefix)
-        self._member = ShardMember(slots, self.identity, count=count, timing=self._timing, clock=clock, rand=rand)
+        super().__init__(slots, self.identity, count=count, timing=timing, clock=clock, rand=rand)
         self._on_change = on_change
-        self._clock = clock
         self._metrics = ShardingMetrics(self.name)
         self._reported: Ownership | None = None
         self._ticked: float | None = None
@@ -90,44 +89,18 @@ class Shards:
     def __repr__(self) -> str:
         return f"<Shards {self.name}, slot {self.slot} of {len(self.members)} held>"
 
-    @property
-    def slot(self) -> int:
-        """Number of the slot that this process holds; -1 for a standby."""
-        return self._member.slot
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """Identities of all members as last seen, sorted by slot."""
-        return self._member.members()
-
-    def owns(self, key: str) -> bool:
-        """Return whether work on the key could start here now: for status pages, not for guarding work."""
-        return self._member.allows(key)
-
-    def begin(self, key: str) -> bool:
-        """Start work on the key if this process owns it, and return whether it does; then `end` must follow."""
-        return self._member.begin(key)
-
-    def end(self, key: str) -> None:
-        """End work on the key; `KeyError` if it was not started."""
-        self._member.end(key)
-
     @contextmanager
     def owning(self, key: str) -> Iterator[bool]:
         """Yield whether this process owns the key, which it then keeps until the block ends."""
-        if not self._member.begin(key):
+        if not self.begin(key):
             yield False
             return
-        token = _HELD.set((*_HELD.get(), (self._member, key)))
+        token = _HELD.set((*_HELD.get(), (self, key)))
         try:
             yield True
         finally:
             _HELD.reset(token)
-            self._member.end(key)
-
-    def valid(self, key: str) -> bool:
-        """Return whether work in progress on the key may continue; once False, it stays False until the work ends."""
-        return self._member.valid(key)
+            self.end(key)
 
     def may_write(self) -> bool:
         """Return whether the running code may write; for a FencedRequester.
@@ -136,8 +109,8 @@ class Shards:
         reconciler, the sender of events) may write unless some key in progress has been lost, because the code may be
         about that one. A thread started with `contextvars.copy_context().run` counts as inside the block.
         """
-        keys = [key for member, key in _HELD.get() if member is self._member]
-        return all(map(self._member.valid, keys)) if keys else not self._member.has_lost_work()
+        keys = [key for member, key in _HELD.get() if member is self]
+        return all(map(self.valid, keys)) if keys else not self.has_lost_work()
 
     def check(self, tolerance: float = TOLERANCE) -> None:
         """Return while the thread of `run` is active, even if the API server fails; for a liveness probe.
@@ -160,18 +133,18 @@ class Shards:
         try:
             while not stop.is_set():
                 self.step()
-                self._clock.sleep(stop, self._member.pause())
+                self._clock.sleep(stop, self.pause())
         finally:
             self._leave()
 
     def step(self) -> None:
         """Run one round of `run`: renew, read and report changes."""
-        self._member.tick()
+        self.tick()
         self._ticked = self._clock.now()
         self._report()
 
     def _report(self) -> None:
-        ownership = self._member.ownership
+        ownership = self.ownership
         self._metrics.stand(slot=ownership.slot, members=len(self.members))
         # Not "==": keys rejected under another ownership in between must be checked again.
         if ownership is self._reported:
@@ -187,12 +160,12 @@ class Shards:
             self._on_change()
 
     def _leave(self) -> None:
-        until, never = self._member.leave(), threading.Event()
+        until, never = self.leave(), threading.Event()
         deadline = min(until, self._clock.now() + self._timing.renew_deadline)
-        while not self._member.idle() and self._clock.now() < deadline:
+        while not self.idle() and self._clock.now() < deadline:
             self._clock.sleep(never, LOOK_AT_WORK)
-        if self._member.idle():
-            self._member.release()
+        if self.idle():
+            self.release()
         else:
             log.error("work has not ended: leaving the shard slot to expire", extra={"shards": self.name})
         self._ticked = None

@@ -153,7 +153,7 @@ class World:
             self.clock.step(max(0.01, min(until, *due.values()) - self.clock.now()))
 
     def owners(self, key: str) -> list[Replica]:
-        return [replica for replica in self.replicas if replica.member.allows(key)]
+        return [replica for replica in self.replicas if replica.member.owns(key)]
 
     def check(self) -> None:
         """Assert that no key is in progress at two replicas that may still write."""

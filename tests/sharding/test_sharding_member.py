@@ -25,7 +25,7 @@ def settled(replicas: int, count: int = 3) -> World:
 def test_every_key_has_one_owner_and_every_member_has_keys(replicas: int) -> None:
     world = settled(replicas)
     assert len(set(shared(world).values())) == replicas
-    assert all(len(replica.member.members()) == replicas for replica in world.replicas)
+    assert all(len(replica.member.members) == replicas for replica in world.replicas)
 
 
 def test_extra_replica_stands_by_and_takes_over_a_released_slot() -> None:
@@ -238,7 +238,7 @@ def test_a_key_is_not_begun_while_the_view_that_gives_it_away_is_written() -> No
     # The new one believes for long that the one that is gone is there, and wants none of its keys.
     new = world.start()
     new.member.tick()
-    while gone.name in old.member.members():
+    while gone.name in old.member.members:
         world.clock.step(0.1)
     # Renewed with everything for its own, looked, and now, before the view with the new one arrives, a worker comes.
     old.line.faults, old.line.meanwhile = ["", "", "meanwhile"], lambda: old.begin_all(KEYS)
