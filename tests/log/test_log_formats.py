@@ -302,3 +302,20 @@ def test_no_log_call_uses_a_name_that_logging_rejects() -> None:
         if name in RESERVED
     ]
     assert found == []
+
+
+def arguments(tree: ast.AST) -> Iterator[int]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            logger, method = node.func.value, node.func.attr
+            expected = 2 if method == "log" else 1
+            if isinstance(logger, ast.Name) and logger.id in ("log", "_log") and len(node.args) > expected:
+                yield node.lineno
+
+
+def test_messages_of_the_library_have_no_arguments_and_contain_their_facts() -> None:
+    # `LogMessage` would have its facts formatted with the arguments; a plain logger would not show the facts.
+    sources = {path.relative_to(ROOT): path.read_text() for path in SOURCES if path.exists()}
+    found = [f"{path}:{line}" for path, text in sources.items() for line in arguments(ast.parse(text))]
+    assert found == []
+    assert [path for path, text in sources.items() if "logging.getLogger(__name__)" in text] == []
