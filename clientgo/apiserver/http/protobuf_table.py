@@ -14,7 +14,8 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
+
+from clientgo.apiserver.datafiles import read_sections
 
 _CORE, _META = "v1", "meta.k8s.io/v1"
 
@@ -96,14 +97,8 @@ def find_message(api_version: str, kind: str) -> Message | None:
 @cache
 def _sections() -> dict[str, dict[str, Message]]:
     found: dict[str, dict[str, Message]] = {_CORE: {}, _META: {}}
-    section: dict[str, Message] = {}
-    scope: Mapping[str, Message] = {}
-    text = (files(__package__) / "protobuf_messages.txt").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line.startswith("["):
-            section = found.setdefault(line.strip("[]"), {})
-            scope = ChainMap(section, found[_CORE], found[_META])
-        elif line and not line.startswith("#"):
-            name, _, columns = line.partition(" ")
-            section[name] = Message(name, columns, scope)
+    for section, lines in read_sections(__package__, "protobuf_messages.txt").items():
+        messages = found.setdefault(section, {})
+        for name, _, columns in (line.partition(" ") for line in lines):
+            messages[name] = Message(name, columns, ChainMap(messages, found[_CORE], found[_META]))
     return found
