@@ -1,23 +1,25 @@
-"""Defaults of the built-in kinds, as tables of fields: the values recorded from a real server.
+"""Defaults of the built-in kinds: the values in `defaults.yaml`, and functions for what depends on other fields.
 
-A table maps a field to its default, or to a function that takes the present value (None if the field is absent) and
-returns the new one. Defaulting returns new dicts and never changes the object it is given.
+Defaulting returns new dicts and never changes the object it is given.
 """
 
 import base64
 import ipaddress
 import zlib
 from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from clientgo.apiserver.apiextensions import crdschema
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.meta.yamlio import read_yaml
 
 ValueDefaulter = Callable[[Any], Any]
 
+_RBAC = "rbac.authorization.k8s.io"
 _SERVICE_NETWORK = ipaddress.ip_network("10.96.0.0/16")
 _NODE_PORTS = (30000, 32767)
-_FILE_MODE = 420  # 0644
 
 
 def set_defaults(resource: Resource, obj: Object, old: Object | None) -> Object:
@@ -25,12 +27,11 @@ def set_defaults(resource: Resource, obj: Object, old: Object | None) -> Object:
 
     A new object of a kind with a status starts with the status the server gives it, not with the client's.
     """
-    if old is None and resource.status and resource.storage not in _KEEPS_STATUS:
-        obj = {**obj, "status": _INITIAL_STATUS.get(resource.storage, {})}
-    default = _DEFAULTS.get(resource.storage)
-    if default is None:
-        return obj
-    return default(obj) if callable(default) else fill(obj, default)
+    name = _name(resource.storage)
+    if old is None and resource.status and name not in _KEEPS_STATUS:
+        obj = {**obj, "status": _read()["status"].get(name, {})}
+    default = _WHOLE.get(name)
+    return default(obj) if default is not None else fill(obj, _of_kind(name))
 
 
 def fill(value: Any, fields: Mapping[str, Any]) -> Object:
@@ -47,19 +48,42 @@ def fill(value: Any, fields: Mapping[str, Any]) -> Object:
     return filled
 
 
-def _struct(**fields: Any) -> ValueDefaulter:
-    """Fill in a struct that is created if it is absent."""
-    return lambda value: fill(value, fields)
+@cache
+def _name(storage: tuple[str, str]) -> str:
+    return ".".join(filter(None, reversed(storage)))
 
 
-def _pointer(**fields: Any) -> ValueDefaulter:
-    """Fill in a struct only if it is present."""
-    return lambda value: value if value is None else fill(value, fields)
+@cache
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = read_yaml((files(__package__) / "defaults.yaml").read_text(encoding="utf-8"))[0]
+    return found
 
 
-def _items(**fields: Any) -> ValueDefaulter:
-    """Fill in each item of a list."""
-    return _each(_struct(**fields))
+@cache
+def _fields(name: str) -> Mapping[str, Any]:
+    """Return the defaults of a part that several kinds have."""
+    return _compiled(_read()[name])
+
+
+@cache
+def _of_kind(name: str) -> Mapping[str, Any]:
+    return _compiled(_read()["kinds"].get(name, {}))
+
+
+def _compiled(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {field.rstrip("?[]"): _default(field, value) for field, value in fields.items()}
+
+
+def _default(field: str, value: Any) -> Any:
+    default = value
+    if isinstance(value, str) and value.startswith("="):
+        default = _FUNCTIONS[value[1:]]
+    elif isinstance(value, dict) and value:
+        inner = _compiled(value)
+        default = lambda known: fill(known, inner)  # noqa: E731  # one of three
+    if field.endswith("[]"):
+        return _each(default)
+    return (lambda known: None if known is None else default(known)) if field.endswith("?") else default
 
 
 def _each(default: ValueDefaulter) -> ValueDefaulter:
@@ -75,7 +99,7 @@ def pull_policy(image: str) -> str:
 
 def volume(obj: Object) -> Object:
     """Return a volume with its defaults; one without a source is an empty directory."""
-    return {**obj, "emptyDir": {}} if set(obj) <= {"name"} else fill(obj, _VOLUME)
+    return {**obj, "emptyDir": {}} if set(obj) <= {"name"} else fill(obj, _fields("volume"))
 
 
 def quality_of_service(spec: Object) -> str:
@@ -107,11 +131,11 @@ def job_identity(obj: Object) -> Object:
 
 
 def _container(obj: Object) -> Object:
-    return fill(obj, {**_CONTAINER, "imagePullPolicy": pull_policy(obj.get("image") or "")})
+    return fill(obj, {**_fields("container"), "imagePullPolicy": pull_policy(obj.get("image") or "")})
 
 
 def _pod_spec(obj: Any) -> Object:
-    spec = fill(obj, _POD_SPEC)
+    spec = fill(obj, _fields("pod"))
     if spec.get("serviceAccountName") and not spec.get("serviceAccount"):
         spec["serviceAccount"] = spec["serviceAccountName"]
     elif spec.get("serviceAccount") and not spec.get("serviceAccountName"):
@@ -125,8 +149,11 @@ def _template(obj: Any) -> Object:
     return {**given, "metadata": meta, "spec": _pod_spec(given.get("spec"))}
 
 
+_ADMITTED = {"enableServiceLinks": True, "preemptionPolicy": "PreemptLowerPriority", "priority": 0}
+
+
 def _pod(obj: Object) -> Object:
-    spec = fill(_pod_spec(obj.get("spec")), {**_ADMITTED_POD_SPEC, "containers": _each(_with_requests)})
+    spec = fill(_pod_spec(obj.get("spec")), {**_ADMITTED, "containers": _each(_with_requests)})
     obj = {**obj, "spec": spec}
     if isinstance(obj.get("status"), dict):
         obj["status"] = fill(obj["status"], {"qosClass": quality_of_service(spec)})
@@ -144,9 +171,8 @@ def _with_requests(container: Object) -> Object:
 def _strategy(**rolling: Any) -> ValueDefaulter:
     def default(value: Any) -> Object:
         strategy = fill(value, {"type": "RollingUpdate"})
-        return (
-            fill(strategy, {"rollingUpdate": _struct(**rolling)}) if strategy["type"] == "RollingUpdate" else strategy
-        )
+        fields = {"rollingUpdate": lambda known: fill(known, rolling)} if strategy["type"] == "RollingUpdate" else {}
+        return fill(strategy, fields)
 
     return default
 
@@ -158,7 +184,7 @@ def _replication_controller(obj: Object) -> Object:
 
 
 def _job_spec(obj: Any) -> Object:
-    spec = fill(obj, _JOB_SPEC)
+    spec = fill(obj, _fields("job"))
     if spec["completionMode"] == "NonIndexed" and "parallelism" not in (obj or {}):
         spec = fill(spec, {"completions": 1})
     if not spec["manualSelector"]:
@@ -171,7 +197,8 @@ def _namespace(obj: Object) -> Object:
     if "deletionTimestamp" in meta or "name" not in meta:
         return obj
     labels = {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}
-    return {**fill(obj, {"spec": _struct(finalizers=["kubernetes"])}), "metadata": {**meta, "labels": labels}}
+    spec = fill(obj.get("spec"), {"finalizers": ["kubernetes"]})
+    return {**obj, "spec": spec, "metadata": {**meta, "labels": labels}}
 
 
 def _event(obj: Object) -> Object:
@@ -239,7 +266,7 @@ def _autoscaler_spec(value: Any) -> Object:
 
 def _network_policy_spec(value: Any) -> Object:
     spec = fill(value, {"podSelector": {}})
-    rules = _items(ports=_items(protocol="TCP"))
+    rules = _each(lambda rule: fill(rule, {"ports": _each(lambda port: fill(port, {"protocol": "TCP"}))}))
     types = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return fill(spec, {"policyTypes": types, "ingress": rules, "egress": rules})
 
@@ -248,140 +275,27 @@ def _subject(value: Object) -> Object:
     return fill(value, {"apiGroup": _RBAC}) if value.get("kind") in ("User", "Group") else value
 
 
-_RBAC = "rbac.authorization.k8s.io"
-_PROBE = _pointer(
-    timeoutSeconds=1,
-    periodSeconds=10,
-    successThreshold=1,
-    failureThreshold=3,
-    httpGet=_pointer(path="/", scheme="HTTP"),
-    grpc=_pointer(service=""),
-)
-_CONTAINER = {
-    "resources": {},
-    "terminationMessagePath": "/dev/termination-log",
-    "terminationMessagePolicy": "File",
-    "livenessProbe": _PROBE,
-    "readinessProbe": _PROBE,
-    "startupProbe": _PROBE,
-    "ports": _items(protocol="TCP"),
-    "env": _items(valueFrom=_pointer(fieldRef=_pointer(apiVersion="v1"))),
-}
-_FILES = _pointer(defaultMode=_FILE_MODE)
-_VOLUME = {
-    "secret": _FILES,
-    "configMap": _FILES,
-    "downwardAPI": _FILES,
-    "projected": _FILES,
-    "hostPath": _pointer(type=""),
-}
-_POD_SPEC = {
-    "restartPolicy": "Always",
-    "terminationGracePeriodSeconds": 30,
-    "dnsPolicy": "ClusterFirst",
-    "securityContext": {},
-    "schedulerName": "default-scheduler",
-    "containers": _each(_container),
-    "initContainers": _each(_container),
-    "volumes": _each(volume),
-}
-_ADMITTED_POD_SPEC = {"enableServiceLinks": True, "preemptionPolicy": "PreemptLowerPriority", "priority": 0}
-_JOB_SPEC = {
-    "parallelism": 1,
-    "backoffLimit": 6,
-    "completionMode": "NonIndexed",
-    "suspend": False,
-    "podReplacementPolicy": "TerminatingOrFailed",
-    "manualSelector": False,
+_FUNCTIONS: Mapping[str, ValueDefaulter] = {
+    "autoscaler_spec": _autoscaler_spec,
+    "container": _container,
+    "daemon_set_strategy": _strategy(maxUnavailable=1, maxSurge=0),
+    "deployment_strategy": _strategy(maxUnavailable="25%", maxSurge="25%"),
+    "job_spec": _job_spec,
+    "limit": _limit,
+    "network_policy_spec": _network_policy_spec,
+    "stateful_set_strategy": _strategy(partition=0),
+    "subject": _subject,
     "template": _template,
+    "volume": volume,
 }
-_WEBHOOK = {
-    "failurePolicy": "Fail",
-    "matchPolicy": "Equivalent",
-    "timeoutSeconds": 10,
-    "namespaceSelector": {},
-    "objectSelector": {},
-    "rules": _items(scope="*"),
-    "clientConfig": _pointer(service=_pointer(port=443)),
-}
-_ROLE_BINDING = {"subjects": _each(_subject), "roleRef": _pointer(apiGroup=_RBAC)}
-
-_DEFAULTS: dict[tuple[str, str], Mapping[str, Any] | ValueDefaulter] = {
-    ("", "namespaces"): _namespace,
-    ("", "events"): _event,
-    ("", "services"): _service,
-    ("", "limitranges"): {"spec": _pointer(limits=_each(_limit))},
-    ("", "secrets"): _secret,
-    ("", "persistentvolumeclaims"): {"spec": _struct(volumeMode="Filesystem")},
-    ("", "persistentvolumes"): {"spec": _struct(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")},
-    ("", "pods"): _pod,
-    ("", "podtemplates"): {"template": _template},
-    ("", "replicationcontrollers"): _replication_controller,
-    ("apps", "deployments"): {
-        "spec": _struct(
-            replicas=1,
-            strategy=_strategy(maxUnavailable="25%", maxSurge="25%"),
-            revisionHistoryLimit=10,
-            progressDeadlineSeconds=600,
-            template=_template,
-        )
-    },
-    ("apps", "replicasets"): {"spec": _struct(replicas=1, template=_template)},
-    ("apps", "statefulsets"): {
-        "spec": _struct(
-            replicas=1,
-            podManagementPolicy="OrderedReady",
-            revisionHistoryLimit=10,
-            updateStrategy=_strategy(partition=0),
-            persistentVolumeClaimRetentionPolicy=_struct(whenDeleted="Retain", whenScaled="Retain"),
-            template=_template,
-        )
-    },
-    ("apps", "daemonsets"): {
-        "spec": _struct(
-            revisionHistoryLimit=10, updateStrategy=_strategy(maxUnavailable=1, maxSurge=0), template=_template
-        )
-    },
-    ("batch", "jobs"): {"spec": _job_spec},
-    ("batch", "cronjobs"): {
-        "spec": _struct(
-            concurrencyPolicy="Allow",
-            suspend=False,
-            successfulJobsHistoryLimit=3,
-            failedJobsHistoryLimit=1,
-            # A job template has the defaults of its pods only; a Job created from it gets those of Jobs.
-            jobTemplate=_pointer(metadata={}, spec=_struct(template=_template)),
-        )
-    },
-    ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): {
-        "webhooks": _items(**_WEBHOOK, reinvocationPolicy="Never")
-    },
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): {"webhooks": _items(**_WEBHOOK)},
-    ("autoscaling", "horizontalpodautoscalers"): {"spec": _autoscaler_spec},
-    ("networking.k8s.io", "networkpolicies"): {"spec": _network_policy_spec},
-    ("storage.k8s.io", "storageclasses"): {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
-    ("scheduling.k8s.io", "priorityclasses"): {"preemptionPolicy": "PreemptLowerPriority"},
-    (_RBAC, "rolebindings"): _ROLE_BINDING,
-    (_RBAC, "clusterrolebindings"): _ROLE_BINDING,
+_WHOLE: Mapping[str, ValueDefaulter] = {
+    "namespaces": _namespace,
+    "events": _event,
+    "services": _service,
+    "secrets": _secret,
+    "pods": _pod,
+    "replicationcontrollers": _replication_controller,
+    "customresourcedefinitions.apiextensions.k8s.io": crdschema.with_defaults,
 }
 # The kubelet registers its node with a status; the status of a definition is written by its controller.
-_KEEPS_STATUS = frozenset({("", "nodes"), ("apiextensions.k8s.io", "customresourcedefinitions")})
-_INITIAL_STATUS: dict[tuple[str, str], Object] = {
-    ("", "namespaces"): {"phase": "Active"},
-    ("", "pods"): {"phase": "Pending"},
-    ("", "services"): {"loadBalancer": {}},
-    ("", "persistentvolumes"): {"phase": "Pending"},
-    ("", "persistentvolumeclaims"): {"phase": "Pending"},
-    ("", "replicationcontrollers"): {"replicas": 0},
-    ("apps", "replicasets"): {"replicas": 0},
-    ("apps", "statefulsets"): {"replicas": 0, "availableReplicas": 0},
-    ("apps", "daemonsets"): dict.fromkeys(
-        ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady"), 0
-    ),
-    ("networking.k8s.io", "ingresses"): {"loadBalancer": {}},
-    ("policy", "poddisruptionbudgets"): dict.fromkeys(
-        ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"), 0
-    ),
-    ("autoscaling", "horizontalpodautoscalers"): {"desiredReplicas": 0, "currentMetrics": None},
-}
+_KEEPS_STATUS = frozenset({"nodes", "customresourcedefinitions.apiextensions.k8s.io"})
