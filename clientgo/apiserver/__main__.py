@@ -52,7 +52,8 @@ def main(
             out.flush()
             stop.wait()
     except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
-        why = f"port {options.port} of {options.host} is in use" if _is_in_use(error) else str(error)
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = f"port {options.port} of {options.host} is in use" if in_use else str(error)
         err.write(f"cannot start the API server: {why}\n")
         return 1
     return 0
@@ -79,7 +80,9 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
     with ExitStack() as stack:
         stack.callback(environment.stop)
         config = environment.start()
-        path = Path(options.kubeconfig_out) if options.kubeconfig_out else _own_folder(stack) / "kubeconfig"
+        # Mode 0700: other users can neither read nor replace the file in it.
+        folder = "" if options.kubeconfig_out else stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-"))
+        path = Path(options.kubeconfig_out or f"{folder}/kubeconfig")
         # Only a file written here is removed at the end: another configuration is rejected by write_kubeconfig.
         path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
         stack.callback(path.unlink, missing_ok=True)
@@ -88,49 +91,24 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
 
 def _parser(prog: str = "python -m clientgo.apiserver") -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=prog, description=__doc__.partition("\n")[0])
-    parser.add_argument("--port", type=port, default=0, help="port to listen on (default: a free port)")
-    parser.add_argument("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument(
-        "--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization"
-    )
-    parser.add_argument("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
-    parser.add_argument(
-        "--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install"
-    )
-    parser.add_argument("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
-    parser.add_argument("--enable-faults", action="store_true", help="serve fault injection at /faults")
-    parser.add_argument(
-        "--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line"
-    )
-    parser.add_argument("--audit-reads", action="store_true", help="include reads in the audit log")
-    parser.add_argument("--no-simulate", action="store_true", help="do not simulate workloads")
-    parser.add_argument(
-        "--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history"
-    )
-    parser.add_argument(
-        "--ready-seconds",
-        type=seconds,
-        default=ServerOptions().ready_seconds,
-        metavar="SECONDS",
-        help="delay until replicas become available; 0: before the response to the write (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--bookmark-interval",
-        type=seconds,
-        default=ServerOptions().bookmark_interval,
-        metavar="SECONDS",
-        help="interval between bookmarks of a watch (default: %(default)s)",
-    )
+    defaults = ServerOptions()
+    flag = parser.add_argument
+    flag("--port", type=port, default=0, help="port to listen on (default: a free port)")
+    flag("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    flag("--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization")
+    flag("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
+    flag("--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install")
+    flag("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
+    flag("--enable-faults", action="store_true", help="serve fault injection at /faults")
+    flag("--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line")
+    flag("--audit-reads", action="store_true", help="include reads in the audit log")
+    flag("--no-simulate", action="store_true", help="do not simulate workloads")
+    flag("--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history")
+    ready = "delay until replicas become available; 0: before the response to the write (default: %(default)s)"
+    flag("--ready-seconds", type=seconds, default=defaults.ready_seconds, metavar="SECONDS", help=ready)
+    bookmarks = "interval between bookmarks of a watch (default: %(default)s)"
+    flag("--bookmark-interval", type=seconds, default=defaults.bookmark_interval, metavar="SECONDS", help=bookmarks)
     return parser
-
-
-def _is_in_use(error: Exception) -> bool:
-    return isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-
-
-def _own_folder(stack: ExitStack) -> Path:
-    # Mode 0700: other users can neither read nor replace the file in it.
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-")))
 
 
 def _host(text: str) -> str:

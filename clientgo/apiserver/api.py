@@ -50,16 +50,7 @@ _MAX_ROUNDS = 100
 _NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 _MANY = ("list", "watch", "deletecollection")
-_COUNTED = {
-    "get": "GET",
-    "list": "LIST",
-    "watch": "WATCH",
-    "create": "POST",
-    "update": "PUT",
-    "patch": "PATCH",
-    "delete": "DELETE",
-    "deletecollection": "DELETECOLLECTION",
-}
+_COUNTED = {"create": "POST", "update": "PUT"}  # others by their own name
 _SUBRESOURCE_VERBS = {
     "status": ("get", "patch", "update"),
     "scale": ("get", "patch", "update"),
@@ -79,9 +70,6 @@ class Api:
         options = state.options
         sink = options.audit
         self._audit = None if sink is None else Audit(state.store, state.clock, sink, reads=options.audit_reads)
-
-    def __repr__(self) -> str:
-        return f"<Api {self.state.registry} {self.state.store}>"
 
     def handle(
         self,
@@ -103,28 +91,28 @@ class Api:
                 return given
         return self._answered(request)
 
-    def _answered(self, request: HTTPRequest, *, resumed: bool = False) -> Answer:
+    def _answered(self, request: HTTPRequest) -> Answer:
         if self._audit is None:
-            return self._respond(request, resumed=resumed)
+            return self._respond(request)
         self._audit.begin(request)
-        answer = self._respond(request, resumed=resumed)
+        answer = self._respond(request)
         code = None if isinstance(answer, Suspended) else 200 if callable(answer) else answer.status
         self._audit.end(request, _attributes_of(request), code)
         return answer
 
-    def _respond(self, request: HTTPRequest, *, resumed: bool) -> Answer:
+    def _respond(self, request: HTTPRequest) -> Answer:
         route: RequestInfo | None = None
         try:
-            if not resumed:
+            if not request.rounds:
                 self._authorize(request)
             elif request.rounds > _MAX_ROUNDS:
                 raise internal_error("too many webhook calls: the object kept changing")
             route = self._route(request)
-            if route is not None and route.resource.deprecation:
-                request.warnings.append(route.resource.deprecation)
             answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
         except Paused as paused:
-            return Suspended(paused.calls, lambda: self._resumed(request))
+            request.rounds += 1
+            request.warnings.clear()
+            return Suspended(paused.calls, lambda: self._answered(request))
         except ApiFailure as failure:
             answer = json_response(failure.body, failure.code)
             answer.headers.extend(failure.headers)
@@ -135,15 +123,11 @@ class Api:
             answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
         self.state.settle()  # controllers that react before the response
         if isinstance(answer, HTTPResponse) and request.warnings:
-            answer.headers.extend(("Warning", _warning(text)) for text in dict.fromkeys(request.warnings))
+            texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
+            answer.headers.extend(("Warning", f'299 - "{text}"') for text in texts)
         if route is not None and not request.internal:
             self._count(route, request, answer)
         return answer
-
-    def _resumed(self, request: HTTPRequest) -> Answer:
-        request.warnings.clear()
-        request.rounds += 1
-        return self._answered(request, resumed=True)
 
     def _authorize(self, request: HTTPRequest) -> None:
         """Authenticate and authorize the request before anything is revealed."""
@@ -164,6 +148,7 @@ class Api:
         verb = _verb(request, target)
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
         _check_route(route, target)
+        request.warnings.extend(filter(None, (resource.deprecation,)))
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:
@@ -179,7 +164,7 @@ class Api:
     def _count(self, route: RequestInfo, request: HTTPRequest, answer: Answer) -> None:
         resource = route.resource
         scope = "resource" if route.name or route.verb == "create" else "namespace" if route.namespace else "cluster"
-        verb = _COUNTED[route.verb]
+        verb = _COUNTED.get(route.verb, route.verb.upper())
         if verb == "PATCH" and request.headers.get("content-type", "").startswith("application/apply-patch"):
             verb = "APPLY"
         code = 200 if callable(answer) or isinstance(answer, Suspended) else answer.status
@@ -225,7 +210,7 @@ def _check_route(route: RequestInfo, target: Target) -> None:
     if target.name and resource.namespaced and not target.namespace and verb != "watch":
         raise PageNotFound
     if route.subresource:
-        if not has_subresource(resource, route.subresource):
+        if not _has_subresource(resource, route.subresource):
             raise PageNotFound
         if verb not in _SUBRESOURCE_VERBS[route.subresource]:
             raise method_not_supported(resource, verb)
@@ -235,18 +220,13 @@ def _check_route(route: RequestInfo, target: Target) -> None:
         raise method_not_allowed()
 
 
-def has_subresource(resource: Resource, subresource: str) -> bool:
-    """Return whether the resource has this subresource."""
-    if subresource == "finalize":
-        return resource.storage == ("", "namespaces")
-    if subresource == "token":
-        return resource.storage == serviceaccounts.KEY
-    return resource.status if subresource == "status" else subresource == "scale" and resource.scale is not None
-
-
-def _warning(text: str) -> str:
-    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'299 - "{quoted}"'
+def _has_subresource(resource: Resource, subresource: str) -> bool:
+    return {
+        "finalize": resource.storage == ("", "namespaces"),
+        "token": resource.storage == serviceaccounts.KEY,
+        "status": resource.status,
+        "scale": resource.scale is not None,
+    }.get(subresource, False)
 
 
 def result_of(answer: Answer) -> HTTPResponse:

@@ -24,7 +24,7 @@ from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Key
+from clientgo.apiserver.storage.stored import Key, name_of
 from clientgo.clock import Clock
 from clientgo.log import get_logger
 
@@ -47,9 +47,6 @@ class AuditFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-
-    def __repr__(self) -> str:
-        return f"<AuditFile {self._path}>"
 
     def __call__(self, event: Object) -> None:
         """Append the event; it is in the file when this returns.
@@ -125,13 +122,9 @@ class Audit:
             account.revisions.append(self._store.revision)
             account.written = obj["metadata"]
             return
-        meta = obj["metadata"]
-        account = _Account(self._now())
-        account.revisions.append(self._store.revision)
-        account.written = meta
+        account = _Account(self._now(), [self._store.revision], obj["metadata"])
         version = obj["apiVersion"].rpartition("/")[2]
-        place = (meta.get("namespace", ""), meta["name"])
-        wanted = Attributes(_SERVER, _VERBS[kind], key[0], version, key[1], "", *place)
+        wanted = Attributes(_SERVER, _VERBS[kind], key[0], version, key[1], "", *name_of(obj))
         self._emit_committed([self._event(account, wanted, 200)])
 
     def _emit_committed(self, events: list[Object]) -> None:

@@ -27,9 +27,6 @@ class Internal:
         self.state = api.state
         self._manager = manager
 
-    def __repr__(self) -> str:
-        return f"<Internal {self._manager}>"
-
     def create(self, key: Key, namespace: str, obj: Object) -> Object:
         """Create an object and return it as stored."""
         return self._send("POST", self._path(key, namespace), msgspec.json.encode(obj))

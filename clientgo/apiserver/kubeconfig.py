@@ -59,24 +59,29 @@ def write_kubeconfig(
     """
     path = path.expanduser().absolute()
     _check_ours(path)
+    return write_private(path, to_yaml(kubeconfig(server, token=token, ca=ca, client=client)).encode())
+
+
+def write_private(path: Path, content: bytes) -> Path:
+    """Write a file of mode 0600 atomically, creating its directory if needed; return its path.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = to_yaml(kubeconfig(server, token=token, ca=ca, client=client))
     # mkstemp makes the file with mode 0600; the same folder, because a rename is atomic only within a file system.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return path
 
 
 def _check_ours(path: Path) -> None:
-    if not path.exists():
-        return
-    if path.stat().st_size == 0:
+    if not path.exists() or path.stat().st_size == 0:
         return
     try:
         known = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -53,9 +53,6 @@ class CallExecutor:
     def __init__(self) -> None:
         self._threads: ThreadPoolExecutor | None = None
 
-    def __repr__(self) -> str:
-        return f"<CallExecutor {'in use' if self._threads else 'idle'}>"
-
     async def settled(self, answer: Any) -> Any:
         """Return the response once all calls it needs are done."""
         while isinstance(answer, Suspended):

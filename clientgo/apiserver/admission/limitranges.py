@@ -73,40 +73,27 @@ def _filled(container: Object, item: Object, notes: list[str], what: str) -> Obj
 
 def _faults(item: Object, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
     kind = item["type"]
-    for name, bound in sorted(amounts(item.get("min")).items()):
-        yield from _below(name, kind, bound, asked)
-    for name, bound in sorted(amounts(item.get("max")).items()):
-        yield from _beyond(name, kind, bound, asked)
+    for field, told, first in (("min", "minimum", "request"), ("max", "maximum", "limit")):
+        for name, bound in sorted(amounts(item.get(field)).items()):
+            start = f"{told} {name} usage per {kind} is {bound}"
+            if name not in asked[first]:
+                yield f"{start}.  No {first} is specified"
+                continue
+            # The first that is beyond the bound, of the request and the limit.
+            for what in dict.fromkeys((first, "request", "limit")):
+                amount = asked[what].get(name)
+                if amount is not None and (
+                    amount.value < bound.value if field == "min" else amount.value > bound.value
+                ):
+                    yield f"{start}, but {what} is {asked[what][name]}"
+                    break
     for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
         limit, request = asked["limit"].get(name), asked["request"].get(name)
+        start = f"{name} max limit to request ratio per {kind} is {bound}, but"
         if limit is None or request is None or not request.value:
-            why = "but no request is specified or request is 0"
-            yield f"{name} max limit to request ratio per {kind} is {bound}, {why}"
+            yield f"{start} no request is specified or request is 0"
         elif limit.value / request.value > bound.value:
-            ratio = float(limit.value / request.value)
-            yield f"{name} max limit to request ratio per {kind} is {bound}, but provided ratio is {ratio:.6f}"
-
-
-def _below(name: str, kind: str, bound: ParsedQuantity, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
-    if name not in asked["request"]:
-        yield f"minimum {name} usage per {kind} is {bound}.  No request is specified"
-        return
-    for what in _KINDS:
-        amount = asked[what].get(name)
-        if amount is not None and amount.value < bound.value:
-            yield f"minimum {name} usage per {kind} is {bound}, but {what} is {amount}"
-            return
-
-
-def _beyond(name: str, kind: str, bound: ParsedQuantity, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
-    if name not in asked["limit"]:
-        yield f"maximum {name} usage per {kind} is {bound}.  No limit is specified"
-        return
-    for what in ("limit", "request"):
-        amount = asked[what].get(name)
-        if amount is not None and amount.value > bound.value:
-            yield f"maximum {name} usage per {kind} is {bound}, but {what} is {amount}"
-            return
+            yield f"{start} provided ratio is {float(limit.value / request.value):.6f}"
 
 
 def amounts(listed: Any) -> dict[str, ParsedQuantity]:

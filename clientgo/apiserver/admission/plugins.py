@@ -33,21 +33,16 @@ def check_owners(state: State, write: Write, new: Object, old: Object | None) ->
     if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
         return
     if old is not None:
-        _check_delete(state, write)
+        resource, place = write.resource, (write.subresource, write.namespace, write.name)
+        asked = Attributes(write.user, "delete", resource.group, resource.version, resource.plural, *place)
+        decision = decide(state, asked)
+        if not decision.allowed:
+            why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
+            raise forbidden(resource, write.name, why)
     known = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
     for owner in after:
         if owner.get("blockOwnerDeletion") and owner.get("uid") not in known:
             _check_finalizers(state, write, new, owner)
-
-
-def _check_delete(state: State, write: Write) -> None:
-    resource = write.resource
-    place = (write.subresource, write.namespace, write.name)
-    asked = Attributes(write.user, "delete", resource.group, resource.version, resource.plural, *place)
-    decision = decide(state, asked)
-    if not decision.allowed:
-        why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
-        raise forbidden(resource, write.name, why)
 
 
 def _check_finalizers(state: State, write: Write, new: Object, owner: Object) -> None:
@@ -55,9 +50,10 @@ def _check_finalizers(state: State, write: Write, new: Object, owner: Object) ->
     name, kind = new["metadata"]["name"], owner.get("kind", "")
     resource = state.registry.by_kind(group, version, kind)
     if resource is None:
-        where = f'no matches for kind "{kind}" in version "{owner.get("apiVersion", "")}"'
+        api_version = owner.get("apiVersion", "")
         why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion"
-        raise forbidden(write.resource, name, f"{why} {owner.get('apiVersion', '')} Kind {kind}: {where}")
+        why += f' {api_version} Kind {kind}: no matches for kind "{kind}" in version "{api_version}"'
+        raise forbidden(write.resource, name, why)
     namespace = write.namespace if resource.namespaced else ""
     place = (resource.plural, "finalizers", namespace, owner.get("name", ""))
     decision = decide(state, Attributes(write.user, "update", group, version, *place))

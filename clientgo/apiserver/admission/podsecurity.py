@@ -56,20 +56,19 @@ def check_pod(state: State, write: Write, new: Object, old: Object | None) -> No
     policy = _policy_of(state, write.namespace)
     meta, spec = new["metadata"], new.get("spec") or {}
     wrong = policy.enforce.broken_by(meta, spec)
-    _annotate(write, policy, meta, spec)
+    _report(write, policy, meta, spec, warn=not wrong)
     if wrong:
         raise forbidden(write.resource, meta["name"], f'violates PodSecurity "{policy.enforce}": {wrong}')
-    _warn(write, policy, meta, spec)
 
 
 def check_workload(state: State, write: Write, new: Object, _: Object | None) -> None:
     """Warn of workloads whose pods would violate a level of their namespace."""
-    policy = _policy_of(state, write.namespace)
-    template = _template(new)
+    spec = new.get("spec") or {}
+    if new.get("kind") == "CronJob":
+        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
+    template = (new if new.get("kind") == "PodTemplate" else spec).get("template")
     if template:
-        meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-        _annotate(write, policy, meta, spec)
-        _warn(write, policy, meta, spec)
+        _report(write, _policy_of(state, write.namespace), template.get("metadata") or {}, template.get("spec") or {})
 
 
 def check_namespace(state: State, write: Write, new: Object, old: Object | None) -> None:
@@ -93,23 +92,19 @@ def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
     if not found:
         return []
     head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{level}"'
-    return [head, *sorted(f"{_first(names)}: {reasons}" for reasons, names in found.items())]
+    lines = []
+    for reasons, names in found.items():
+        others = f" (and {len(names) - 1} other pod{'' if len(names) == 2 else 's'})" if len(names) > 1 else ""
+        lines.append(f"{min(names)}{others}: {reasons}")
+    return [head, *sorted(lines)]
 
 
-def _first(names: list[str]) -> str:
-    others = len(names) - 1
-    return min(names) + (f" (and {others} other pod{'' if others == 1 else 's'})" if others else "")
-
-
-def _annotate(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
+def _report(write: Write, policy: _Policy, meta: Object, spec: Object, *, warn: bool = True) -> None:
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
         told = f'would violate PodSecurity "{policy.audit}": {wrong}'
         write.kept.setdefault("annotations", {})[f"{_PREFIX}audit-violations"] = told
-
-
-def _warn(write: Write, policy: _Policy, meta: Object, spec: Object) -> None:
-    wrong = policy.warn.broken_by(meta, spec)
+    wrong = policy.warn.broken_by(meta, spec) if warn else ""
     if wrong:
         write.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')
 
@@ -143,14 +138,6 @@ def _level(labels: dict[str, str], mode: str, otherwise: str, faults: list[Cause
         faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}-version]", version, why))
         version = "latest"
     return _Level(name, version)
-
-
-def _template(obj: Object) -> Object:
-    spec = obj.get("spec") or {}
-    if obj.get("kind") == "CronJob":
-        spec = (spec.get("jobTemplate") or {}).get("spec") or {}
-    found: Object = (obj if obj.get("kind") == "PodTemplate" else spec).get("template") or {}
-    return found
 
 
 def _images(pod: Object) -> list[tuple[Any, Any]]:

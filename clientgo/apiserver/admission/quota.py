@@ -45,7 +45,8 @@ def check_quota(state: State, write: Write, new: Object, old: Object | None) -> 
         beyond = [one for one in sorted(more) if used[one].value + more[one].value > hard[one].value]
         if beyond:
             told = (("requested", more), ("used", used), ("limited", hard))
-            why = ", ".join(f"{word}: {_amounts_text(amounts, beyond)}" for word, amounts in told)
+            texts = ((word, ",".join(f"{one}={listed[one]}" for one in beyond)) for word, listed in told)
+            why = ", ".join(f"{word}: {text}" for word, text in texts)
             raise forbidden(write.resource, new["metadata"]["name"], f"exceeded quota: {name}, {why}")
 
 
@@ -112,16 +113,11 @@ def _unspecified(hard: Usage, pod: Object) -> str:
     """Return the limited resources that containers do not specify: `cpu for: a,b; limits.memory for: a`."""
     found = []
     containers = [*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ())]
+    named = [(one["name"], one.get("resources") or {}) for one in containers]
     for name in sorted(hard):
         kind, _, resource = name.rpartition(".")
-        if resource not in ("cpu", "memory") or kind not in ("", "requests", "limits"):
-            continue
-        silent = sorted(
-            one["name"]
-            for one in containers
-            if resource not in ((one.get("resources") or {}).get(kind or "requests") or {})
-        )
-        if silent:
+        silent = sorted(who for who, given in named if resource not in (given.get(kind or "requests") or {}))
+        if silent and resource in ("cpu", "memory") and kind in ("", "requests", "limits"):
             found.append(f"{name} for: {','.join(silent)}")
     return "; ".join(found)
 
@@ -136,7 +132,3 @@ def _in_scopes(quota: Object, pod: Object) -> bool:
         "NotTerminating": own.get("activeDeadlineSeconds") is None,
     }
     return all(holds.get(scope, False) for scope in spec.get("scopes") or ()) and not spec.get("scopeSelector")
-
-
-def _amounts_text(amounts: Usage, names: list[str]) -> str:
-    return ",".join(f"{name}={amounts[name]}" for name in names)

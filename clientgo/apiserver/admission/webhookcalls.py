@@ -7,7 +7,7 @@ Without a cluster network, services cannot be resolved: a webhook needs a `url`,
 import ssl
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -87,20 +87,16 @@ def post(endpoint: WebhookEndpoint, body: Object, seconds: float) -> Object:
 
 
 def _explained(error: Exception, url: str) -> str:
-    causes = list(_chain(error))
-    for cause in causes:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"tls: failed to verify certificate: {cause.verify_message}"
-        if isinstance(cause, ConnectionRefusedError):
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None:
+        causes.append(cause)
+    for one in causes:
+        if isinstance(one, ssl.SSLCertVerificationError):
+            return f"tls: failed to verify certificate: {one.verify_message}"
+        if isinstance(one, ConnectionRefusedError):
             return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
-    late = any(isinstance(cause, urllib3.exceptions.TimeoutError | TimeoutError) for cause in causes)
+    late = any(isinstance(one, urllib3.exceptions.TimeoutError | TimeoutError) for one in causes)
     return "context deadline exceeded" if late else str(error)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 @lru_cache(maxsize=_POOLS)

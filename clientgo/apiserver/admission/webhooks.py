@@ -108,31 +108,23 @@ def _matched_resource(state: State, spec: Mapping[str, Any], write: Write, opera
 
 def _operation_and_scope(rule: Mapping[str, Any], resource: Resource, operation: str) -> bool:
     scope = rule.get("scope") or "*"
-    if scope != "*" and (scope == "Namespaced") is not resource.namespaced:
-        return False
-    return any(one in ("*", operation) for one in rule.get("operations") or ())
+    scoped = scope == "*" or (scope == "Namespaced") is resource.namespaced
+    return scoped and bool({"*", operation} & set(rule.get("operations") or ()))
 
 
 def _names(rule: Mapping[str, Any], resource: Resource, subresource: str) -> bool:
-    groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
-    if not ({"*", resource.group} & set(groups) and {"*", resource.version} & set(versions)):
+    if not {"*", resource.group} & set(rule.get("apiGroups") or ()):
         return False
-    for one in rule.get("resources") or ():
-        plural, _, sub = one.partition("/")
-        if plural in ("*", resource.plural) and (sub == subresource or (sub == "*")):
-            return True
-    return False
+    if not {"*", resource.version} & set(rule.get("apiVersions") or ()):
+        return False
+    parts = (one.partition("/")[::2] for one in rule.get("resources") or ())
+    return any(plural in ("*", resource.plural) and part in (subresource, "*") for plural, part in parts)
 
 
 def _namespace_selected(state: State, selector: Any, write: Write, obj: Object | None) -> bool:
-    if not selector:
+    if not selector or not (is_namespace(write.resource) or write.resource.namespaced):
         return True
-    if is_namespace(write.resource):
-        found = obj
-    elif write.resource.namespaced:
-        found = state.store.get(NAMESPACES, "", write.namespace)
-    else:
-        return True
+    found = obj if is_namespace(write.resource) else state.store.get(NAMESPACES, "", write.namespace)
     return selects(selector, ((found or {}).get("metadata") or {}).get("labels") or {})
 
 
@@ -234,13 +226,10 @@ def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     key = (hook.configuration, hook.name, _encode(request))
     if key not in write.kept:
-        call = partial(_call, _endpoint(state, hook), request, hook.seconds)
+        endpoint = partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
+        call = partial(_call, endpoint, request, hook.seconds)
         raise Paused([ExternalCall(call, partial(write.kept.__setitem__, key))])
     return write.kept[key]
-
-
-def _endpoint(state: State, hook: Hook) -> Callable[[], WebhookEndpoint]:
-    return partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
 
 
 def _call(endpoint: Callable[[], WebhookEndpoint], request: Object, seconds: float) -> Any:
@@ -252,11 +241,9 @@ def _call(endpoint: Callable[[], WebhookEndpoint], request: Object, seconds: flo
         return CallFailed(f"failed to call webhook: {error}")
     response = answer.get("response")
     wrong = ""
-    if (answer.get("apiVersion"), answer.get("kind")) != (_API_VERSION, "AdmissionReview"):
-        wrong = (
-            f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {answer.get('apiVersion') or ''},"
-            f" Kind={answer.get('kind') or ''}"
-        )
+    wanted, got = (f"{one.get('apiVersion') or ''}, Kind={one.get('kind') or ''}" for one in (body, answer))
+    if wanted != got:
+        wrong = f"expected webhook response of {wanted}, got {got}"
     elif not isinstance(response, dict):
         wrong = "webhook response did not include response"
     elif response.get("uid") != uid:
@@ -292,11 +279,11 @@ def _request(write: Write, hook: Hook, case: Case) -> Object:
         options["fieldManager"] = write.manager
     own = write.resource
     request: Object = {
-        "kind": _kind(hook.resource),
-        "resource": _resource(hook.resource),
+        "kind": _named(hook.resource, kind=hook.resource.kind),
+        "resource": _named(hook.resource, resource=hook.resource.plural),
         "subResource": write.subresource,
-        "requestKind": _kind(own),
-        "requestResource": _resource(own),
+        "requestKind": _named(own, kind=own.kind),
+        "requestResource": _named(own, resource=own.plural),
         "requestSubResource": write.subresource,
         "name": write.name or ((new or {}).get("metadata") or {}).get("name", ""),
         "namespace": write.namespace,
@@ -310,12 +297,8 @@ def _request(write: Write, hook: Hook, case: Case) -> Object:
     return {member: value for member, value in request.items() if value != ""}
 
 
-def _kind(resource: Resource) -> Object:
-    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
-
-
-def _resource(resource: Resource) -> Object:
-    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
+def _named(of: Resource, /, **name: str) -> Object:
+    return {"group": of.group, "version": of.version, **name}
 
 
 def _converted(given: Resource, wanted: Resource, obj: Object) -> Object:

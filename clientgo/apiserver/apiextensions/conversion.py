@@ -37,9 +37,6 @@ class WebhookConverter:
         self._converted: BoundedDict[Key, Object] = BoundedDict(_CACHE_SIZE)
         self._failed: dict[Key, str] = {}
 
-    def __repr__(self) -> str:
-        return f"<WebhookConverter of {self._kind}, {len(self._converted)} objects cached>"
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WebhookConverter) and (self._kind, self._client) == (other._kind, other._client)
 

@@ -22,9 +22,6 @@ class DefinitionController(InternalController):
         super().__init__(internal)
         self._served: dict[str, list[Resource]] = {}
 
-    def __repr__(self) -> str:
-        return f"<DefinitionController {', '.join(self._served) or 'none'}>"
-
     def start(self) -> None:
         """Serve the stored definitions, and react to every change from now on."""
         super().start()

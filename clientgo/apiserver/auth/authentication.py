@@ -3,7 +3,7 @@
 Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from urllib.parse import unquote
 
 from clientgo.apiserver.auth.authorization import Attributes, authorize
@@ -17,7 +17,7 @@ from clientgo.apiserver.auth.users import (
     service_account_name,
 )
 from clientgo.apiserver.http.messages import REPEATED, HTTPRequest
-from clientgo.apiserver.http.status import ApiFailure, bad_request, unauthorized
+from clientgo.apiserver.http.status import bad_request, unauthorized
 from clientgo.apiserver.state import State
 
 _PREFIX = "impersonate-"
@@ -65,10 +65,14 @@ def _impersonated(request: HTTPRequest) -> User | None:
     name = request.headers.get("impersonate-user", "")
     groups = _repeated(request, "impersonate-group")
     uid = request.headers.get("impersonate-uid", "")
-    extra = {key: _repeated(request, _EXTRA + spelled) for key, spelled in _extra_keys(request)}
+    spelled = [header.removeprefix(_EXTRA) for header in request.headers if header.startswith(_EXTRA)]
+    extra = {unquote(key).lower(): _repeated(request, _EXTRA + key) for key in spelled if key}
     if not name:
-        if groups or uid or extra:
-            raise _without_user(groups, uid, extra)
+        asked = [f"{{Group  {group}  }}" for group in groups]
+        asked += [f"{{UserExtra  {value}  {key}}}" for key, values in extra.items() for value in values]
+        asked += [f"{{UID  {uid}  }}"] if uid else []
+        if asked:
+            raise bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
         return None
     account = service_account_name(name)
     if account is not None and not groups:
@@ -80,19 +84,6 @@ def _impersonated(request: HTTPRequest) -> User | None:
 def _repeated(request: HTTPRequest, name: str) -> tuple[str, ...]:
     """Return the values of a repeatable header; commas do not separate values, as names may contain them."""
     return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
-
-
-def _extra_keys(request: HTTPRequest) -> list[tuple[str, str]]:
-    """Return each key of the user's extra fields, and its spelling in the header."""
-    found = (name.removeprefix(_EXTRA) for name in request.headers if name.startswith(_EXTRA))
-    return [(unquote(spelled).lower(), spelled) for spelled in found if spelled]
-
-
-def _without_user(groups: tuple[str, ...], uid: str, extra: Mapping[str, tuple[str, ...]]) -> ApiFailure:
-    asked = [f"{{Group  {group}  }}" for group in groups]
-    asked += [f"{{UserExtra  {value}  {key}}}" for key, values in extra.items() for value in values]
-    asked += [f"{{UID  {uid}  }}"] if uid else []
-    return bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
 
 
 def _impersonation_checks(user: User, acting: User) -> list[Attributes]:

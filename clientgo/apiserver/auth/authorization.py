@@ -40,9 +40,6 @@ class Rules:
         self._store = store
         self.missing: list[str] = []
 
-    def __repr__(self) -> str:
-        return f"<Rules of {self._store}, {len(self.missing)} roles missing>"
-
     def grants(self, user: User, namespace: str) -> Iterator[Grant]:
         """Yield the rules of the user: cluster-wide ones, then those of the namespace if there is one."""
         for binding in self._store.list(CLUSTER_ROLE_BINDINGS):
@@ -56,27 +53,25 @@ class Rules:
         if subject is None:
             return
         kind, name = binding["roleRef"].get("kind", ""), binding["roleRef"].get("name", "")
-        role = self._role(kind, name, namespace)
+        role = self._store.get(*((CLUSTER_ROLES, "") if kind == "ClusterRole" else (ROLES, namespace)), name)
         if role is None:
             self.missing.append(f'{kind.lower()}.{GROUP} "{name}" not found')
             return
-        bound = binding["metadata"]["name"]
+        bound, who = binding["metadata"]["name"], subject.get("name", "")
+        who = f"{who}/{subject.get('namespace', '')}" if subject.get("kind") == "ServiceAccount" else who
+        granted = f'{kind} "{name}" to {subject.get("kind")} "{who}"'
         where = f'RoleBinding "{bound}/{namespace}"' if namespace else f'ClusterRoleBinding "{bound}"'
         for rule in role.get("rules") or ():
-            yield Grant(rule, f'{where} of {kind} "{name}" to {_subject_text(subject)}')
-
-    def _role(self, kind: str, name: str, namespace: str) -> Object | None:
-        if kind == "ClusterRole":
-            return self._store.get(CLUSTER_ROLES, "", name)
-        return self._store.get(ROLES, namespace, name) if namespace else None
+            yield Grant(rule, f"{where} of {granted}")
 
 
 def covers_resource(rule: RuleObject, verb: str, group: str, resource: str, name: str) -> bool:
     """Return whether the rule allows the verb; `resource` is `pods` or `pods/log`."""
+    listed, subresource = rule.get("resources") or (), resource.partition("/")[2]
     return (
         _any_of(rule.get("verbs"), verb)
         and _any_of(rule.get("apiGroups"), group)
-        and _names_resource(rule.get("resources") or (), resource)
+        and (_any_of(listed, resource) or (subresource != "" and f"*/{subresource}" in listed))
         and (not rule.get("resourceNames") or name in rule["resourceNames"])
     )
 
@@ -93,13 +88,6 @@ def _any_of(listed: Any, value: str) -> bool:
     return bool(listed) and ("*" in listed or value in listed)
 
 
-def _names_resource(listed: Any, resource: str) -> bool:
-    if "*" in listed or resource in listed:
-        return True
-    subresource = resource.partition("/")[2]
-    return bool(subresource) and f"*/{subresource}" in listed
-
-
 def _matches_subject(subject: Object, user: User, namespace: str) -> bool:
     kind, name = subject.get("kind"), subject.get("name", "")
     if kind == "User":
@@ -108,13 +96,6 @@ def _matches_subject(subject: Object, user: User, namespace: str) -> bool:
         return name in user.groups
     account = service_account_name(user.name)
     return kind == "ServiceAccount" and account == (subject.get("namespace") or namespace, name)
-
-
-def _subject_text(subject: Object) -> str:
-    name = subject.get("name", "")
-    if subject.get("kind") == "ServiceAccount":
-        name = f"{name}/{subject.get('namespace', '')}"
-    return f'{subject.get("kind")} "{name}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from clientgo.apiserver.auth.authorization import (
     covers_path,
     covers_resource,
     decide,
+    is_superuser,
 )
-from clientgo.apiserver.auth.users import MASTERS, User
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden, not_found
 from clientgo.apiserver.registry.registry import Object
@@ -32,15 +32,21 @@ _EVERYTHING: tuple[RuleObject, ...] = (
     {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
     {"nonResourceURLs": ["*"], "verbs": ["*"]},
 )
-_SHOWN = ("apiGroups", "resources", "nonResourceURLs", "resourceNames", "verbs")
+_SHOWN = {
+    "apiGroups": "APIGroups",
+    "resources": "Resources",
+    "nonResourceURLs": "NonResourceURLs",
+    "resourceNames": "ResourceNames",
+    "verbs": "Verbs",
+}
 _encode = msgspec.json.Encoder().encode
 
 
 def check_escalation(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that a role or binding grants only what its writer holds (403, 404)."""
-    if write.internal or state.options.authorization == "AlwaysAllow" or MASTERS in write.user.groups:
+    if write.internal or is_superuser(state, write.user):
         return
-    if old is not None and _changes_only_owners(new, old):
+    if old is not None and _without(new) == _without(old):
         return
     storage = write.resource.storage
     if storage in (ROLES, CLUSTER_ROLES):
@@ -80,8 +86,11 @@ def _may(state: State, write: Write, verb: str, plural: str, name: str) -> bool:
 def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject]) -> None:
     missing = _missing(state, write, rules)
     if missing:
-        lines = sorted({_compact(rule) for rule in _joined(missing)})
-        why = f"{_described(write.user)} is attempting to grant RBAC permissions not currently held:\n"
+        rules = _joined(missing)
+        shown = ([f"{text}:{_quoted(rule[name])}" for name, text in _SHOWN.items() if rule.get(name)] for rule in rules)
+        lines = sorted({f"{{{', '.join(fields)}}}" for fields in shown})
+        who = f'user "{write.user.name}" (groups={_quoted(write.user.groups)})'
+        why = f"{who} is attempting to grant RBAC permissions not currently held:\n"
         raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
 
 
@@ -120,30 +129,13 @@ def _joined(rules: Iterable[RuleObject]) -> list[RuleObject]:
     return list(found.values())
 
 
-def _compact(rule: RuleObject) -> str:
-    shown = [f"{_title(member)}:{_quoted(rule[member])}" for member in _SHOWN if rule.get(member)]
-    return f"{{{', '.join(shown)}}}"
-
-
-def _title(member: str) -> str:
-    return "APIGroups" if member == "apiGroups" else member[0].upper() + member[1:]
-
-
 def _quoted(words: Iterable[str]) -> str:
     """Format strings like Go's %q of a slice."""
     return f"[{' '.join(_encode(word).decode() for word in words)}]"
 
 
-def _described(user: User) -> str:
-    return f'user "{user.name}" (groups={_quoted(user.groups)})'
-
-
-def _changes_only_owners(new: Object, old: Object) -> bool:
-    """Return whether an update changes only owners and finalizers."""
-    return _without(new) == _without(old)
-
-
 def _without(obj: Object) -> Object:
+    """Return the object without its owners and finalizers, which anyone may change."""
     left_out = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
     meta = {field: value for field, value in obj["metadata"].items() if field not in left_out}
     return {**obj, "metadata": meta}

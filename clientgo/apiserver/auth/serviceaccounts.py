@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.auth.users import User, service_account
-from clientgo.apiserver.http.status import ApiFailure, bad_request, conflict, invalid, invalid_value, not_found
+from clientgo.apiserver.http.status import bad_request, conflict, invalid, invalid_value, not_found
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
@@ -37,10 +37,10 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
     spec = review.get("spec") or {}
     seconds = spec.get("expirationSeconds")
     seconds = _DEFAULT_SECONDS if not isinstance(seconds, int) else seconds
-    if seconds < _MIN_SECONDS:
-        raise _refused(seconds, "may not specify a duration less than 10 minutes")
-    if seconds > _MAX_SECONDS:
-        raise _refused(seconds, "may not specify a duration larger than 2^32 seconds")
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
+        limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
+        cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
+        raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
     audiences = list(spec.get("audiences") or [ISSUER])
     now = int(state.clock.time())
     meta = account["metadata"]
@@ -127,11 +127,6 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
         why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
         raise bad_request(why)
     return {member: {"name": name, "uid": uid}}
-
-
-def _refused(seconds: int, why: str) -> ApiFailure:
-    cause = invalid_value("spec.expirationSeconds", seconds, why)
-    return invalid("TokenRequest", "authentication.k8s.io", "", [cause])
 
 
 def _signed(state: State, claims: Object) -> str:

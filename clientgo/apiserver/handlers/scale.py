@@ -13,6 +13,7 @@ from clientgo.apiserver.registry.metadata import json_type, normalize
 from clientgo.apiserver.registry.registry import SCALE, Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.selection import label_selector
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import ScaleSubresource
 
@@ -93,15 +94,4 @@ def _selector(value: Any) -> str:
     """Format a selector given as text, as a LabelSelector, or as a map of labels."""
     if not isinstance(value, dict):
         return value if isinstance(value, str) else ""
-    labels = value.get("matchLabels", value if "matchExpressions" not in value else {})
-    terms = [f"{key}={text}" for key, text in labels.items()]
-    for one in value.get("matchExpressions") or ():
-        listed = ",".join(sorted(one.get("values") or ()))
-        forms = {
-            "In": f"{one['key']} in ({listed})",
-            "NotIn": f"{one['key']} notin ({listed})",
-            "Exists": one["key"],
-            "DoesNotExist": "!" + one["key"],
-        }
-        terms.append(forms.get(one.get("operator", ""), ""))
-    return ",".join(sorted(terms))
+    return str(label_selector(value if {"matchLabels", "matchExpressions"} & set(value) else {"matchLabels": value}))

@@ -278,9 +278,6 @@ class ConvertingWatch(WatchServer):
         stored = dataclasses.replace(place[0], converter=StoredForm())
         super().__init__(state, (stored, place[1]), query, selection, Form())
 
-    def __repr__(self) -> str:
-        return f"<ConvertingWatch {self._shown.qualified} {self._namespace}>"
-
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield frames; a failed conversion is an ERROR, and the last frame."""
         async for chunk in super().chunks():

@@ -5,7 +5,8 @@ memory: one that does not read its response, or does not finish its request, is 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import nullcontext
 from typing import Any
 
 from clientgo.apiserver.api import Api
@@ -14,7 +15,7 @@ from clientgo.apiserver.faults import Fault, Faults
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, Stream, json_response, parse_query, read_headers
 from clientgo.apiserver.http.status import ApiFailure, too_large
-from clientgo.apiserver.http.wire import BufferedTransport, StallGuard, has_arrived, in_one_piece, sink, transport_of
+from clientgo.apiserver.http.wire import BufferedTransport, sink, watch_stalls
 from clientgo.apiserver.suspension import Suspended
 
 Scope = MutableMapping[str, Any]
@@ -46,20 +47,17 @@ class App:
         self._faults = faults
         self._streams: set[Stream] = set()
         self._ending = False
-        self._stalls = StallGuard(api.state.options.stall_seconds)
-
-    def __repr__(self) -> str:
-        return f"<App {len(self._streams)} streams>"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, as ASGI defines it."""
         if scope["type"] != "http":
             return
-        transport = transport_of(scope)
+        transport: BufferedTransport | None = scope.get("state", {}).get("transport")
         options = self.api.state.options
         headers = read_headers(scope["headers"])
         try:
-            body = await self._body(receive, transport) if _has_body(headers) else b""
+            has_body = "content-length" in headers or "transfer-encoding" in headers
+            body = await self._body(receive, transport) if has_body else b""
         except EOFError:
             return  # the client is gone, and an incomplete request must not be handled
         if body is None:
@@ -75,16 +73,17 @@ class App:
         if answer is None:
             _drop(transport)
         elif isinstance(answer, HTTPResponse):
-            with in_one_piece(transport):
+            with transport or nullcontext():
                 await _send_response(send, scope, answer)
-            self._stalls.watch(transport)
+            if transport is not None:
+                watch_stalls(transport, options.stall_seconds)
         else:
             await self._stream(answer, receive, send, transport, matching)
 
     async def _body(self, receive: Receive, transport: BufferedTransport | None) -> bytes | None:
         """Return the body within a time limit; None if it is too large."""
         options = self.api.state.options
-        if has_arrived(transport):
+        if transport is not None and transport.arrived:
             return await _read_body(receive, options.max_body)
         patience = asyncio.get_running_loop().call_later(options.stall_seconds, _drop, transport)
         try:
@@ -141,7 +140,13 @@ class App:
         self._streams.add(stream)
         if self._ending:
             stream.close()
-        gone = asyncio.ensure_future(_until_disconnect(receive, stream))
+
+        async def until_disconnect() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            stream.close()
+
+        gone = asyncio.ensure_future(until_disconnect())
         try:
             head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL]
             await send({"type": "http.response.start", "status": stream.status, "headers": head})
@@ -190,16 +195,6 @@ def _drop(transport: BufferedTransport | None) -> None:
     """Abort the connection."""
     if transport is not None:
         transport.abort()
-
-
-async def _until_disconnect(receive: Receive, stream: Stream) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    stream.close()
-
-
-def _has_body(headers: Mapping[str, str]) -> bool:
-    return "content-length" in headers or "transfer-encoding" in headers
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes | None:

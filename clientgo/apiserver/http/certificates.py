@@ -39,9 +39,6 @@ class ServingCertificates:
         add_authorities(self.context, self.ca.decode())
         self.context.verify_mode = ssl.CERT_OPTIONAL
 
-    def __repr__(self) -> str:
-        return f"<ServingCertificates for {', '.join(self._hosts)}>"
-
     @property
     def ca(self) -> bytes:
         """Certificate (PEM) of the CA."""

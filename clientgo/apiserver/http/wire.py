@@ -6,7 +6,6 @@ response or because the client does not read.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -41,10 +40,6 @@ class BufferedTransport:
 
     def __exit__(self, *_: object) -> None:
         """Send what was held back, and further writes at once."""
-        self.release()
-
-    def release(self) -> None:
-        """Send what was held back, and further writes at once."""
         held, self._held = self._held, None
         if held and not self._transport.is_closing():
             self._transport.write(b"".join(held))
@@ -58,16 +53,8 @@ class BufferedTransport:
 
     def close(self) -> None:
         """Send what was held back, then close."""
-        self.release()
+        self.__exit__()
         self._transport.close()
-
-    def abort(self) -> None:
-        """Close at once; unsent data is lost."""
-        self._transport.abort()
-
-    def is_closing(self) -> bool:
-        """Return whether the transport is closing."""
-        return self._transport.is_closing()
 
     def get_write_buffer_size(self) -> int:
         """Return the number of unsent bytes."""
@@ -133,22 +120,6 @@ class Connection(HttpToolsProtocol):
             self._waiting = None
 
 
-def transport_of(scope: Any) -> BufferedTransport | None:
-    """Return the transport of a request, or None if the server does not provide it."""
-    found: BufferedTransport | None = scope.get("state", {}).get("transport")
-    return found
-
-
-def in_one_piece(transport: BufferedTransport | None) -> AbstractContextManager[None]:
-    """Send everything that is written in the block together."""
-    return transport if transport is not None else nullcontext()
-
-
-def has_arrived(transport: BufferedTransport | None) -> bool:
-    """Return whether the whole request, including its body, has arrived."""
-    return transport is not None and transport.arrived
-
-
 def sink(transport: BufferedTransport, limit: int) -> Callable[[bytes], None]:
     """Return a function that writes chunks of a started response directly to the transport.
 
@@ -166,29 +137,18 @@ def sink(transport: BufferedTransport, limit: int) -> Callable[[bytes], None]:
     return send
 
 
-class StallGuard:
-    """Disconnects clients that read nothing of a response for `seconds`."""
+def watch_stalls(transport: BufferedTransport, seconds: float) -> None:
+    """Disconnect the client if it reads nothing of the unsent data for that many seconds; on the server's loop."""
+    before = transport.get_write_buffer_size()
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-
-    def watch(self, transport: BufferedTransport | None) -> None:
-        """Watch the unsent data of a transport, if any; on the server's loop."""
-        if transport is not None and transport.get_write_buffer_size():
-            self._later(transport)
-
-    def _later(self, transport: BufferedTransport) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(self._seconds, self._check, transport, transport.get_write_buffer_size())
-
-    def _check(self, transport: BufferedTransport, before: int) -> None:
-        left = transport.get_write_buffer_size()
-        if not left:
-            return
-        if left >= before:
+    def check() -> None:
+        if transport.get_write_buffer_size() >= before:
             transport.abort()
         else:
-            self._later(transport)
+            watch_stalls(transport, seconds)
+
+    if before:
+        asyncio.get_running_loop().call_later(seconds, check)
 
 
 _CLOSE_SECONDS = 1.0

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from clientgo.apiserver.storage.selection import label_selector
+
 Obj = dict[str, Any]
 
 NONE, UNKNOWN, UNSET, INVALID = "<none>", "<unknown>", "<unset>", "<invalid>"
@@ -83,12 +85,7 @@ def label_text(labels: Any) -> str:
 
 def selector_text(selector: Any) -> str:
     """Format a label selector as kubectl accepts it (`app=x,tier in (a,b)`); `<none>` for an empty one."""
-    parts = [f"{key}={value}" for key, value in sorted(dig(selector, "matchLabels", default={}).items())]
-    for term in sorted(items(selector, "matchExpressions"), key=lambda item: str(item.get("key"))):
-        key, values = term.get("key"), ",".join(sorted(items(term, "values")))
-        forms = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "DoesNotExist": f"!{key}"}
-        parts.append(forms.get(str(term.get("operator")), f"{key}"))
-    return ",".join(parts) or NONE
+    return str(label_selector(selector)) or NONE
 
 
 def joined(values: Sequence[Any], limit: int = 0) -> str:

@@ -58,20 +58,20 @@ def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict
     """
     if version not in AGGREGATED_VERSIONS:
         raise ValueError(f"invalid version {version!r}: expected one of {', '.join(AGGREGATED_VERSIONS)}")
-    items = [
-        {
-            "metadata": {"name": name} if name else {},
-            "versions": [_aggregated_version(registry, name, each) for each in versions],
-        }
-        for name, versions in registry.groups().items()
-        if legacy is (name == "")
-    ]
-    return {
-        "kind": "APIGroupDiscoveryList",
-        "apiVersion": f"apidiscovery.k8s.io/{version}",
-        "metadata": {},
-        "items": items,
-    }
+    items: list[dict[str, Any]] = []
+    for name, versions in registry.groups().items():
+        if legacy is (name == ""):
+            served = [
+                {
+                    "version": each,
+                    "resources": [_aggregated_entry(resource) for resource in _resources(registry, name, each)],
+                    "freshness": "Current",
+                }
+                for each in versions
+            ]
+            items.append({"metadata": {"name": name} if name else {}, "versions": served})
+    head = {"kind": "APIGroupDiscoveryList", "apiVersion": f"apidiscovery.k8s.io/{version}", "metadata": {}}
+    return {**head, "items": items}
 
 
 def storage_version_hash(resource: Resource) -> str:
@@ -110,10 +110,10 @@ def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
             "name": f"{resource.plural}/{name}",
             "singularName": "",
             "namespaced": resource.namespaced,
-            **(_SCALE if name == "scale" else {"kind": resource.kind}),
+            **(_SCALE if scale else {"kind": resource.kind}),
             "verbs": _SUBRESOURCE_VERBS,
         }
-        for name in _subresources(resource)
+        for name, scale in _subresources(resource)
     ]
     return [entry, *parts]
 
@@ -123,14 +123,11 @@ def _names(resource: Resource) -> dict[str, list[str]]:
     return {key: value for key, value in named.items() if value}
 
 
-def _subresources(resource: Resource) -> list[str]:
-    found = [name for name, there in (("status", resource.status), ("scale", resource.scale is not None)) if there]
+def _subresources(resource: Resource) -> list[tuple[str, bool]]:
+    """Return the names of the subresources, and whether they are of kind Scale."""
+    found = [("status", False)] if resource.status else []
+    found += [("scale", True)] if resource.scale is not None else []
     return found if resource.custom else sorted(found)
-
-
-def _aggregated_version(registry: Registry, group: str, version: str) -> dict[str, Any]:
-    listed = [_aggregated_entry(resource) for resource in _resources(registry, group, version)]
-    return {"version": version, "resources": listed, "freshness": "Current"}
 
 
 def _aggregated_entry(resource: Resource) -> dict[str, Any]:
@@ -146,7 +143,7 @@ def _aggregated_entry(resource: Resource) -> dict[str, Any]:
         **_names(resource),
     }
     parts = [
-        {"subresource": name, "responseKind": _SCALE if name == "scale" else kind, "verbs": _SUBRESOURCE_VERBS}
-        for name in _subresources(resource)
+        {"subresource": name, "responseKind": _SCALE if scale else kind, "verbs": _SUBRESOURCE_VERBS}
+        for name, scale in _subresources(resource)
     ]
     return {**entry, "subresources": parts} if parts else entry

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.http.status import Cause, bad_request, forbidden_field, invalid_value, required
+from clientgo.apiserver.http.status import Cause, bad_request, forbidden_field, invalid_value, quoted, required
 from clientgo.apiserver.registry import names
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.clock import Clock
@@ -25,8 +25,15 @@ _TYPES: dict[str, tuple[type, str, type, str]] = {
 KNOWN = frozenset((*_TYPES, "selfLink"))
 _EMPTY: tuple[Any, ...] = (None, "", {}, [])
 _MAX_ANNOTATIONS = 256 * 1024
-_DNS_LABEL = frozenset(("namespaces",))
-_PATH_SEGMENT = frozenset(("roles", "rolebindings", "clusterroles", "clusterrolebindings"))
+_RBAC = "rbac.authorization.k8s.io"
+_NAME_RULES: dict[tuple[str, str], names.Check] = {
+    ("", "namespaces"): names.label_errors,
+    ("", "services"): names.label_1035_errors,
+    **dict.fromkeys(
+        [(_RBAC, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")],
+        names.path_segment_errors,
+    ),
+}
 
 
 def timestamp(clock: Clock) -> str:
@@ -111,7 +118,8 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
     if "name" not in meta:
         found.append(required("metadata.name", "name or generateName is required"))
     else:
-        found += [invalid_value("metadata.name", meta["name"], why) for why in _name_rule(resource)(meta["name"])]
+        rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
+        found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
     for key, value in meta.get("labels", {}).items():
         found += [invalid_value("metadata.labels", key, why) for why in names.qualified_errors(key)]
         found += [invalid_value("metadata.labels", value, why) for why in names.label_value_errors(value)]
@@ -138,45 +146,31 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
     if "deletionTimestamp" in old:
         added = sorted(set(new.get("finalizers", ())) - set(old.get("finalizers", ())))
         if added:
-            listed = ", ".join(f'"{one}"' for one in added)
-            why = (
-                "no new finalizers can be added if the object is being deleted, found new finalizers "
-                f"[]string{{{listed}}}"
-            )
+            why = "no new finalizers can be added if the object is being deleted, found new finalizers []string"
+            why += f"{{{', '.join(map(quoted, added))}}}"
             found.append(forbidden_field("metadata.finalizers", why))
     return found
 
 
 def _owner_errors(owners: list[Object]) -> list[Cause]:
-    found: list[Cause] = []
-    for owner in owners:
-        for member, why in (
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ):
-            if not owner.get(member):
-                found.append(invalid_value(f"metadata.ownerReferences.{member}", owner.get(member) or "", why))
-    controllers = [owner for owner in owners if owner.get("controller")]
+    found = [
+        invalid_value(
+            f"metadata.ownerReferences.{member}",
+            owner.get(member) or "",
+            f"{'version ' if member == 'apiVersion' else ''}must not be empty",
+        )
+        for owner in owners
+        for member in ("apiVersion", "kind", "name", "uid")
+        if not owner.get(member)
+    ]
+    controllers = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         why = (
-            "Only one reference can have Controller set to true. Found"
-            f' "true" in references for {controllers[0].get("kind")}/{controllers[0].get("name")}'
-            f" and {controllers[1].get('kind')}/{controllers[1].get('name')}"
+            'Only one reference can have Controller set to true. Found "true" in references for'
+            f" {controllers[0]} and {controllers[1]}"
         )
         found.append(invalid_value("metadata.ownerReferences", owners, why))
     return found
-
-
-def _name_rule(resource: Resource) -> Any:
-    if resource.plural in _DNS_LABEL and not resource.group:
-        return names.label_errors
-    if resource.plural == "services" and not resource.group:
-        return names.label_1035_errors
-    if resource.plural in _PATH_SEGMENT and resource.group == "rbac.authorization.k8s.io":
-        return names.path_segment_errors
-    return names.subdomain_errors
 
 
 def _check_type(kind: str, field: str, value: Any) -> None:
@@ -196,9 +190,9 @@ def _mistyped(kind: str, field: str, value: Any, wanted: str) -> Exception:
     )
 
 
+_JSON_TYPES = {bool: "bool", str: "string", int: "number", float: "number", dict: "object", list: "array"}
+
+
 def json_type(value: Any) -> str:
     """Return the JSON type of a value as Go names it in decoding errors."""
-    if isinstance(value, bool):
-        return "bool"
-    names_of = {str: "string", int: "number", float: "number", dict: "object", list: "array", type(None): "null"}
-    return names_of.get(type(value), "value")
+    return "null" if value is None else _JSON_TYPES.get(type(value), "value")

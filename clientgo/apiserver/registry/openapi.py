@@ -35,7 +35,6 @@ _TYPE_META: Json = {
     "kind": {"description": _KIND_TEXT, "type": "string"},
 }
 _PATCH: Json = {"type": "object", "description": "A change to an object, in the form its content type names."}
-_TITLE, _DOCUMENT_VERSION = "Kubernetes", "v1"
 
 
 # A converter is not part of the schema, and JSON cannot represent it.
@@ -54,13 +53,15 @@ class OpenAPI:
         self._documents: dict[tuple[str, str], tuple[str, bytes]] = {}
         self._index: tuple[int, Json] = (-1, {})
 
-    def __repr__(self) -> str:
-        return f"<OpenAPI {len(self._documents)} documents made>"
-
     def index(self) -> Json:
         """Return the document of `/openapi/v3`: the path of each group version, and its URL with a hash."""
         if self._index[0] != self._registry.version:
-            self._index = (self._registry.version, {"paths": dict(sorted(self._entries()))})
+            paths = {}
+            for group, versions in self._registry.groups().items():
+                for version in versions:
+                    path = f"apis/{group}/{version}" if group else f"api/{version}"
+                    paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={self.hash_of(group, version)}"}
+            self._index = (self._registry.version, {"paths": dict(sorted(paths.items()))})
         return self._index[1]
 
     def hash_of(self, group: str, version: str) -> str:
@@ -81,15 +82,6 @@ class OpenAPI:
 
     def _resources(self, group: str, version: str) -> list[Resource]:
         return [item for item in self._registry.resources() if (item.group, item.version) == (group, version)]
-
-    def _entries(self) -> list[tuple[str, Json]]:
-        found = []
-        for group, versions in self._registry.groups().items():
-            for version in versions:
-                path = f"apis/{group}/{version}" if group else f"api/{version}"
-                address = f"/openapi/v3/{path}?hash={self.hash_of(group, version)}"
-                found.append((path, {"serverRelativeURL": address}))
-        return found
 
 
 def v2_document() -> bytes:
@@ -112,18 +104,17 @@ def of(registry: Registry) -> OpenAPI:
 
 def make_document(group: str, version: str, resources: list[Resource]) -> Json:
     """Build the OpenAPI document of one group version from its resources."""
-    custom = [resource for resource in resources if resource.custom]
     built_in = [resource for resource in resources if not resource.custom]
     schemas = {**shared_components(SHARED_TYPES), f"{META}.Patch": _PATCH}
     if any(resource.scale is not None for resource in resources):
         schemas |= components("autoscaling", "v1", [SCALE])
     if built_in:
         schemas |= components(group, version, built_in)
-    for resource in custom:
-        schemas |= _custom_schemas(resource)
+    for resource in resources:
+        schemas |= _custom_schemas(resource) if resource.custom else {}
     return {
         "openapi": "3.0.0",
-        "info": {"title": _TITLE, "version": _DOCUMENT_VERSION},
+        "info": {"title": "Kubernetes", "version": "v1"},
         "paths": paths_of(resources),
         "components": {"schemas": dict(sorted(schemas.items()))},
     }

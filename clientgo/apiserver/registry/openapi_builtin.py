@@ -11,11 +11,9 @@ import inspect
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
-from types import ModuleType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
@@ -46,8 +44,7 @@ QUANTITY: Schema = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a type, with its JSON name."""
 
     name: str
@@ -65,53 +62,49 @@ class Reader:
 
     def fields(self, cls: Any) -> Iterable[Field]:
         """Return the fields, in the order of the class."""
-        if _is_kind(cls):
-            yield Field("apiVersion", str)
-            yield Field("kind", str)
-        for info in msgspec.structs.fields(cls):
-            yield Field(info.encode_name, info.type)
-
-    def kubernetes_name(self, cls: Any) -> str:
-        """Return the Go type's name: `Deployment` for a model named `V1Deployment`."""
-        return _PREFIXED.sub("", cls.__name__)
+        try:
+            api_of(cls)
+            # An object; the codec adds apiVersion and kind, which are no fields of it.
+            head = [Field("apiVersion", str), Field("kind", str)]
+        except TypeError:
+            head = []
+        return [*head, *(Field(info.encode_name, info.type) for info in msgspec.structs.fields(cls))]
 
     def description(self, cls: Any) -> str:
         """Return the description of the class, or ""."""
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class References:
+class References(NamedTuple):
     """Schemas of fields whose type has a schema of its own: that schema, or a `$ref` to it."""
 
     model: Callable[[Any], Schema]
-    quantity: Schema = field(default_factory=lambda: QUANTITY)
-    int_or_string: Schema = field(default_factory=lambda: INT_OR_STRING)
+    quantity: Schema = QUANTITY
+    int_or_string: Schema = INT_OR_STRING
 
 
 def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
     """Return the schema of a class."""
-    go_name = reader.kubernetes_name(cls)
+    go_name = _go_name(cls)
     rules = TYPE_RULES.get(go_name, {})
     quantities = QUANTITY_FIELDS.get(go_name, frozenset())
     properties: Schema = {}
-    required = []
     for each in reader.fields(cls):
         schema = annotation_schema(each.annotation, reader, references)
         if each.name in quantities:
             number = references.quantity
             inside = next((key for key in ("additionalProperties", "items") if key in schema), "")
             schema = {**schema, inside: number} if inside else number
-        extensions = rules[each.name].extensions() if each.name in rules else {}
-        properties[each.name] = _described(schema, each, extensions)
-        if each.required:
-            required.append(each.name)
-    out: Schema = {"type": "object"}
-    if text := reader.description(cls):
-        out["description"] = text
-    if required:
-        out["required"] = required
-    return {**out, "properties": properties} if properties else out
+        extra: Schema = {"description": each.description} if each.description else {}
+        extra |= rules[each.name].extensions() if each.name in rules else {}
+        # Beside a `$ref` they would be ignored.
+        properties[each.name] = {**extra, "allOf": [schema]} if extra and "$ref" in schema else {**schema, **extra}
+    found = {
+        "description": reader.description(cls),
+        "required": [each.name for each in reader.fields(cls) if each.required],
+        "properties": properties,
+    }
+    return {"type": "object", **{key: value for key, value in found.items() if value}}
 
 
 def annotation_schema(annotation: Any, reader: Reader, references: References) -> Schema:
@@ -128,9 +121,8 @@ def annotation_schema(annotation: Any, reader: Reader, references: References) -
     if isinstance(origin, type) and issubclass(origin, Mapping):
         values = annotation_schema(arguments[1], reader, references)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
-    if isinstance(annotation, type) and issubclass(annotation, datetime):
-        return dict(_SCALARS[datetime])
-    return dict(_SCALARS.get(annotation, {}))
+    is_time = isinstance(annotation, type) and issubclass(annotation, datetime)
+    return dict(_SCALARS.get(datetime if is_time else annotation, {}))
 
 
 def _union_schema(choices: list[Any], reader: Reader, references: References) -> Schema:
@@ -140,19 +132,9 @@ def _union_schema(choices: list[Any], reader: Reader, references: References) ->
         return schemas[0]
     if kinds == {"integer", "string"}:
         return dict(references.int_or_string)
-    if kinds == {"integer", "number"}:
-        return {"type": "number"}
     if kinds == {"string"}:
         return next((schema for schema in schemas if "format" in schema), schemas[0])
-    return {}
-
-
-def _described(schema: Schema, of: Field, extensions: Mapping[str, Any]) -> Schema:
-    """Add a description and extensions, in an `allOf` beside a `$ref`, where they would be ignored."""
-    extra = {**({"description": of.description} if of.description else {}), **extensions}
-    if extra and "$ref" in schema:
-        return {**extra, "allOf": [schema]}
-    return {**schema, **extra}
+    return {"type": "number"} if kinds == {"integer", "number"} else {}
 
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -195,13 +177,9 @@ class _ModelReader(Reader):
 _MODELS, _STRUCTS = _ModelReader(), Reader()
 
 
-def _is_kind(cls: Any) -> bool:
-    """Return whether a Struct is an object; the codec adds apiVersion and kind, which are no fields of it."""
-    try:
-        api_of(cls)
-    except TypeError:
-        return False
-    return True
+def _go_name(cls: Any) -> str:
+    """Return the Go type's name: `Deployment` for a model named `V1Deployment`."""
+    return _PREFIXED.sub("", cls.__name__)
 
 
 def definition_name(group: str, version: str, kind: str) -> str:
@@ -241,8 +219,12 @@ def schema_for(group: str, version: str, kind: str) -> Schema:
     It has fields, types and list types, but no required fields. A recursive type (a JSON schema) and a kind without a
     generated type are any object.
     """
-    module = _types_module(group, version)
-    cls = getattr(module, kind, None) if module else None
+    try:
+        # Loaded on demand: a server that serves only Foos and Deployments needs few of the groups.
+        module = importlib.import_module(f"clientgo.kubernetes.types.{group.split('.')[0] or 'core'}_{version}")
+    except ModuleNotFoundError:
+        return dict(_ANY_OBJECT)
+    cls = getattr(module, kind, None)
     return _inlined(cls, ()) if cls is not None else dict(_ANY_OBJECT)
 
 
@@ -250,15 +232,6 @@ def _inlined(cls: Any, above: tuple[Any, ...]) -> Schema:
     if cls in above:
         return dict(_ANY_OBJECT)
     return object_schema(_STRUCTS, cls, References(lambda inner: _inlined(inner, (*above, cls))))
-
-
-def _types_module(group: str, version: str) -> ModuleType | None:
-    short = group.split(".")[0] or "core"
-    try:
-        # Loaded on demand: a server that serves only Foos and Deployments needs few of the groups.
-        return importlib.import_module(f"clientgo.kubernetes.types.{short}_{version}")
-    except ModuleNotFoundError:
-        return None
 
 
 def _model(group: str, version: str, kind: str) -> Any:
@@ -272,10 +245,10 @@ def _model(group: str, version: str, kind: str) -> Any:
 def _closure(roots: Iterable[Any], group: str, version: str) -> dict[str, Schema]:
     reached = list(_reachable(roots))
     pods = [model for model in reached if model.__name__ in {"V1PodTemplateSpec", "V1PersistentVolumeClaim"}]
-    core = {_MODELS.kubernetes_name(model) for model in _reachable(pods)} | _CORE_TYPES
+    core = {_go_name(model) for model in _reachable(pods)} | _CORE_TYPES
 
     def name_of(model: Any) -> str:
-        short = _MODELS.kubernetes_name(model)
+        short = _go_name(model)
         if short in _META_TYPES:
             return f"{META}.{short}"
         return definition_name("", "v1", short) if short in core else definition_name(group, version, short)

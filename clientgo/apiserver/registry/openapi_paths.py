@@ -5,8 +5,7 @@ that the server validates; `explain` finds a resource's kind by its path.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.apiserver.registry.openapi_builtin import META, custom_definition_name, definition_name
 from clientgo.apiserver.registry.registry import Resource
@@ -39,13 +38,11 @@ _OPERATIONS = {"get": "read", "post": "create", "put": "replace", "deletecollect
 _VERBS = {"post": "create", "put": "update"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
+class _Target(NamedTuple):
     """Target of operations: a resource, or one of its subresources."""
 
     resource: Resource
     definition: str
-    list_definition: str
     kind: Json
     part: str = ""
 
@@ -60,31 +57,19 @@ def paths_of(resources: Iterable[Resource]) -> Json:
     """Return the paths of these resources, each with its operations."""
     found: Json = {}
     for resource in resources:
-        target = _target(resource)
+        kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+        target = _Target(resource, definition_of(resource), kind)
         root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
-        base = (
-            f"{root}/namespaces/{{namespace}}/{resource.plural}" if resource.namespaced else f"{root}/{resource.plural}"
-        )
+        base = f"{root}{'/namespaces/{namespace}' if resource.namespaced else ''}/{resource.plural}"
         if resource.namespaced and "list" in resource.verbs:
             found[f"{root}/{resource.plural}"] = _item(target, ("list",), everywhere=True)
         found[base] = _item(target, ("list", "post", "deletecollection"))
         found[f"{base}/{{name}}"] = _item(target, ("get", "put", "delete", "patch"), named=True)
-        for part in _parts(target):
+        scale = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
+        parts = [target._replace(definition=SCALE_DEFINITION, kind=scale, part="scale")] if resource.scale else []
+        for part in (*parts, *([target._replace(part="status")] if resource.status else [])):
             found[f"{base}/{{name}}/{part.part}"] = _item(part, ("get", "put", "patch"), named=True)
     return dict(sorted((path, item) for path, item in found.items() if item))
-
-
-def _target(resource: Resource) -> _Target:
-    kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-    return _Target(resource, definition_of(resource), definition_of(resource, resource.list_kind), kind)
-
-
-def _parts(target: _Target) -> Iterable[_Target]:
-    if target.resource.scale is not None:
-        kind = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
-        yield replace(target, definition=SCALE_DEFINITION, kind=kind, part="scale")
-    if target.resource.status:
-        yield replace(target, part="status")
 
 
 def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, everywhere: bool = False) -> Json:
@@ -141,9 +126,11 @@ def _body(target: _Target, action: str) -> Json:
 
 
 def _responses(target: _Target, action: str) -> Json:
-    definition = {"list": target.list_definition, "delete": f"{META}.Status", "deletecollection": f"{META}.Status"}.get(
-        action, target.definition
-    )
+    definition = target.definition
+    if action == "list":
+        definition = definition_of(target.resource, target.resource.list_kind)
+    elif action in {"delete", "deletecollection"}:
+        definition = f"{META}.Status"
     codes = {"post": ("200", "201", "202"), "put": ("200", "201"), "patch": ("200", "201"), "delete": ("200", "202")}
     texts = {"200": "OK", "201": "Created", "202": "Accepted"}
     answers: Json = {

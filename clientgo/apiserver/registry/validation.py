@@ -5,20 +5,28 @@ the wrong type is a 400. Validation: the most common rules, in the real server's
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from clientgo.apiserver.apiextensions import crdschema
 from clientgo.apiserver.apiextensions.cel import condition_error
-from clientgo.apiserver.http.status import Cause, bad_request, invalid_value, not_supported, required, too_long
+from clientgo.apiserver.http.status import (
+    Cause,
+    bad_request,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
 from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.names import data_key_errors, label_errors, subdomain_errors
 from clientgo.apiserver.registry.openapi_builtin import schema_for
 from clientgo.apiserver.registry.registry import Object, Resource
 
-_SIDE_EFFECTS = ("None", "NoneOnDryRun")
 _CHOICES = {
+    "sideEffects": ("None", "NoneOnDryRun"),
     "failurePolicy": ("Fail", "Ignore"),
     "matchPolicy": ("Equivalent", "Exact"),
     "reinvocationPolicy": ("IfNeeded", "Never"),
@@ -33,45 +41,37 @@ def webhook_errors(configuration: Object, _: Object | None) -> list[Cause]:
     for index, hook in enumerate(configuration.get("webhooks") or ()):
         where, name = f"webhooks[{index}]", hook.get("name") or ""
         if name in seen:
-            found.append(Cause("FieldValueDuplicate", f"{where}.name", f'Duplicate value: "{name}"'))
+            found.append(duplicate(f"{where}.name", name))
         seen.append(name)
         found += _hook_errors(hook, where, name)
     return found
 
 
 def _hook_errors(hook: Object, where: str, name: str) -> list[Cause]:
-    found = _hook_name_errors(name, f"{where}.name")
-    if not hook.get("admissionReviewVersions"):
+    found = [invalid_value(f"{where}.name", name, why) for why in subdomain_errors(name)] if name else []
+    if not name:
+        found.append(required(f"{where}.name"))
+    elif not found and len(name.split(".")) < _SEGMENTS:
+        why = "should be a domain with at least three segments separated by dots"
+        found.append(invalid_value(f"{where}.name", name, why))
+    versions, effects, seconds = (hook.get(one) for one in ("admissionReviewVersions", "sideEffects", "timeoutSeconds"))
+    if not versions:
         found.append(required(f"{where}.admissionReviewVersions", "must specify one of v1, v1beta1"))
-    elif not {"v1", "v1beta1"} & set(hook["admissionReviewVersions"]):
+    elif not {"v1", "v1beta1"} & set(versions):
         why = "must include at least one of v1, v1beta1"
-        found.append(invalid_value(f"{where}.admissionReviewVersions", hook["admissionReviewVersions"], why))
-    effects = hook.get("sideEffects")
+        found.append(invalid_value(f"{where}.admissionReviewVersions", versions, why))
     if effects is None:
         found.append(required(f"{where}.sideEffects", "must specify one of None, NoneOnDryRun"))
-    elif effects not in _SIDE_EFFECTS:
-        found.append(not_supported(f"{where}.sideEffects", effects, _SIDE_EFFECTS))
     for field, choices in _CHOICES.items():
         if hook.get(field) is not None and hook[field] not in choices:
             found.append(not_supported(f"{where}.{field}", hook[field], choices))
-    seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
         found.append(invalid_value(f"{where}.timeoutSeconds", seconds, why))
     for number, one in enumerate(hook.get("matchConditions") or ()):
-        if why := condition_error(one.get("expression") or ""):
-            field = f"{where}.matchConditions[{number}].expression"
-            found.append(invalid_value(field, one.get("expression"), why))
+        field, text = f"{where}.matchConditions[{number}].expression", one.get("expression") or ""
+        found += [invalid_value(field, text, why) for why in filter(None, (condition_error(text),))]
     return found + _hook_client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")
-
-
-def _hook_name_errors(name: str, where: str) -> list[Cause]:
-    if not name:
-        return [required(where)]
-    found = [invalid_value(where, name, why) for why in subdomain_errors(name)]
-    if not found and len(name.split(".")) < _SEGMENTS:
-        found.append(invalid_value(where, name, "should be a domain with at least three segments separated by dots"))
-    return found
 
 
 def _hook_client_errors(client: Object, where: str) -> list[Cause]:
@@ -79,14 +79,11 @@ def _hook_client_errors(client: Object, where: str) -> list[Cause]:
     if (url is None) == (service is None):
         return [required(where, "exactly one of url or service is required")]
     if url is None:
-        return [
-            required(f"{where}.service.{field}") for field in ("name", "namespace") if not (service or {}).get(field)
-        ]
-    parts = urlsplit(url)
-    form = "; desired format: https://host[/path]"
+        members = ("name", "namespace")
+        return [required(f"{where}.service.{field}") for field in members if not (service or {}).get(field)]
+    parts, form = urlsplit(url), "; desired format: https://host[/path]"
     if parts.scheme != "https":
-        why = f"'https' is the only allowed URL scheme{form}"
-        return [invalid_value(f"{where}.url", parts.scheme, why)]
+        return [invalid_value(f"{where}.url", parts.scheme, f"'https' is the only allowed URL scheme{form}")]
     return [] if parts.netloc else [invalid_value(f"{where}.url", parts.netloc, f"host must be specified{form}")]
 
 
@@ -99,7 +96,14 @@ _WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rul
 _OPAQUE = ".openAPIV3Schema"
 # Fast path: most values are exactly of these types.
 _PLAIN: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
-_GO_TYPES = {"integer": "int32", "string": "string", "boolean": "bool", "number": "float64"}
+_GO_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "string": (lambda value: isinstance(value, str), "string"),
+    "integer": (lambda value: isinstance(value, int) and not isinstance(value, bool), "int32"),
+    "boolean": (lambda value: isinstance(value, bool), "bool"),
+    "number": (lambda value: isinstance(value, int | float) and not isinstance(value, bool), "float64"),
+    "object": (lambda value: isinstance(value, dict), "object"),
+    "array": (lambda value: isinstance(value, list), "[]object"),
+}
 
 
 def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str]) -> Object:
@@ -107,7 +111,7 @@ def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str
 
     Parts shared with `old`, the object it replaces, are clean already: a patch changes little of an object.
     """
-    schema = _schema(resource.group, resource.version, resource.kind)
+    schema = schema_for(resource.group, resource.version, resource.kind)
     if not schema.get("properties"):
         return {field: value for field, value in obj.items() if value is not None}
     kept: Object = {}
@@ -127,19 +131,15 @@ def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str
 def _value(schema: Schema, value: Any, path: str, place: tuple[str, list[str]]) -> Any:
     if value is None or schema.get("x-kubernetes-preserve-unknown-fields") or path.endswith(_OPAQUE):
         return value
-    wanted = schema.get("type", "")
-    if wanted == "object":
-        if not isinstance(value, dict):
-            raise _mistyped(value, path, place[0], "object")
+    fits, go_type = _GO_TYPES.get(schema.get("type", ""), (lambda _: True, ""))
+    if not fits(value):
+        why = f"json: cannot unmarshal {json_type(value)} into Go struct field {place[0]}.{path} of type {go_type}"
+        raise bad_request(f'{place[0]} in version "v1" cannot be handled as a {place[0]}: {why}')
+    if go_type == "object":
         return _object(schema, value, path, place)
-    if wanted == "array":
-        if not isinstance(value, list):
-            raise _mistyped(value, path, place[0], "[]object")
+    if go_type == "[]object":
         items = schema.get("items") or {}
         return [_value(items, one, f"{path}[{index}]", place) for index, one in enumerate(value)]
-    fits = _SCALARS.get(wanted)
-    if fits is not None and not fits(value):
-        raise _mistyped(value, path, place[0], _GO_TYPES[wanted])
     return value
 
 
@@ -172,24 +172,6 @@ def _vanishes(schema: Schema, field: str, value: Any) -> bool:
     return value == [] or isinstance(schema.get("additionalProperties"), dict)
 
 
-def _mistyped(value: Any, path: str, kind: str, wanted: str) -> Exception:
-    why = f"json: cannot unmarshal {json_type(value)} into Go struct field {kind}.{path} of type {wanted}"
-    return bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {why}')
-
-
-_SCALARS: dict[str, Callable[[Any], bool]] = {
-    "string": lambda value: isinstance(value, str),
-    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
-    "boolean": lambda value: isinstance(value, bool),
-    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
-}
-
-
-@lru_cache(maxsize=256)
-def _schema(group: str, version: str, kind: str) -> Schema:
-    return schema_for(group, version, kind)
-
-
 def builtin_errors(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
     """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
     check = _CHECKS.get(resource.storage)
@@ -218,8 +200,8 @@ def _job(new: Object, _: Object | None) -> list[Cause]:
     spec = new["spec"]["template"].get("spec") or {}
     found = _pod_spec(spec, "spec.template.spec")
     if spec.get("restartPolicy") not in ("OnFailure", "Never"):
-        message = f'Unsupported value: "{spec.get("restartPolicy")}": supported values: "OnFailure", "Never"'
-        found.append(Cause("FieldValueNotSupported", "spec.template.spec.restartPolicy", message))
+        policies = ("OnFailure", "Never")
+        found.append(not_supported("spec.template.spec.restartPolicy", spec.get("restartPolicy"), policies))
     return found
 
 
@@ -236,7 +218,7 @@ def _pod_spec(spec: Object, path: str) -> list[Cause]:
         if not name:
             found.append(required(f"{where}.name"))
         elif name in names:
-            found.append(Cause("FieldValueDuplicate", f"{where}.name", f'Duplicate value: "{name}"'))
+            found.append(duplicate(f"{where}.name", name))
         else:
             found += [invalid_value(f"{where}.name", name, why) for why in label_errors(name)]
         names.append(name)
@@ -255,10 +237,9 @@ def _keyed(new: Object, old: Object | None) -> list[Cause]:
     if size > _MAX_DATA:
         found.append(too_long("", _MAX_DATA))
     if old is not None and old.get("immutable"):
-        why = "Forbidden: field is immutable when `immutable` is set"
-        for field in ("data", "binaryData"):
-            if (new.get(field) or {}) != (old.get(field) or {}):
-                found.append(Cause("FieldValueForbidden", field, why))
+        why = "field is immutable when `immutable` is set"
+        changed = [field for field in ("data", "binaryData") if (new.get(field) or {}) != (old.get(field) or {})]
+        found += [forbidden_field(field, why) for field in changed]
     return found
 
 
@@ -293,14 +274,12 @@ def _event(new: Object, old: Object | None) -> list[Cause]:
 
 def _lease(new: Object, _: Object | None) -> list[Cause]:
     spec = new.get("spec") or {}
-    found: list[Cause] = []
-    if "leaseDurationSeconds" in spec and spec["leaseDurationSeconds"] <= 0:
-        why = "must be greater than 0"
-        found.append(invalid_value("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], why))
-    if spec.get("leaseTransitions", 0) < 0:
-        why = "must be greater than or equal to 0"
-        found.append(invalid_value("spec.leaseTransitions", spec["leaseTransitions"], why))
-    return found
+    limits = (("leaseDurationSeconds", 1, "greater than 0"), ("leaseTransitions", 0, "greater than or equal to 0"))
+    return [
+        invalid_value(f"spec.{field}", spec[field], f"must be {why}")
+        for field, least, why in limits
+        if spec.get(field, least) < least
+    ]
 
 
 _MAX_DATA = 1024 * 1024

@@ -24,8 +24,8 @@ _EVENT_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
 
 def event_from_core(obj: Object) -> Object:
     """Convert a stored (core/v1) event to events.k8s.io/v1."""
-    renamed = {_EVENT_FIELDS.get(field, field): value for field, value in obj.items()}
-    return _tidy(renamed, ("deprecatedFirstTimestamp", "deprecatedLastTimestamp"))
+    absent = {field for field in ("firstTimestamp", "lastTimestamp") if obj.get(field) is None}
+    return {_EVENT_FIELDS.get(field, field): value for field, value in obj.items() if field not in absent}
 
 
 def event_to_core(obj: Object) -> Object:
@@ -60,17 +60,10 @@ def hpa_v1_to_v2(obj: Object) -> Object:
     return {**obj, "spec": spec}
 
 
-def _tidy(obj: Object, fields: tuple[str, ...]) -> Object:
-    return {field: value for field, value in obj.items() if field not in fields or value is not None}
-
-
-_FROM_STORAGE: dict[tuple[str, str, str], Callable[[Object], Object]] = {
-    ("events.k8s.io", "v1", "events"): event_from_core,
-    ("autoscaling", "v1", "horizontalpodautoscalers"): hpa_v2_to_v1,
-}
-_TO_STORAGE: dict[tuple[str, str, str], Callable[[Object], Object]] = {
-    ("events.k8s.io", "v1", "events"): event_to_core,
-    ("autoscaling", "v1", "horizontalpodautoscalers"): hpa_v1_to_v2,
+# Conversions from and to the stored form.
+_CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Callable[[Object], Object]]] = {
+    ("events.k8s.io", "v1", "events"): (event_from_core, event_to_core),
+    ("autoscaling", "v1", "horizontalpodautoscalers"): (hpa_v2_to_v1, hpa_v1_to_v2),
 }
 
 
@@ -81,12 +74,7 @@ def as_stored(resource: Resource) -> bool:
 
 def to_storage(resource: Resource, obj: Object) -> Object:
     """Convert an object of this resource to its stored form (500)."""
-    if as_stored(resource):
-        return obj
-    if resource.converter is not None:
-        return resource.converter.convert([obj], resource.stored_version)[0]
-    convert = _TO_STORAGE.get((resource.group, resource.version, resource.plural))
-    return {**(convert(obj) if convert else obj), "apiVersion": resource.stored_version}
+    return obj if as_stored(resource) else _converted(resource, obj, resource.stored_version, 1)
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
@@ -94,7 +82,15 @@ def from_storage(resource: Resource, obj: Object) -> Object:
 
     Objects stored before their version had a default are defaulted first, as by a real server's storage.
     """
-    return _converted(resource, _complete(resource, obj))
+    obj = _complete(resource, obj)
+    return obj if obj["apiVersion"] == resource.api_version else _converted(resource, obj, resource.api_version, 0)
+
+
+def _converted(resource: Resource, obj: Object, api_version: str, direction: int) -> Object:
+    if resource.converter is not None:
+        return resource.converter.convert([obj], api_version)[0]
+    convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
+    return {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
 
 
 def has_its_defaults(resource: Resource, obj: Object) -> bool:
@@ -104,18 +100,10 @@ def has_its_defaults(resource: Resource, obj: Object) -> bool:
 
 
 def _complete(resource: Resource, obj: Object) -> Object:
-    return (
-        obj if has_its_defaults(resource, obj) else apply_defaults(resource.default_schemas.get(obj["apiVersion"]), obj)
-    )
-
-
-def _converted(resource: Resource, obj: Object) -> Object:
-    if obj["apiVersion"] == resource.api_version:
+    if has_its_defaults(resource, obj):
         return obj
-    if resource.converter is not None:
-        return resource.converter.convert([obj], resource.api_version)[0]
-    convert = _FROM_STORAGE.get((resource.group, resource.version, resource.plural))
-    return {**(convert(obj) if convert else obj), "apiVersion": resource.api_version}
+    completed: Object = apply_defaults(resource.default_schemas.get(obj["apiVersion"]), obj)
+    return completed
 
 
 def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:

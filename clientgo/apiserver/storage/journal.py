@@ -11,13 +11,13 @@ nothing is lost with the process; a power failure may lose the last moments, but
 
 import os
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clientgo.apiserver.http.status import ApiFailure, internal_error
+from clientgo.apiserver.kubeconfig import write_private
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.storage.stored import Key, Name
+from clientgo.apiserver.storage.stored import Key, Name, name_of
 
 FILE_NAME = "state.db"
 _APPLICATION = 0x636C676F  # "clgo": tells this file from other programs' databases
@@ -56,12 +56,10 @@ class SqliteJournal:
         self._database = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._open()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, DataUnusable) as error:
             self._database.close()
-            raise DataUnusable(_unusable_message(folder, error)) from error
-        except DataUnusable:
-            self._database.close()
-            raise
+            why = str(error) if isinstance(error, DataUnusable) else _unusable_message(folder, error)
+            raise DataUnusable(why) from error
 
     def __repr__(self) -> str:
         return f"<SqliteJournal {self._path}>"
@@ -142,8 +140,7 @@ class SqliteJournal:
         rows = self._database.execute(
             "SELECT api_group, plural, json FROM objects ORDER BY api_group, plural, namespace, name"
         )
-        for group, plural, raw in rows:
-            yield (group, plural), raw
+        return (((group, plural), raw) for group, plural, raw in rows)
 
     def _write_error(self, error: sqlite3.Error) -> ApiFailure:
         if self._database.in_transaction:
@@ -162,8 +159,7 @@ def write_backup(store: Store, folder: Path) -> None:
     try:
         for key in store.stored_keys():
             for entry in store.entries(key):
-                meta = entry.object["metadata"]
-                journal.record(entry.revision, key, (meta.get("namespace", ""), meta["name"]), entry.raw)
+                journal.record(entry.revision, key, name_of(entry.object), entry.raw)
         # A deletion of nothing records the last revision, which may be in no object.
         journal.record(store.revision, ("", ""), ("", ""), None)
         journal.commit()
@@ -181,25 +177,11 @@ def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]
     """
     if folder is None:
         return make()
-    try:
-        return _load_or_create(folder, name, make)
-    except OSError as error:
-        raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
-
-
-def _load_or_create(folder: Path, name: str, make: Callable[[], bytes]) -> bytes:
     path = folder / name
     try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        made = make()
-    folder.mkdir(parents=True, exist_ok=True)
-    # mkstemp creates the file with mode 0600; an incomplete key is never visible under its name.
-    descriptor, temporary = tempfile.mkstemp(dir=folder)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(made)
-    Path(temporary).replace(path)
-    return made
+        return path.read_bytes() if path.exists() else write_private(path, make()).read_bytes()
+    except OSError as error:
+        raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
 
 
 def _unusable_message(folder: Path, error: sqlite3.Error) -> str:

@@ -10,8 +10,17 @@ from msgspec.structs import replace
 
 from clientgo.apiserver.http.status import bad_request
 from clientgo.apiserver.registry.registry import Resource
-from clientgo.meta.selectors import FieldTerm, Selector, SelectorError, everything, parse_field_selector, parse_selector
+from clientgo.meta.selectors import (
+    FieldTerm,
+    Requirement,
+    Selector,
+    SelectorError,
+    everything,
+    parse_field_selector,
+    parse_selector,
+)
 
+_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _BOTH = ("metadata.name", "metadata.namespace")
 
 
@@ -73,24 +82,19 @@ def one_name(fields: str) -> str:
     return ""
 
 
+def label_selector(value: Any) -> Selector:
+    """Return the selector of a LabelSelector object; an empty or absent one selects everything."""
+    given = value if isinstance(value, dict) else {}
+    found = [Requirement(key, "=", (text,)) for key, text in (given.get("matchLabels") or {}).items()]
+    for term in given.get("matchExpressions") or ():
+        operator = _OPERATORS.get(term.get("operator", ""), "in")
+        found.append(Requirement(term.get("key", ""), operator, tuple(sorted(term.get("values") or ()))))
+    return Selector(tuple(sorted(found, key=lambda requirement: requirement.key)))
+
+
 def selects(selector: Any, labels: Mapping[str, str]) -> bool:
-    """Return whether a LabelSelector object selects the labels; an empty or absent one selects everything."""
-    if not isinstance(selector, dict):
-        return True
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
-        return False
-    return all(_term_matches(term, labels) for term in selector.get("matchExpressions") or ())
-
-
-def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator = term.get("key", ""), term.get("operator")
-    if operator == "Exists":
-        return key in labels
-    if operator == "DoesNotExist":
-        return key not in labels
-    listed = labels.get(key) in (term.get("values") or ()) and key in labels
-    return not listed if operator == "NotIn" else listed
+    """Return whether a LabelSelector object selects the labels."""
+    return label_selector(selector).matches(labels)
 
 
 def _is_name(term: FieldTerm) -> bool:
