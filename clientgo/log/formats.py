@@ -25,6 +25,7 @@ DEBUG_VERBOSITY = 4
 """Lowest klog verbosity that means debug, by Kubernetes' logging conventions; lower ones mean info."""
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_SEVERITIES = "IIIWEF"
 _VERBOSITY = {"info": 0, "debug": DEBUG_VERBOSITY}
 _COLORS = {"DEBUG": FAINT, "INFO": "32", "WARNING": "33", "ERROR": "31", "CRITICAL": "1;31"}
 _SHORT = {"WARNING": "WARN", "CRITICAL": "FATAL"}
@@ -49,8 +50,9 @@ class TextFormatter(LineFormatter):
     def line(self, record: logging.LogRecord, clean: Clean) -> str:
         """Return the line, followed by its traceback."""
         pairs = {**_facts(record, clean), "thread": record.threadName}
+        severity = _SEVERITIES[min(max(record.levelno, 0) // 10, 5)]
         line = (
-            f"{_severity(record.levelno)}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "
+            f"{severity}{_time('%m%d %H:%M:%S', record.created)} {record.process or 0:7d} "
             f"{record.filename}:{record.lineno}] {_value(_message(record, clean))}"
             f"{''.join([f' {key_text(key)}={_value(value)}' for key, value in pairs.items()])}"
         )
@@ -112,14 +114,6 @@ def _time(shape: str, seconds: float) -> str:
 @lru_cache(maxsize=8)
 def _second(shape: str, seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime(shape)
-
-
-def _severity(level: int) -> str:
-    if level < logging.WARNING:
-        return "I"
-    if level < logging.ERROR:
-        return "W"
-    return "E" if level < logging.CRITICAL else "F"
 
 
 def _message(record: logging.LogRecord, clean: Clean) -> str:
