@@ -56,6 +56,8 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
 
     def start() -> None:
         stop = stop_on_signals()
+        for reconciler in found:
+            reconciler.check()
         if not flags.embedded:
             run_manager(found, flags, flags.config("run without a cluster: --embedded"), options, stop)
             return

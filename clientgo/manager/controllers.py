@@ -278,15 +278,15 @@ def reconcile_of(reconciler: RequestReconciler | Reconcile) -> Reconcile:
     return found
 
 
-def check_signature(function: Callable[..., object], argument: str) -> None:
-    """Raise ConfigError unless the function is a plain one that can be called with one argument."""
+def check_signature(function: Callable[..., object], *arguments: str) -> None:
+    """Raise ConfigError unless the function is a plain one that can be called with these arguments."""
     name = getattr(function, "__qualname__", str(function))
     if inspect.iscoroutinefunction(function):
         raise ConfigError(f"{name} is a coroutine function: define it with def, workers are threads")
     try:
-        inspect.signature(function).bind(None)
+        inspect.signature(function).bind(*arguments)
     except TypeError as error:
-        raise ConfigError(f"{name} must accept one argument, the {argument}: {error}") from None
+        raise ConfigError(f"{name} must have the arguments ({', '.join(arguments)}): {error}") from None
     except ValueError:
         return  # a built-in function without a signature
 

@@ -88,6 +88,7 @@ class Reconciler(Generic[T]):
         cls.declaration = own.over(cls.declaration)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
+        self._kind = self.check()
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
         self._finalizer = Finalizer(client, self.declaration.finalizer or "")
@@ -111,7 +112,7 @@ class Reconciler(Generic[T]):
 
     def reconcile_request(self, request: ObjectName) -> Result | None:
         """Reconcile the object of that name, if it exists."""
-        obj: T | None = self.client.find(self._kind(), request)
+        obj: T | None = self.client.find(self._kind, request)
         if obj is None:
             return None
         if obj.metadata.deletion_timestamp is None:
@@ -128,16 +129,10 @@ class Reconciler(Generic[T]):
         """Create the controller, which the manager runs, and return it.
 
         Raises:
-            ConfigError: the class is not a usable reconciler.
-            ValueError: the name of the finalizer is invalid.
+            ConfigError: the name is already in use.
         """
-        declared, kind = self.declaration, self._kind()
-        if type(self).reconcile is Reconciler.reconcile:
-            raise ConfigError(f"{type(self).__qualname__} has no method reconcile(self, {kind.__name__.lower()})")
-        check_signature(self.reconcile, kind.__name__.lower())
-        if self._finalizer.name:
-            check_finalizer(self._finalizer.name)
-        builder = ControllerBuilder(manager).for_(kind, *(declared.predicates or ()))
+        declared = self.declaration
+        builder = ControllerBuilder(manager).for_(self._kind, *(declared.predicates or ()))
         for cls in declared.owns or ():
             builder.owns(cls)
         for cls, to_requests in (declared.watches or {}).items():
@@ -149,14 +144,23 @@ class Reconciler(Generic[T]):
         self.setup(builder)
         return builder.complete(self.reconcile_request)
 
-    def _kind(self) -> type[Any]:
-        name, kind = type(self).__qualname__, self.declaration.kind
+    @classmethod
+    def check(cls) -> type[Any]:
+        """Return the kind; raise ConfigError if the class is not a usable reconciler."""
+        name, kind, finalizer = cls.__qualname__, cls.declaration.kind, cls.declaration.finalizer
         if kind is None:
             raise ConfigError(f"{name} has no kind: write class {name}(Reconciler[Kind])")
         try:
             api_of(kind)
-        except TypeError as error:
+            if finalizer:
+                check_finalizer(finalizer)
+        except (TypeError, ValueError) as error:
             raise ConfigError(f"{name}: {error}") from None
+        argument = kind.__name__.lower()
+        if cls.reconcile is not Reconciler.reconcile:
+            check_signature(cls.reconcile, "self", argument)
+        elif cls.reconcile_request is Reconciler.reconcile_request:
+            raise ConfigError(f"{name} has no method reconcile(self, {argument})")
         return kind
 
 

@@ -86,7 +86,7 @@ def test_file_without_reconcilers_is_reported_in_one_line(
         (
             "def reconcile(self, a, b)",
             "--embedded",
-            "Syncer.reconcile must accept one argument, the configmap: missing",
+            "Syncer.reconcile must have the arguments (self, configmap): missing",
         ),
         ("def sync(self, config)", "--embedded", "Syncer has no method reconcile(self, configmap)"),
         ("def reconcile(self, config)", "--kubeconfig=/nowhere", "the kubeconfig /nowhere does not exist"),

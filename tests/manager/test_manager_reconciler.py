@@ -139,7 +139,7 @@ class TwoArguments(Reconciler[Foo]):
         (Coroutine, "Coroutine.reconcile is a coroutine function: define it with def, workers are threads"),
         (
             TwoArguments,
-            "TwoArguments.reconcile must accept one argument, the foo: missing a required argument: 'event'",
+            "TwoArguments.reconcile must have the arguments \\(self, foo\\): missing a required argument: 'event'",
         ),
     ],
 )

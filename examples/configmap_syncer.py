@@ -1,0 +1,39 @@
+"""Copies ConfigMaps into other namespaces: the annotation `sync.example.com/to` is a label selector of namespaces.
+
+clientgo run examples/configmap_syncer.py
+"""
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.manager import ControllerBuilder, Reconciler
+from clientgo.meta import ObjectMeta, ObjectName, object_name
+
+TO, SOURCE = "sync.example.com/to", "sync.example.com/source"
+
+
+class ConfigMapSyncer(Reconciler[ConfigMap]):
+    """Keeps a copy of each annotated ConfigMap in the namespaces that it selects, and in no others."""
+
+    def setup(self, builder: ControllerBuilder) -> None:
+        """Reconcile the source of a changed copy, and all ConfigMaps if a namespace changes."""
+        builder.watches(ConfigMap, source_of)
+        builder.watches(Namespace, lambda _: [object_name(config) for config in self.client.list(ConfigMap)])
+
+    def reconcile_request(self, request: ObjectName) -> None:
+        """Create, update and delete the copies of one ConfigMap, which may be deleted itself."""
+        source = self.client.find(ConfigMap, request) or ConfigMap()
+        selector = source.metadata.annotations.get(TO)
+        selected = self.client.list(Namespace, labels=selector) if selector else []
+        wanted = {namespace.metadata.name for namespace in selected} - {request.namespace}
+        copies = {copy.metadata.namespace: copy for copy in self.client.list(ConfigMap) if request in source_of(copy)}
+        for namespace in copies.keys() - wanted:
+            self.client.delete(copies[namespace])
+        for namespace in wanted:
+            meta = ObjectMeta(name=request.name, namespace=namespace, annotations={SOURCE: str(request)})
+            if namespace not in copies or copies[namespace].data != source.data:
+                self.client.apply(ConfigMap(metadata=meta, data=source.data), force=True)
+
+
+def source_of(copy: ConfigMap) -> list[ObjectName]:
+    """Return the name of the ConfigMap that this is a copy of, if it is one."""
+    source = copy.metadata.annotations.get(SOURCE)
+    return [ObjectName.parse(source)] if source else []
