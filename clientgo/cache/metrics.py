@@ -36,14 +36,12 @@ class ReflectorMetrics:
         registry = provider()
         self._name = name
         self._registry = registry
-        self._lists = registry.counter("reflector_lists_total", "Lists requested, streamed ones included", labels)
+        self.lists = registry.counter("reflector_lists_total", "Lists requested, streamed ones included", labels)
         self._list_seconds = registry.histogram(
             "reflector_list_duration_seconds", "Time to receive and decode a list", labels, buckets=_LIST_SECONDS
         )
         self._list_items = registry.histogram("reflector_items_per_list", "Objects in a list", labels, buckets=_ITEMS)
-        self._watches = registry.counter(
-            "reflector_watches_total", "Watches requested, streamed lists included", labels
-        )
+        self.watches = registry.counter("reflector_watches_total", "Watches requested, streamed lists included", labels)
         self._short = registry.counter(
             "reflector_short_watches_total", "Watches that ended within a second without events", labels
         )
@@ -53,10 +51,6 @@ class ReflectorMetrics:
         self._watch_items = registry.histogram("reflector_items_per_watch", "Events in a watch", labels, buckets=_ITEMS)
         self._last = registry.gauge("reflector_last_resource_version", "Last resourceVersion received", labels)
 
-    def listing(self) -> None:
-        """Count a requested list."""
-        self._lists.inc()
-
     def listed(self, seconds: float, items: int) -> None:
         """Record a received list."""
         self._list_seconds.observe(seconds)
@@ -65,10 +59,6 @@ class ReflectorMetrics:
     def reached(self, version: str) -> None:
         """Record the resourceVersion of a list, a bookmark or the end of a watch."""
         self._last.set(version_number(version))
-
-    def watching(self) -> None:
-        """Count a requested watch."""
-        self._watches.inc()
 
     def watched(self, seconds: float, events: int, version: str, *, short: bool) -> None:
         """Record a watch that ended."""

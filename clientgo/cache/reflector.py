@@ -188,7 +188,7 @@ class Reflector(Generic[T]):
 
     def _count_list(self) -> float:
         self.lists += 1
-        self._metrics.listing()
+        self._metrics.lists.inc()
         return self._watcher.request_sent()
 
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:

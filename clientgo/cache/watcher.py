@@ -143,7 +143,7 @@ class ReflectorWatcher(Generic[T]):
         )
         self._unordered = version in ("", "0") and not stream_list
         self.requested += 1
-        self._metrics.watching()
+        self._metrics.watches.inc()
         began = self.request_sent()
         options = self._tweak(wanted)
         try:

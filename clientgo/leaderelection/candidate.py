@@ -27,21 +27,13 @@ class ElectionMetrics:
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
-        self._leading = provider().gauge(
+        self.leading = provider().gauge(
             "leader_election_master_status", "1 while this process holds the lease, 0 while it stands by", labels
         )
-        self._slow = provider().counter(
+        self.slow_renewals = provider().counter(
             "leader_election_slowpath_total", "Renewals that had to read the lease before writing it", labels
         )
-        self._leading.set(0.0)
-
-    def leads(self, leads: bool) -> None:
-        """Record whether this process leads."""
-        self._leading.set(float(leads))
-
-    def renewed_slowly(self) -> None:
-        """Count a renewal that had to read the lease first."""
-        self._slow.inc()
+        self.leading.set(0.0)
 
 
 FAILURES = (ClientGoError, Undecodable)
@@ -139,7 +131,7 @@ class Candidate:
             log.debug("lease is held", extra={"lease": self._lock.describe(), "by": self.observed.holder})
             return False
         if self.is_leader:
-            self._metrics.renewed_slowly()
+            self._metrics.slow_renewals.inc()
         self._hold(self._lock.update, found)
         return True
 
@@ -158,7 +150,7 @@ class Candidate:
                 extra={"lease": self._lock.describe(), "by": self.observed.holder},
             )
             return False
-        self._metrics.renewed_slowly()
+        self._metrics.slow_renewals.inc()
         self._hold(self._lock.update, found)
         return True
 

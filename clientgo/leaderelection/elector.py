@@ -157,14 +157,14 @@ class LeaderElector:
         self._lost = False
         log.info("became leader", extra={"lease": self.name, "identity": self._lock.identity})
         self._lock.record_event("became leader")
-        self._metrics.leads(True)
+        self._metrics.leading.set(1.0)
         work, ended = Group(stop=stop, clock=self._clock), threading.Event()
         work.start(self._on_started_leading, ended, name=f"leading-{self.name}")
         try:
             self._renew(stop)
         finally:
             ended.set()
-            self._metrics.leads(False)
+            self._metrics.leading.set(0.0)
             self._step_down(work)
 
     def _renew(self, stop: threading.Event) -> None:

@@ -150,7 +150,7 @@ class Shards(ShardMember):
         if ownership is self._reported:
             return
         self._reported = ownership
-        self._metrics.moved()
+        self._metrics.moves.inc()
         log.info(
             "shards moved" if ownership.settled else "shards are moving",
             extra={"shards": self.name, "slot": ownership.slot, "members": len(self.members)},
@@ -181,14 +181,10 @@ class ShardingMetrics:
             "sharding_members", "Replicas that share the work, as seen by this one", labels
         )
         self._slot = provider().gauge("sharding_slot", "Number of the slot this process holds, -1 for none", labels)
-        self._moves = provider().counter("sharding_moves_total", "Changes of the keys that this process owns", labels)
+        self.moves = provider().counter("sharding_moves_total", "Changes of the keys that this process owns", labels)
         self.stand(slot=-1, members=0)
 
     def stand(self, *, slot: int, members: int) -> None:
         """Record the current slot and the number of members."""
         self._slot.set(float(slot))
         self._members.set(float(members))
-
-    def moved(self) -> None:
-        """Count a change of the keys that this process owns."""
-        self._moves.inc()

@@ -46,7 +46,7 @@ class WebhookMetrics:
         self._seconds = self._provider.histogram(
             f"{name}latency_seconds", "Duration of admission requests", self._labels, buckets=BUCKETS
         )
-        self._panics = self._provider.counter(
+        self.panics = self._provider.counter(
             f"{name}panics_total", "Admission requests that failed because of a bug", {}
         )
 
@@ -68,10 +68,6 @@ class WebhookMetrics:
             # Two threads may both create it: the provider returns the same one.
             self._codes[text] = self._counter(text)
         self._codes[text].inc()
-
-    def failed(self) -> None:
-        """Count a bug of a handler."""
-        self._panics.inc()
 
     def _counter(self, code: str) -> Counter:
         labels = {**self._labels, "code": code}
@@ -139,7 +135,7 @@ def _decision(path: str, handle_request: AdmissionHandler, request: AdmissionReq
             return write_review(request.uid, response)
         except Exception as error:
             # The user gets one sentence, and the API server a response.
-            metrics.failed()
+            metrics.panics.inc()
             log.exception("bug: webhook handler failed; request denied")
             why = f"the webhook failed: {type(error).__name__}: {error}"
             return write_review(request.uid, errored(HTTPStatus.INTERNAL_SERVER_ERROR, why))

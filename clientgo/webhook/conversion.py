@@ -94,7 +94,7 @@ def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics
             raise ConversionError(f"{where}: {why}") from error
         except Exception as error:
             # A bug in a conversion function: the API server gets a response with the reason.
-            metrics.failed()
+            metrics.panics.inc()
             log.exception("bug: cannot convert object")
             raise ConversionError(f"{where}: the conversion failed: {type(error).__name__}: {error}") from error
 

@@ -118,7 +118,7 @@ class DelayingQueue(WorkQueue[K]):
             if self._shutting_down:
                 return
             if self._metrics is not None:
-                self._metrics.retried()
+                self._metrics.retries.inc()
             self._promote()
             # "not >" instead of "<=": NaN must not get into the heap.
             if not delay > 0:

@@ -41,7 +41,7 @@ class QueueMetrics(Generic[K]):
         self._latency = kept_by.histogram(
             "workqueue_queue_duration_seconds", "How long keys waited for a worker", labels, buckets=BUCKETS
         )
-        self._work = kept_by.histogram(
+        self.work = kept_by.histogram(
             "workqueue_work_duration_seconds", "How long workers had a key", labels, buckets=BUCKETS
         )
         self._unfinished = kept_by.gauge(
@@ -50,7 +50,7 @@ class QueueMetrics(Generic[K]):
         self._longest = kept_by.gauge(
             "workqueue_longest_running_processor_seconds", "How long the slowest worker has had its key", labels
         )
-        self._retries = kept_by.counter("workqueue_retries_total", "Keys added with a delay", labels)
+        self.retries = kept_by.counter("workqueue_retries_total", "Keys added with a delay", labels)
 
     def added(self) -> None:
         """Count a key that became dirty."""
@@ -61,14 +61,6 @@ class QueueMetrics(Generic[K]):
         """Record a key returned by `get`, `waited` seconds after it was added."""
         self._depth.dec()
         self._latency.observe(waited)
-
-    def finished(self, worked: float) -> None:
-        """Record a processed key, `worked` seconds after `get` returned it."""
-        self._work.observe(worked)
-
-    def retried(self) -> None:
-        """Count a key added by `add_after`."""
-        self._retries.inc()
 
     def update(self) -> None:
         """Update the gauges of the keys being processed; called without the lock."""

@@ -142,7 +142,7 @@ class WorkQueue(Generic[K]):
             if taken_at is None:
                 return
             if self._metrics is not None:
-                self._metrics.finished(self._clock.now() - taken_at)
+                self._metrics.work.observe(self._clock.now() - taken_at)
             if item in self._dirty:
                 self._push(item)
             elif self._draining and not self._busy():
