@@ -17,7 +17,6 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -56,25 +55,12 @@ LogFields = Callable[[ObjectName], Mapping[str, Any]]
 """Returns additional log fields for an object; a value of None removes a field."""
 
 
-@dataclass(slots=True)
-class Outcome:
-    """Outcome of one reconciliation: one of `RESULTS`, with flags for bugs (`panicked`) and for no retry (`terminal`).
-
-    The default is an error, so that leaving the block without a result is counted as one.
-    """
-
-    result: str = "error"
-    panicked: bool = False
-    terminal: bool = False
-
-
 class ReconcileMetrics:
     """Metrics of one controller's reconciliations; create it after the program has set its metrics provider."""
 
-    def __init__(self, controller: str, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(self, controller: str) -> None:
         name, registry = "controller_runtime_", provider()
         labels = {"controller": controller}
-        self._clock = clock
         self._results = {
             result: registry.counter(
                 f"{name}reconcile_total", "Reconciliations by result", {**labels, "result": result}
@@ -89,40 +75,19 @@ class ReconcileMetrics:
         self._seconds = registry.histogram(
             f"{name}reconcile_time_seconds", "Duration of a reconciliation", labels, buckets=BUCKETS
         )
-        self._active = registry.gauge(f"{name}active_workers", "Workers that are reconciling", labels)
-        self._workers = registry.gauge(f"{name}max_concurrent_reconciles", "Maximum number of workers", labels)
+        self.active = registry.gauge(f"{name}active_workers", "Workers that are reconciling", labels)
+        self.workers = registry.gauge(f"{name}max_concurrent_reconciles", "Maximum number of workers", labels)
 
-    def set_workers(self, workers: int) -> None:
-        """Set the maximum number of workers."""
-        self._workers.set(workers)
-
-    @contextmanager
-    def reconciling(self) -> Iterator[Outcome]:
-        """Count and time the block as one reconciliation."""
-        outcome = Outcome()
-        began = self._clock.now()
-        self._active.inc()
-        try:
-            yield outcome
-        finally:
-            self._active.dec()
-            self._seconds.observe(self._clock.now() - began)
-            self._results[outcome.result].inc()
-            if outcome.result == "error":
-                self._errors.inc()
-            if outcome.panicked:
-                self._panics.inc()
-            if outcome.terminal:
-                self._terminal.inc()
-
-
-@dataclass(slots=True)
-class _Running:
-    """Attempt in progress; `warn_at` is the time of the next warning about it."""
-
-    key: ObjectName
-    began: float
-    warn_at: float
+    def record(self, attempt: "Attempt", seconds: float) -> None:
+        """Count an attempt by its result."""
+        self._seconds.observe(seconds)
+        self._results[attempt.result].inc()
+        if attempt.result == "error":
+            self._errors.inc()
+        if attempt.panicked:
+            self._panics.inc()
+        if attempt.terminal:
+            self._terminal.inc()
 
 
 class Attempts:
@@ -145,25 +110,28 @@ class Attempts:
         self._kind = kind
         self._log_fields = log_fields
         self._clock = clock
-        self._metrics = ReconcileMetrics(controller or kind.lower(), clock=clock)
+        self._metrics = ReconcileMetrics(controller or kind.lower())
         self._failures = _FailureLog((ClientGoError, *expected), clock)
         # By thread; each thread changes only its own entry.
-        self._running: dict[int, _Running] = {}
+        self._running: dict[int, Attempt] = {}
 
     def set_workers(self, workers: int) -> None:
         """Set the maximum number of workers, for the metrics."""
-        self._metrics.set_workers(workers)
+        self._metrics.workers.set(workers)
 
     @contextmanager
     def at(self, key: ObjectName) -> Iterator["Attempt"]:
         """Log and count one attempt at one object; leaving the block without reporting a result counts as a failure."""
-        began, thread = self._clock.now(), threading.get_ident()
-        self._running[thread] = _Running(key, began, began + BLOCKED_SECONDS)
+        attempt, thread = Attempt(key, self._failures, self._clock.now()), threading.get_ident()
+        self._running[thread] = attempt
+        self._metrics.active.inc()
         try:
-            with context(**self._fields_of(key)), self._metrics.reconciling() as outcome:
-                yield Attempt(key, outcome, self._failures)
+            with context(**self._fields_of(key)):
+                yield attempt
         finally:
             del self._running[thread]
+            self._metrics.active.dec()
+            self._metrics.record(attempt, self._clock.now() - attempt.began)
 
     def wait(self, stop: threading.Event) -> None:
         """Wait until `stop` is set; warn of an attempt that blocks its worker after 1, 2, 4, 8 minutes and so on."""
@@ -194,19 +162,26 @@ class Attempts:
 
 
 class Attempt:
-    """One reconciliation in progress."""
+    """One reconciliation: `result` is one of `RESULTS`, an error unless another one is reported.
 
-    __slots__ = ("_failures", "_key", "_outcome")
+    `panicked` is True after an unexpected error, `terminal` after a failure that is not retried. `warn_at` is the time
+    of the next warning that it still runs.
+    """
 
-    def __init__(self, key: ObjectName, outcome: Outcome, failures: "_FailureLog") -> None:
-        self._key = key
-        self._outcome = outcome
+    __slots__ = ("_failures", "began", "key", "panicked", "result", "terminal", "warn_at")
+
+    def __init__(self, key: ObjectName, failures: "_FailureLog", began: float) -> None:
+        self.key = key
+        self.began = began
+        self.warn_at = began + BLOCKED_SECONDS
+        self.result = "error"
+        self.panicked = self.terminal = False
         self._failures = failures
 
     def succeeded(self, result: str = "success") -> None:
         """Record a success; `result` is one of `RESULTS`."""
-        self._outcome.result = result
-        self._failures.forget(self._key)
+        self.result = result
+        self._failures.forget(self.key)
 
     def is_bug(self, error: Exception) -> bool:
         """Return True if the error is neither of the library nor expected."""
@@ -214,16 +189,16 @@ class Attempt:
 
     def failed_for_good(self, error: Exception) -> None:
         """Record a failure that is not retried until the object changes."""
-        self._outcome.terminal = True
-        self._failures.log_terminal(self._key, error)
+        self.terminal = True
+        self._failures.log_terminal(self.key, error)
 
     def failed(self, error: Exception, *, failures: int = 0, retry_in: float | None = None) -> None:
         """Record a failure that will be retried; `failures` in a row so far, and the retry is due in seconds."""
-        self._outcome.panicked = self.is_bug(error)
+        self.panicked = self.is_bug(error)
         retry: dict[str, Any] = {"attempt": failures} if failures else {}
         if retry_in is not None:
             retry["retry_in"] = f"{round(retry_in, 3):g}s"
-        self._failures.log_retry(self._key, error, retry)
+        self._failures.log_retry(self.key, error, retry)
 
 
 class _FailureLog:

@@ -11,7 +11,7 @@ from clientgo.errors import Conflict, ConnectionFailed, Forbidden, LeaseNotHeld,
 from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
 from clientgo.meta import ObjectName
-from clientgo.reconcile import REPEAT_SECONDS, RESULTS, Attempts, ReconcileMetrics
+from clientgo.reconcile import REPEAT_SECONDS, RESULTS, Attempts
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
@@ -205,7 +205,7 @@ NAME = "controller_runtime_reconcile_"
 @pytest.mark.feature("B-CR-10")
 def test_every_result_has_a_series_from_the_start() -> None:
     with recorded_metrics() as kept:
-        ReconcileMetrics("foo").set_workers(2)
+        Attempts("Foo").set_workers(2)
     assert {kept[f"{NAME}total", "foo", result].value for result in RESULTS} == {0.0}
     assert kept["controller_runtime_max_concurrent_reconciles", "foo"].value == 2
 
@@ -213,12 +213,10 @@ def test_every_result_has_a_series_from_the_start() -> None:
 @pytest.mark.feature("B-CR-10")
 def test_reconciliation_is_counted_by_result_and_timed() -> None:
     clock = FakeClock()
-    with recorded_metrics() as kept:
-        metrics = ReconcileMetrics("foo", clock=clock)
-        with metrics.reconciling() as call:
-            assert kept["controller_runtime_active_workers", "foo"].value == 1
-            clock.step(0.25)
-            call.result = "success"
+    with recorded_metrics() as kept, Attempts("Foo", clock=clock).at(KEY) as attempt:
+        assert kept["controller_runtime_active_workers", "foo"].value == 1
+        clock.step(0.25)
+        attempt.succeeded()
     assert kept[f"{NAME}total", "foo", "success"].value == 1
     assert kept[f"{NAME}errors_total", "foo"].value == 0
     assert kept[f"{NAME}time_seconds", "foo"].observed == [0.25]
@@ -227,10 +225,8 @@ def test_reconciliation_is_counted_by_result_and_timed() -> None:
 
 @pytest.mark.feature("B-CR-10")
 def test_reconciliation_without_a_result_is_an_error() -> None:
-    with recorded_metrics() as kept:
-        metrics = ReconcileMetrics("foo")
-        with suppress(KeyError), metrics.reconciling() as call:
-            call.panicked = True
-            raise KeyError
+    with recorded_metrics() as kept, suppress(KeyError), Attempts("Foo").at(KEY) as attempt:
+        attempt.panicked = True
+        raise KeyError
     assert kept[f"{NAME}total", "foo", "error"].value == 1
     assert kept[f"{NAME}errors_total", "foo"].value == kept[f"{NAME}panics_total", "foo"].value == 1
