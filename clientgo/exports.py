@@ -1,4 +1,6 @@
-"""Lazy exports of a package: each name imports its module on first use, so that one module does not import the others.
+"""Names of packages that their modules define: lazy exports, and errors that name the module.
+
+With `on_demand` each name imports its module on first use, so that one module does not import the others:
 
     if TYPE_CHECKING:
         from clientgo.cache.lister import Lister
@@ -10,8 +12,9 @@ its package, which an import would put in its place; tests/test_exports.py compa
 """
 
 import importlib
+import pkgutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 
 def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
@@ -29,3 +32,22 @@ def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], objec
         return value
 
     return load
+
+
+def import_from_modules(package: str, path: Sequence[str]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package without exports, whose `__path__` is `path`.
+
+    For a class of its modules it raises an `ImportError` that names them, else `AttributeError`. Only an error imports
+    the modules.
+    """
+
+    def fail(name: str) -> object:
+        found: list[str] = []
+        if name[:1].isupper():  # not for attributes of modules, which other code looks for
+            modules = [f".{module.name}" for module in pkgutil.iter_modules(path)]
+            found = [module for module in modules if name in importlib.import_module(module, package).__all__]
+        if not found:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise ImportError(f"cannot import name {name!r} from {package!r}: import it from {package}{' or '.join(found)}")
+
+    return fail

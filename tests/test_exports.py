@@ -65,6 +65,20 @@ def test_name_imports_only_its_module(package: str) -> None:
     assert done.stdout.splitlines() == ["[]", "True"]
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Deployment", "import it from clientgo.kubernetes.types.apps_v1"),
+        ("Event", "import it from clientgo.kubernetes.types.core_v1 or .events_v1"),
+        ("Deploymen", "cannot import name 'Deploymen' from 'clientgo.kubernetes.types' ("),
+    ],
+)
+def test_import_of_a_built_in_kind_from_the_package_names_its_modules(name: str, expected: str) -> None:
+    with pytest.raises(ImportError) as error:
+        exec(f"from clientgo.kubernetes.types import {name}")
+    assert expected in str(error.value)
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^module 'clientgo.cache' has no attribute 'Nothing'$"):
         on_demand("clientgo.cache", {"lister": "Lister"})("Nothing")

@@ -3,7 +3,7 @@
     clientgo init --domain c9g.io --project-name foo
     clientgo create api --group samplecontroller --version v1alpha1 --kind Foo --resource --controller
 
-`python -m clientgo.cli` is equivalent. Commands list the files they write, and report an error in one sentence.
+`python -m clientgo` is equivalent. Commands list the files they write, and report an error in one sentence.
 """
 
 import argparse

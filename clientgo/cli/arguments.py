@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from clientgo.flags import parse_bool
+from clientgo.version import VERSION
 
 
 class Parser(argparse.ArgumentParser):
@@ -38,11 +39,12 @@ def parser() -> Parser:
     made = Parser(
         prog="clientgo", description="Scaffold and build projects of Kubernetes controllers.", allow_abbrev=False
     )
+    made.add_argument("--version", action="version", version=f"clientgo {VERSION}", help="print the version and exit")
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _edit(_command(commands, "edit", "change the settings of the project"))
     create = _command(commands, "create", "scaffold an API or a webhook")
-    what_to_create = create.add_subparsers(metavar="COMMAND", required=True)
+    what_to_create = create.add_subparsers(metavar="api|webhook", required=True)
     _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))
     _webhook(_command(what_to_create, "webhook", "scaffold webhooks for an API type"))
     for name, what in (

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 
 from clientgo.cache import Lister
 from clientgo.dynamic.unstructured import Unstructured
+from clientgo.errors import NotFound
 from clientgo.manager.cache import Cache, ReadYourWrites, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.owners import set_controller_reference
@@ -271,9 +272,17 @@ class Client:
         act = client.apply_status if status else client.apply
         return self._wrote(act(configuration, field_manager=self._field_manager, force=force), dry_run=False)
 
-    def delete(self, obj: ApiObject, options: DeleteOptions | None = None) -> None:
-        """Delete the object with the name of `obj`; `NotFound` if there is none. Finalizers may delay the deletion."""
-        self._of(obj).delete(obj.metadata.name, options)
+    def delete(self, obj: ApiObject, options: DeleteOptions | None = None, *, missing_ok: bool = False) -> None:
+        """Delete the object with the name of `obj`. Finalizers may delay the deletion.
+
+        Raises:
+            NotFound: there is none, unless `missing_ok`, or the server does not serve its kind.
+        """
+        try:
+            self._of(obj).delete(obj.metadata.name, options)
+        except NotFound as error:
+            if not (missing_ok and error.details.name):  # without a name the kind itself is missing
+                raise
 
     def delete_all_of(
         self,

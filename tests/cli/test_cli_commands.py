@@ -2,6 +2,7 @@
 
 import io
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+import clientgo as clientgo_package
 from clientgo.version import VERSION
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files
 
@@ -26,7 +28,15 @@ def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
 @pytest.mark.feature("A-60")
 def test_version_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert clientgo(tmp_path, "version") == 0
-    assert capsys.readouterr().out == f"clientgo {VERSION}\n"
+    with pytest.raises(SystemExit) as ended:
+        clientgo(tmp_path, "--version")
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"clientgo {clientgo_package.__version__}\n" * 2)
+
+
+@pytest.mark.e2e
+def test_package_runs_as_the_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "clientgo", "version"]
+    assert subprocess.check_output(command, cwd=tmp_path, text=True, timeout=60) == f"clientgo {VERSION}\n"
 
 
 @pytest.mark.parametrize(
@@ -35,6 +45,7 @@ def test_version_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ((), "the following arguments are required: COMMAND"),
         (("bundles",), "invalid choice: 'bundles'"),
         (("bundle", "validate", "--suite", "all"), "invalid choice: 'all'"),
+        (("create",), "the following arguments are required: api|webhook"),
         (("create", "foo"), "invalid choice: 'foo'"),
         (("create", "api", "--resource=perhaps"), "invalid value 'perhaps': expected true or false"),
     ],

@@ -90,6 +90,16 @@ def test_objects_with_finalizers_stay_until_these_are_removed() -> None:
     assert client.find(Foo, A) is None
 
 
+def test_deletion_of_a_missing_object_is_an_error_unless_missing_ok() -> None:
+    client = FakeClient()
+    client.delete(foo(), missing_ok=True)
+    with pytest.raises(NotFound):
+        client.delete(foo())
+    client.fail("delete", Foo, NotFound("404 page not found"))
+    with pytest.raises(NotFound, match="page not found"):
+        client.delete(foo(), missing_ok=True)
+
+
 def test_objects_of_a_deleted_owner_remain() -> None:
     client = FakeClient(foo())
     owned = client.create(set_controller_reference(client.get(Foo, A), deployment("d")))

@@ -21,6 +21,15 @@ A module offers every type its kinds reach, wherever it is defined: `pods`, `vol
 importing one group loads no other. Descriptions of fields are the first sentence of the description in the
 Kubernetes API (Apache-2.0, The Kubernetes Authors).
 """
+_TYPES = f'''"""{_TYPES_DOC}"""
+
+from typing import TYPE_CHECKING
+
+from clientgo.exports import import_from_modules
+
+if not TYPE_CHECKING:
+    __getattr__ = import_from_modules(__name__, __path__)
+'''
 _APPLY_DOC = "Apply configurations of the built-in kinds, one module for each group version."
 LAYOUT = Layout(
     package="clientgo.kubernetes",
@@ -57,7 +66,7 @@ def builtin_texts(found: Survey) -> Iterator[Text]:
     places = {
         kind: kind.module.replace(".types.", ".applyconfigurations.") for kind in kinds if "apply" in kind.api.verbs
     }
-    packages = {"types": f'"""{_TYPES_DOC}"""\n', "applyconfigurations": package_text(_APPLY_DOC, places, LAYOUT)}
+    packages = {"types": _TYPES, "applyconfigurations": package_text(_APPLY_DOC, places, LAYOUT)}
     for package, body in packages.items():
         yield Text(LAYOUT.module(package), body, (SOURCE,), is_package=True)
     for module in sorted({*found.places.values()}):

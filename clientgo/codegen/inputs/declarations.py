@@ -67,8 +67,17 @@ class SourceModule:
         if isinstance(node, ast.Name) and node.id in self.constants.keys() - within:
             return self.value(self.constants[node.id], within=within | {node.id})
         if isinstance(node, ast.Tuple | ast.List):
-            return tuple(self.value(part, within=within) for part in node.elts)
+            return tuple(value for part in node.elts for value in self._items(part, within))
         return ast.literal_eval(node)
+
+    def _items(self, node: ast.expr, within: frozenset[str]) -> tuple[Any, ...]:
+        """Evaluate one element of a sequence; `*NAMES` is several."""
+        if not isinstance(node, ast.Starred):
+            return (self.value(node, within=within),)
+        items = self.value(node.value, within=within)
+        if not isinstance(items, tuple):
+            raise ValueError(f"{ast.unparse(node)} is not a sequence")
+        return items
 
 
 def parsed(name: str, problems: Problems) -> SourceModule | None:

@@ -19,3 +19,10 @@ A module offers every type its kinds reach, wherever it is defined: `pods`, `vol
 importing one group loads no other. Descriptions of fields are the first sentence of the description in the
 Kubernetes API (Apache-2.0, The Kubernetes Authors).
 """
+
+from typing import TYPE_CHECKING
+
+from clientgo.exports import import_from_modules
+
+if not TYPE_CHECKING:
+    __getattr__ = import_from_modules(__name__, __path__)

@@ -1,12 +1,11 @@
 """Fixtures: one API server for all tests, with the project's CRDs and webhooks, and a manager for each test."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from clientgo.envtest import Environment
-from clientgo.errors import NotFound
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
 from clientgo.meta import ApiObject
@@ -49,8 +48,7 @@ def created(manager: Manager) -> Iterator[list[ApiObject]]:
     objects: list[ApiObject] = []
     yield objects
     for obj in objects:
-        with suppress(NotFound):
-            manager.client.delete(obj)
+        manager.client.delete(obj, missing_ok=True)
 
 
 @pytest.fixture

@@ -232,7 +232,7 @@ raise SystemExit("run")
 
 @permission(groups=GROUP, resources="deployments", verbs=VERBS)
 class Controller(FooClient):
-    @alias.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs="get")
+    @alias.rbac(groups=(GROUP, "batch"), resources=["jobs"], verbs=(*VERBS, "watch"))
     def run(self):
         ...
 
@@ -255,7 +255,7 @@ def test_declarations_are_read_without_importing_the_module(tmp_path: Path, monk
     assert role["rules"] == [
         {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list"]},
-        {"apiGroups": ["apps", "batch"], "resources": ["jobs"], "verbs": ["get"]},
+        {"apiGroups": ["apps", "batch"], "resources": ["jobs"], "verbs": ["get", "list", "watch"]},
     ]
     assert "declares" not in sys.modules
 
@@ -270,6 +270,8 @@ HEAD = "from clientgo.meta.declarations import rbac\nfrom elsewhere import GROUP
         ('rbac(groups=GROUP, resources="x", verbs="get")', "groups=GROUP is only known at run time"),
         ('rbac(groups="a" + "b", resources="x", verbs="get")', "use strings, or constants of this module"),
         ('rbac(groups=LOOP, resources="x", verbs="get"); LOOP = LOOP', "groups=LOOP is only known at run time"),
+        ('rbac(groups="a", resources="x", verbs=("get", *GROUP))', "verbs=('get', *GROUP) is only known at run time"),
+        ('rbac(groups="a", resources="x", verbs=(*"get",))', "verbs=(*'get',) is only known at run time"),
         ("rbac(**{})", "**={} is only known at run time"),
         ('rbac(group="apps", resources="x", verbs="get")', "unexpected keyword argument 'group'"),
         ('rbac("apps", resources="x", verbs="get")', "takes 0 positional arguments"),
