@@ -11,7 +11,7 @@ one by raising ValueError, `field.Errors` or `ConversionError`, whose message th
 """
 
 from collections.abc import Callable
-from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 from clientgo.meta.codec import Undecodable, from_dict
 from clientgo.meta.objects import ApiObject
@@ -105,15 +105,12 @@ class Hub(Generic[H]):
         return found
 
 
-class _Version:
+class _Version(NamedTuple):
     """Class of a version, with its conversions to and from the hub."""
 
-    __slots__ = ("from_hub", "kind", "to_hub")
-
-    def __init__(self, kind: type[Any], to_hub: Callable[[Any], Any], from_hub: Callable[[Any], Any]) -> None:
-        self.kind = kind
-        self.to_hub = to_hub
-        self.from_hub = from_hub
+    kind: type[Any]
+    to_hub: Callable[[Any], Any]
+    from_hub: Callable[[Any], Any]
 
 
 def _itself(obj: Any) -> Any:
