@@ -5,11 +5,13 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionResource
+
+S = TypeVar("S", covariant=True)
 
 JSON = "application/json"
 JSON_PATCH = "application/json-patch+json"
@@ -86,31 +88,25 @@ class RawEvent(msgspec.Struct, frozen=True):
     object: msgspec.Raw
 
 
-class EventStream(Protocol):
-    """An open watch: an iterator over frames.
+class OpenStream(Protocol[S]):
+    """An open stream: an iterator over its items as they arrive.
 
-    Iterating raises `ConnectionFailed` if the connection breaks or a frame is invalid, and stops when the server ends
-    the watch.
+    Iterating raises `ConnectionFailed` if the connection breaks or an item is invalid, and stops when the server ends
+    the stream.
     """
 
-    def __iter__(self) -> Iterator[RawEvent]:
-        """Iterate over the frames as they arrive."""
+    def __iter__(self) -> Iterator[S]:
+        """Iterate over the items as they arrive."""
 
     def close(self) -> None:
         """End the stream from any thread; a blocked reader returns at once. May be called again."""
 
 
-class ByteStream(Protocol):
-    """A streamed body: an iterator over chunks of any size.
+EventStream = OpenStream[RawEvent]
+"""An open watch: its frames."""
 
-    Iterating raises `ConnectionFailed` if the connection breaks; it stops at the end of the body.
-    """
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Iterate over the chunks as they arrive."""
-
-    def close(self) -> None:
-        """End the stream from any thread; a blocked reader returns at once. May be called again."""
+ByteStream = OpenStream[bytes]
+"""A streamed body: its chunks, of any size."""
 
 
 class Requester(Protocol):

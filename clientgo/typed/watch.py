@@ -1,7 +1,7 @@
 """A client's open watch: raw frames decoded into events of one kind."""
 
 from collections.abc import Iterator
-from typing import Generic, Literal, Protocol, Self, TypeVar, cast
+from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 import msgspec
 
@@ -9,22 +9,13 @@ from clientgo.errors import api_error, decode_status
 from clientgo.log import get_logger
 from clientgo.meta.codec import Codec, Undecodable, identity
 from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
-from clientgo.rest.request import EventStream, RawEvent
+from clientgo.rest.request import EventStream, OpenStream, RawEvent
 from clientgo.rest.transport import IdleTimeout
 
 log = get_logger(__name__)
 
 T = TypeVar("T")
-
-
-class Closable(Protocol):
-    """An open stream."""
-
-    def close(self) -> None:
-        """End the stream from any thread; may be called again."""
-
-
-S = TypeVar("S", bound=Closable)
+S = TypeVar("S", bound=OpenStream[Any])
 
 
 class StreamReader(Generic[S]):
