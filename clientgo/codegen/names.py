@@ -2,22 +2,14 @@
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+
+from clientgo.meta.scheme import ApiType
 
 LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]{0,62}")
-LONGEST_DOMAIN = 253
-
-
-def is_domain(group: str) -> bool:
-    """Report whether this is a valid group of a CRD: a domain with a dot."""
-    return len(group) <= LONGEST_DOMAIN and DOMAIN.fullmatch(group) is not None
-
-
-def is_kind(kind: str) -> bool:
-    """Report whether this is a valid kind: CamelCase, and not a Python keyword."""
-    return _KIND.fullmatch(kind) is not None and not keyword.iskeyword(kind)
+_LONGEST_DOMAIN = 253
 
 
 def is_dotted(name: str) -> bool:
@@ -25,15 +17,23 @@ def is_dotted(name: str) -> bool:
     return all(part.isascii() and part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
-def misnamed(group: str, kind: str, labels: Iterable[tuple[str, str]], *, built_in: bool = False) -> Iterator[str]:
-    """Yield invalid names of a kind; `labels` are (label, name). Built-in groups need no dot."""
-    if not is_domain(group) and not (built_in and (not group or LABEL.fullmatch(group))):
-        yield f"invalid group {group!r}: expected a domain"
-    if not is_kind(kind):
-        yield f"invalid kind {kind!r}: expected CamelCase"
+def misnamed(api: ApiType, *, built_in: bool = False) -> Iterator[str]:
+    """Yield the invalid names of a kind; built-in groups need no dot."""
+    named = DOMAIN.fullmatch(api.group) or (built_in and (not api.group or LABEL.fullmatch(api.group)))
+    if not named or len(api.group) > _LONGEST_DOMAIN:
+        yield f"invalid group {api.group!r}: expected a domain such as samples.example.com"
+    if not _KIND.fullmatch(api.kind) or keyword.iskeyword(api.kind):
+        yield f"invalid kind {api.kind!r}: expected CamelCase, with letters and digits"
+    list_kind = api.list_kind or f"{api.kind}List"
+    if not LABEL.fullmatch(list_kind.lower()) or list_kind == api.kind:
+        yield f"invalid list kind {list_kind!r}: expected at most 63 letters and digits, other than the kind"
+    if len(f"{api.plural}.{api.group}") > _LONGEST_DOMAIN:
+        yield f"plural and group are too long: {len(api.plural) + len(api.group) + 1} of at most 253 characters"
+    labels = [("version", api.version), ("plural", api.plural), ("singular", api.singular)]
+    labels += [("short name", name) for name in api.short_names] + [("category", name) for name in api.categories]
     for what, value in labels:
         if not LABEL.fullmatch(value):
-            yield f"invalid {what} {value!r}: expected a DNS label"
+            yield f"invalid {what} {value!r}: expected lower case letters, digits and dashes"
 
 
 def snake(name: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from clientgo.codegen.model import Method
-from clientgo.codegen.names import DOMAIN, LABEL, LONGEST_DOMAIN, is_domain, is_kind
+from clientgo.codegen.names import DOMAIN, LABEL, misnamed
 from clientgo.codegen.problems import Problems
 from clientgo.meta.declarations import ClientMethod, MethodVerb, client_methods
-from clientgo.meta.scheme import ALL_VERBS, ApiType, Scope, WebhookConversion, api_of
+from clientgo.meta.scheme import ALL_VERBS, ApiType, Scope, api_of
 from clientgo.typed.scale import ScaleClient
 
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
@@ -29,26 +29,12 @@ _PROTECTED = ("k8s.io", "kubernetes.io")
 def check_api(cls: type[Any], problems: Problems) -> None:
     """Report invalid arguments of a class' `@api_type`."""
     api = api_of(cls)
-    for found in (_names(api), _metadata(api), _paths(api), _versions(api), _conversion(api.conversion)):
-        for message in found:
-            problems.at_class(cls, f"{cls.__name__}: {message}")
+    checks = (misnamed, _served, _metadata, _paths, _versions, _conversion)
+    for message in (message for check in checks for message in check(api)):
+        problems.at_class(cls, f"{cls.__name__}: {message}")
 
 
-def _names(api: ApiType) -> Iterator[str]:
-    if not is_domain(api.group):
-        yield f"invalid group {api.group!r}: expected a domain such as samples.example.com"
-    if not is_kind(api.kind):
-        yield f"invalid kind {api.kind!r}: expected CamelCase, with letters and digits"
-    list_kind = api.list_kind or f"{api.kind}List"
-    if not LABEL.fullmatch(list_kind.lower()) or list_kind == api.kind:
-        yield f"invalid list kind {list_kind!r}: expected at most 63 letters and digits, other than the kind"
-    if len(f"{api.plural}.{api.group}") > LONGEST_DOMAIN:
-        yield f"plural and group are too long: {len(api.plural) + len(api.group) + 1} of at most 253 characters"
-    labels = [("version", api.version), ("plural", api.plural), ("singular", api.singular)]
-    labels += [("short name", name) for name in api.short_names] + [("category", name) for name in api.categories]
-    for what, value in labels:
-        if not LABEL.fullmatch(value):
-            yield f"invalid {what} {value!r}: expected lower case letters, digits and dashes"
+def _served(api: ApiType) -> Iterator[str]:
     if api.scope not in get_args(Scope):
         yield f"invalid scope {api.scope!r}: expected one of {', '.join(get_args(Scope))}"
     for verb in api.verbs:
@@ -65,8 +51,8 @@ def _metadata(api: ApiType) -> Iterator[str]:
                 yield f"invalid value {value!r} of the label {key}: expected at most 63 letters, digits, '-', '_', '.'"
 
 
-def _conversion(conversion: WebhookConversion | None) -> Iterator[str]:
-    if conversion is None:
+def _conversion(api: ApiType) -> Iterator[str]:
+    if (conversion := api.conversion) is None:
         return
     url = urlsplit(conversion.url)
     if conversion.url and (url.scheme != "https" or not url.hostname or url.query or url.fragment or url.username):

@@ -4,19 +4,20 @@ Only the fields that the generator uses are validated, before anything else read
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.names import misnamed
 from clientgo.codegen.problems import Problems, reason_of
-from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource, Scope
+from clientgo.meta.scheme import ApiType, ScaleSubresource, Scope
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
+T = TypeVar("T")
 Schema = Mapping[str, Any]
 
 
@@ -34,66 +35,81 @@ def told_source(path: Path) -> str:
     return path.name if path.is_absolute() else path.as_posix()
 
 
-def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
-    """Read the served versions in these files; errors go to `problems`."""
+def read_files(
+    paths: Iterable[Path], read: Callable[[Path], Iterable[ForeignKind]], problems: Problems, *, what: str, missing: str
+) -> list[ForeignKind]:
+    """Read the kinds in these files; errors go to `problems`, `missing` if a file has none."""
     found: list[ForeignKind] = []
     for path in paths:
+        line, message = 0, ""
         try:
-            documents = read_yaml(path.read_text(encoding="utf-8"))
-            here = [kind for document in documents for kind in _versions(document, told_source(path))]
+            here = list(read(path))
+            found += here
+            line, message = 1, "" if here else missing
         except (OSError, UnicodeDecodeError) as error:
-            problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
-            continue
-        except InvalidYAML as error:
-            problems.at_module(str(path), error.line, f"invalid YAML: {error}")
-            continue
+            message = f"cannot read the file: {reason_of(error)}"
         except NoDefinition as error:
-            problems.at_module(str(path), 0, f"invalid definition: {error}")
-            continue
-        if not here:
-            message = "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version found"
-            problems.at_module(str(path), 1, f"{message}: give the output of `kubectl get crd NAME -o yaml`")
-        found += here
+            message = f"invalid {what}: {error}"
+        except InvalidYAML as error:
+            line, message = error.line, f"invalid YAML: {error}"
+        except RecursionError:
+            message = f"invalid {what}: nested too deep"
+        except ValueError as error:
+            line, message = getattr(error, "lineno", 0), f"invalid JSON: {error}"
+        if message:
+            problems.at_module(str(path), line, message)
     return found
 
 
-def _versions(document: Any, source: str) -> Iterator[ForeignKind]:
+def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
+    """Read the served versions in these files; errors go to `problems`."""
+
+    def read(path: Path) -> Iterator[ForeignKind]:
+        for document in read_yaml(path.read_text(encoding="utf-8")):
+            yield from _kinds(document, told_source(path))
+
+    missing = "no CustomResourceDefinition of apiextensions.k8s.io/v1 with a served version found"
+    missing += ": give the output of `kubectl get crd NAME -o yaml`"
+    return read_files(paths, read, problems, what="definition", missing=missing)
+
+
+def _kinds(document: Any, source: str) -> Iterator[ForeignKind]:
     if not isinstance(document, dict):
         return
     items = document.get("items")
     if document.get("kind") == "List" and isinstance(items, list):
         for item in items:
-            yield from _versions(item, source)
+            yield from _kinds(item, source)
     if (document.get("apiVersion"), document.get("kind")) != ("apiextensions.k8s.io/v1", "CustomResourceDefinition"):
         return
-    spec = checked(document)["spec"]
-    for version in spec["versions"]:
-        if version.get("served"):
-            yield ForeignKind(_api(spec, version), version["schema"]["openAPIV3Schema"], source)
+    spec = converted(without_nulls(document), _Definition).spec
+    for version in spec.versions:
+        api, schema = _api(spec, version), version.schema.open_api
+        for message in misnamed(api):
+            raise NoDefinition(message)
+        if schema is not None:
+            check_schema(schema, f"version {version.name}")
+        if version.served:
+            if schema is None:
+                raise NoDefinition(f"version {version.name} has no schema")
+            yield ForeignKind(api, schema, source)
 
 
-def _api(spec: Schema, version: Schema) -> ApiType:
-    names = spec["names"]
-    subresources = version.get("subresources") or {}
-    scale = subresources.get("scale")
+def _api(spec: "_Spec", version: "_Version") -> ApiType:
+    names, scale = spec.names, version.subresources.scale
     return ApiType(
-        group=spec["group"],
-        version=version["name"],
-        kind=names["kind"],
-        plural=names["plural"],
-        singular=names.get("singular") or names["kind"].lower(),
-        scope=spec["scope"],
-        short_names=tuple(names.get("shortNames", ())),
-        categories=tuple(names.get("categories", ())),
-        status="status" in subresources,
-        scale=_scale(scale) if scale else None,
-        storage=bool(version.get("storage")),
-        verbs=ALL_VERBS,
+        group=spec.group,
+        version=version.name,
+        kind=names.kind,
+        plural=names.plural,
+        singular=names.singular or names.kind.lower(),
+        scope=spec.scope,
+        short_names=names.short_names,
+        categories=names.categories,
+        status=version.subresources.status is not None,
+        scale=ScaleSubresource(scale.spec_path, scale.status_path, scale.selector_path) if scale else None,
+        storage=version.storage,
     )
-
-
-def _scale(scale: Schema) -> ScaleSubresource:
-    return ScaleSubresource(scale["specReplicasPath"], scale["statusReplicasPath"], scale.get("labelSelectorPath", ""))
 
 
 def check_foreign(own: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool) -> None:
@@ -121,20 +137,17 @@ _SHOWN = 100
 _NAMELESS = re.compile(r"[\"\\\x00-\x1f\x7f\ud800-\udfff]")
 
 
-_PARTS = ("items", "additionalProperties")
-
-
 class NoDefinition(ValueError):
     """The document is an invalid CRD; the message has the place."""
 
 
 class _Schema(msgspec.Struct, frozen=True, rename="camel"):
+    """One level of a schema."""
+
     type: str = ""
     format: str = ""
     description: str = ""
-    properties: Mapping[str, "_Schema"] = {}
-    items: "_Schema | None" = None
-    additional_properties: "bool | _Schema" = False
+    properties: dict[str, Any] = {}
     required: tuple[str, ...] = ()
     enum: tuple[Any, ...] = ()
     nullable: bool = False
@@ -143,13 +156,13 @@ class _Schema(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _Validation(msgspec.Struct, frozen=True):
-    openAPIV3Schema: _Schema  # noqa: N815  # camel case would spell it another way
+    open_api: Any = msgspec.field(default=None, name="openAPIV3Schema")
 
 
-class _Scale(msgspec.Struct, frozen=True, rename="camel"):
-    spec_replicas_path: str
-    status_replicas_path: str
-    label_selector_path: str = ""
+class _Scale(msgspec.Struct, frozen=True):
+    spec_path: str = msgspec.field(name="specReplicasPath")
+    status_path: str = msgspec.field(name="statusReplicasPath")
+    selector_path: str = msgspec.field(default="", name="labelSelectorPath")
 
 
 class _Subresources(msgspec.Struct, frozen=True):
@@ -157,12 +170,12 @@ class _Subresources(msgspec.Struct, frozen=True):
     scale: _Scale | None = None
 
 
-class _Version(msgspec.Struct, frozen=True, rename="camel"):
+class _Version(msgspec.Struct, frozen=True):
     name: str
-    schema: _Validation | None = None
+    schema: _Validation = _Validation()
     served: bool = False
     storage: bool = False
-    subresources: _Subresources | None = None
+    subresources: _Subresources = _Subresources()
 
 
 class _Names(msgspec.Struct, frozen=True, rename="camel"):
@@ -184,52 +197,16 @@ class _Definition(msgspec.Struct, frozen=True):
     spec: _Spec
 
 
-def checked(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the validated CRD without nulls.
+def converted(document: Any, cls: type[T]) -> T:
+    """Convert a document to a class.
 
     Raises:
-        NoDefinition: a field is missing, has a wrong type, or is an invalid name.
+        NoDefinition: a part has a wrong type.
     """
-    whole = without_nulls(document)
     try:
-        spec = msgspec.convert(whole, _Definition).spec
+        return msgspec.convert(document, cls)
     except msgspec.ValidationError as error:
-        raise NoDefinition(_first_fault(whole) or _reason(error)) from error
-    for message in misnamed(spec.group, spec.names.kind, _labels(spec)):
-        raise NoDefinition(message)
-    for version, schema in _schemas(whole):
-        if schema is not None:
-            check_schema(schema, f"version {version}")
-        elif any(each.name == version and each.served for each in spec.versions):
-            raise NoDefinition(f"version {version} has no schema")
-    return whole
-
-
-def _labels(spec: _Spec) -> Iterator[tuple[str, str]]:
-    names = spec.names
-    yield "plural", names.plural
-    yield from (("singular", name) for name in (names.singular,) if name)
-    yield from (("short name", name) for name in names.short_names)
-    yield from (("category", name) for name in names.categories)
-    yield from (("version", version.name) for version in spec.versions)
-
-
-def _schemas(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for version in document["spec"]["versions"]:
-        yield version["name"], version.get("schema", {}).get("openAPIV3Schema")
-
-
-def _first_fault(document: Mapping[str, Any]) -> str:
-    """Return the place of the first fault in a schema; empty if the fault is elsewhere."""
-    try:
-        for version, schema in _schemas(document):
-            if schema is not None:
-                check_schema(schema, f"version {version}")
-    except NoDefinition as error:
-        return str(error)
-    except (LookupError, TypeError, AttributeError):
-        return ""  # versions are missing: msgspec reports it
-    return ""
+        raise NoDefinition(str(error).replace("`", "").replace("$.", "")) from error
 
 
 def check_schema(schema: Any, place: str) -> None:
@@ -243,40 +220,20 @@ def check_schema(schema: Any, place: str) -> None:
         part, where, depth = pending.pop()
         if depth > DEEPEST_SCHEMA:
             raise NoDefinition(f"{where} has more than {DEEPEST_SCHEMA} nested types")
-        children = list(_children(part))
         try:
-            msgspec.convert(_alone(part), _Schema)
-        except msgspec.ValidationError as error:
-            raise NoDefinition(f"{where}: {_reason(error)}") from error
-        for name in part.get("properties", ()):
-            if _NAMELESS.search(name):
-                raise NoDefinition(
-                    f"{where}: invalid property name {name!r}: contains a quote, backslash or control character"
-                )
-        pending.extend((child, f"{where}.{name[:_SHOWN]}", depth + 1) for name, child in children)
-
-
-def _alone(schema: Any) -> Any:
-    """Return a schema with empty nested schemas, so that each level is validated once, with its path."""
-    if not isinstance(schema, dict):
-        return schema
-    own = {**schema, **{key: {} for key in _PARTS if isinstance(schema.get(key, True), dict | list)}}
-    if isinstance(schema.get("properties"), dict):
-        own["properties"] = {name: {} for name in schema["properties"]}
-    return own
-
-
-def _children(schema: Any) -> Iterator[tuple[str, Any]]:
-    if not isinstance(schema, dict):
-        return
-    yield from ((key, schema[key]) for key in _PARTS if isinstance(schema.get(key), dict | list))
-    properties = schema.get("properties")
-    for name, part in properties.items() if isinstance(properties, dict) else ():
-        yield f"properties.{name}", part
-
-
-def _reason(error: msgspec.ValidationError) -> str:
-    return str(error).replace("`", "").replace("$.", "")
+            properties = converted(part, _Schema).properties
+        except NoDefinition as error:
+            raise NoDefinition(f"{where}: {error}") from error
+        for name in filter(_NAMELESS.search, properties):
+            raise NoDefinition(
+                f"{where}: invalid property name {name!r}: contains a quote, backslash or control character"
+            )
+        children = [(f"properties.{name}", child) for name, child in properties.items()]
+        children += [(name, part[name]) for name in ("items", "additionalProperties") if name in part]
+        # `additionalProperties` may be a boolean.
+        pending += [
+            (child, f"{where}.{name[:_SHOWN]}", depth + 1) for name, child in children if not isinstance(child, bool)
+        ]
 
 
 def without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,9 +12,17 @@ from typing import Any
 
 import msgspec
 
-from clientgo.codegen.inputs.crds import ForeignKind, NoDefinition, check_schema, told_source, without_nulls
+from clientgo.codegen.inputs.crds import (
+    ForeignKind,
+    NoDefinition,
+    check_schema,
+    converted,
+    read_files,
+    told_source,
+    without_nulls,
+)
 from clientgo.codegen.names import misnamed
-from clientgo.codegen.problems import Problems, reason_of
+from clientgo.codegen.problems import Problems
 from clientgo.meta.scheme import ALL_VERBS, ApiType, ScaleSubresource
 
 _GVK = "x-kubernetes-group-version-kind"
@@ -62,39 +70,15 @@ class _Document(msgspec.Struct, frozen=True):
 
 def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
     """Read the kinds of these documents; errors go to `problems`."""
-    found: list[ForeignKind] = []
-    for path in paths:
-        try:
-            here = list(_kinds(_document(path), told_source(path)))
-        except OSError as error:
-            problems.at_module(str(path), 0, f"cannot read the file: {reason_of(error)}")
-            continue
-        except NoDefinition as error:
-            problems.at_module(str(path), 0, f"invalid document: {error}")
-            continue
-        except RecursionError:
-            problems.at_module(str(path), 0, "invalid document: nested too deep")
-            continue
-        except ValueError as error:
-            problems.at_module(str(path), getattr(error, "lineno", 0), f"invalid JSON: {error}")
-            continue
-        if not here:
-            command = "kubectl get --raw /openapi/v3/apis/GROUP/VERSION"
-            problems.at_module(
-                str(path), 1, f"no kind found: give the output of `{command}` (api/v1 for the core group)"
-            )
-        found += here
-    return found
 
+    def read(path: Path) -> Iterator[ForeignKind]:
+        document = json.loads(path.read_bytes())
+        whole = without_nulls(document) if isinstance(document, dict) else {}
+        return _kinds(converted(whole, _Document), told_source(path))
 
-def _document(path: Path) -> _Document:
-    document = json.loads(path.read_bytes())
-    if not isinstance(document, dict):
-        return _Document()
-    try:
-        return msgspec.convert(without_nulls(document), _Document)
-    except msgspec.ValidationError as error:
-        raise NoDefinition(str(error).replace("`", "").replace("$.", "")) from error
+    command = "`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` (api/v1 for the core group)"
+    missing = f"no kind found: give the output of {command}"
+    return read_files(paths, read, problems, what="document", missing=missing)
 
 
 def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
@@ -113,9 +97,11 @@ def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
             or "metadata" not in properties
         ):
             continue
-        whole = resolved(schema, schemas)
+        api, whole = _api(kinds[0], served[kinds[0]]), resolved(schema, schemas)
+        for message in misnamed(api, built_in=True):
+            raise NoDefinition(message)
         check_schema(whole, f"components.schemas.{name}")
-        yield ForeignKind(_api(kinds[0], served[kinds[0]]), whole, source)
+        yield ForeignKind(api, whole, source)
 
 
 @dataclass(slots=True)
@@ -147,9 +133,6 @@ def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, _Served]:
 
 
 def _api(kind: _Gvk, served: _Served) -> ApiType:
-    labels = [("version", kind.version), ("plural", served.plural)]
-    for message in misnamed(kind.group, kind.kind, labels, built_in=True):
-        raise NoDefinition(message)
     return ApiType(
         group=kind.group,
         version=kind.version,
