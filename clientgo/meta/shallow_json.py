@@ -10,7 +10,7 @@ It does not validate: brackets are counted, not paired, and values are not parse
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -79,12 +79,15 @@ class _Patterns:
         nested = rf"[\[{{](?:{inside})*+[\]}}]"
         for _ in range(_SHALLOW - 1):
             nested = rf"[\[{{](?:{inside}|{nested})*+[\]}}]"
-        self.key = _compiled(rf"\s*+({string})\s*+:\s*+")
+        end = r"(?P<end>[\]}])\s*+\Z"
+        self.begin = _compiled(rf"\s*+([\[{{])\s*+(?:{end})?")
+        self.key = _compiled(rf"({string})\s*+:\s*+")
         # Except values nested deeper than _SHALLOW.
         self.value = _compiled(rf'{string}|[^\s,\]}}\[{{"]++|{nested}')
         # Or a whole string, whose brackets do not count.
         self.bracket = _compiled(rf"{string}|[\[{{]|[\]}}]")
-        self.space = _compiled(r"\s*+")
+        self.after = _compiled(rf"\s*+(?:,\s*+|{end})")
+        self.null = _compiled(r"\s*+null")
 
 
 def _compiled(pattern: str) -> re.Pattern[bytes]:
@@ -100,16 +103,7 @@ def members(data: bytes) -> dict[str, bytes]:
     Raises:
         msgspec.DecodeError: it is not an object.
     """
-    found: dict[str, bytes] = {}
-    place = _opened(data, b"{")
-    while (key := _patterns().key.match(data, place)) is not None:
-        end = _value_end(data, key.end())
-        found[key[1][1:-1].decode(errors="replace")] = data[key.end() : end]
-        place, more = _after(data, end)
-        if not more:
-            break
-    _closed(data, place, b"}")
-    return found
+    return {key.decode(errors="replace"): value for key, value in _parts(data, b"{", b"}")}
 
 
 def elements(data: bytes) -> list[bytes]:
@@ -118,36 +112,29 @@ def elements(data: bytes) -> list[bytes]:
     Raises:
         msgspec.DecodeError: it is not an array.
     """
-    if data.startswith(b"null", _skip_space(data, 0)):
-        return []
-    found = []
-    place = _opened(data, b"[")
-    more = data[place : place + 1] != b"]"
-    while more:
+    return [] if _patterns().null.match(data) else [value for _, value in _parts(data, b"[", b"]")]
+
+
+def _parts(data: bytes, opening: bytes, closing: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield names (empty in an array) and values."""
+    patterns, name = _patterns(), b""
+    found = patterns.begin.match(data)
+    if found is None or found[1] != opening:
+        raise _expected(opening.decode(), data, 0)
+    while found["end"] is None:
+        place = found.end()
+        if opening == b"{":
+            key = patterns.key.match(data, place)
+            if key is None:
+                raise _expected("a name", data, place)
+            name, place = key[1][1:-1], key.end()
         end = _value_end(data, place)
-        found.append(data[place:end])
-        place, more = _after(data, end)
-    _closed(data, place, b"]")
-    return found
-
-
-def _opened(data: bytes, bracket: bytes) -> int:
-    place = _skip_space(data, 0)
-    if data[place : place + 1] != bracket:
-        raise msgspec.DecodeError(f"expected {bracket.decode()}: {data[:40]!r}")
-    return _skip_space(data, place + 1)
-
-
-def _after(data: bytes, end: int) -> tuple[int, bool]:
-    """Return the position after a value, and whether another one follows."""
-    place = _skip_space(data, end)
-    more = data[place : place + 1] == b","
-    return (_skip_space(data, place + 1), True) if more else (place, False)
-
-
-def _closed(data: bytes, place: int, bracket: bytes) -> None:
-    if data[place : place + 1] != bracket or data[place + 1 :].strip():
-        raise msgspec.DecodeError(f"expected {bracket.decode()}: {data[place : place + 40]!r}")
+        yield name, data[place:end]
+        found = patterns.after.match(data, end)
+        if found is None:
+            raise _expected(closing.decode(), data, end)
+    if found["end"] != closing:
+        raise _expected(closing.decode(), data, found.start())
 
 
 def _value_end(data: bytes, place: int) -> int:
@@ -161,10 +148,9 @@ def _value_end(data: bytes, place: int) -> int:
         if depth <= 0:
             break
     if depth or data[place : place + 1] not in (b"[", b"{"):
-        raise msgspec.DecodeError(f"expected a value: {data[place : place + 40]!r}")
+        raise _expected("a value", data, place)
     return found.end()
 
 
-def _skip_space(data: bytes, place: int) -> int:
-    space = _patterns().space.match(data, place)
-    return space.end() if space is not None else place
+def _expected(what: str, data: bytes, place: int) -> msgspec.DecodeError:
+    return msgspec.DecodeError(f"expected {what}: {data[place : place + 40]!r}")
