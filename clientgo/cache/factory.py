@@ -18,6 +18,7 @@ from clientgo.meta.scheme import api_of
 from clientgo.rest.request import Requester
 
 T = TypeVar("T", bound=ApiObject)
+L = TypeVar("L")
 
 
 class HasRequester(Protocol):
@@ -103,7 +104,7 @@ class InformerFactory:
         if path is None:
             raise LookupError(f"no informer found for {resource}")
         module, _, name = path.partition(":")
-        created: KindInformer[Any] = getattr(importlib.import_module(module), name)(self)
+        created: KindInformer[Any, Any] = getattr(importlib.import_module(module), name)(self)
         return created.informer
 
     def start(self, stop: threading.Event) -> None:
@@ -155,11 +156,19 @@ class InformerFactory:
             informer.close()
 
 
-class KindInformer(Generic[T]):
-    """Base class of generated accessors for the informer of one kind."""
+class InformerGroup:
+    """Base class of generated accessors for the informers of an API group, or of one of its versions."""
+
+    def __init__(self, factory: InformerFactory) -> None:
+        self._factory = factory
+
+
+class KindInformer(Generic[T, L]):
+    """Base class of generated accessors for the informer and the lister of one kind."""
 
     kind: ClassVar[type[Any]]
     client: ClassVar[Callable[..., ListerWatcher[Any]]]
+    lister_type: ClassVar[Callable[..., Any]]
 
     def __init__(self, factory: InformerFactory) -> None:
         self._factory = factory
@@ -168,6 +177,12 @@ class KindInformer(Generic[T]):
     def informer(self) -> SharedInformer[T]:
         """Shared informer, which the factory starts with the others."""
         return self._factory.informer_for(type(self).client, self.kind)
+
+    @property
+    def lister(self) -> L:
+        """Lister that reads from the informer's cache."""
+        lister: L = type(self).lister_type(self.informer.indexer)
+        return lister
 
 
 def _declared(requester: object, wanted: bool | None) -> bool | None:

@@ -16,6 +16,13 @@ Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 """A merge patch (a mapping), a JSON patch (a list of operations), or bytes of any media type."""
 
 
+class ClientGroup:
+    """Base class of generated accessors for the clients of a group version."""
+
+    def __init__(self, requester: Requester) -> None:
+        self._requester = requester
+
+
 class CreateClient(Generic[T]):
     """A client that creates objects of one kind, in a namespace or in the cluster.
 

@@ -1,7 +1,7 @@
 """Informer factory: one informer per kind, started and stopped together."""
 
 import threading
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
@@ -29,8 +29,8 @@ class Sources:
         return self.made.setdefault(namespace, FakeSource(ConfigMap))
 
 
-def of(sources: Sources) -> type[KindInformer[ConfigMap]]:
-    class ConfigMapInformer(KindInformer[ConfigMap]):
+def of(sources: Sources) -> type[KindInformer[ConfigMap, Any]]:
+    class ConfigMapInformer(KindInformer[ConfigMap, Any]):
         kind = ConfigMap
         client: ClassVar = staticmethod(sources.config_maps)
 

@@ -63,7 +63,7 @@ def _lister_head(kind: Kind, what: str, expansion: str) -> str:
 def _informers(group: GroupVersion, layout: Layout) -> Text:
     clients = layout.module(layout.clients, group.module)
     listers = layout.module("listers", group.module)
-    imports: list[Import] = [("clientgo.cache.factory", ["InformerFactory", "KindInformer"])]
+    imports: list[Import] = [("clientgo.cache.factory", ["InformerGroup", "KindInformer"])]
     for kind in group.kinds:
         imports += [
             (kind.module, [kind.class_name]),
@@ -96,7 +96,7 @@ def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
         for version in versions
     )
     group = versions[0].group or "core"
-    block = import_block([*imports, _FACTORY], layout)
+    block = import_block([*imports, ("clientgo.cache.factory", ["InformerGroup"])], layout)
     body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=parts)
     sources = tuple(sorted({source for version in versions for source in version.sources}))
     return Text(f"{package}.{name}", body, sources)

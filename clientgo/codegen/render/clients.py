@@ -69,7 +69,7 @@ _PLACES = {
 
 def _clients(group: GroupVersion, layout: Layout) -> Text:
     classes = joined((_client(kind) for kind in group.kinds), blank_lines=2)
-    imports: list[Import] = [("clientgo.rest.request", ["Requester"])]
+    imports: list[Import] = [("clientgo.typed.create", ["ClientGroup"])]
     for kind in group.kinds:
         for place in (f"{kind.module}:{kind.class_name}", kind.expansions.client, *bodies_of(kind)):
             imports += import_of(place)

@@ -135,11 +135,11 @@ _IN_OBJECTS = frozenset({"extract", "get", "items", "keys", "kind", "metadata", 
 
 # Names that generated modules import: a class of that name would shadow them.
 _IMPORTED = frozenset({
-    "Any", "ApplyConfiguration", "BaseClientset", "Clientset", "CreateClient", "FakeClientset", "FakeClientsetMixin",
-    "GroupVersionKind", "GroupVersionResource", "InformerFactory", "KindInformer", "ListOf", "ListOrUnset", "Lister",
-    "Mapping", "ObjectApplyConfiguration", "ObjectMeta", "ObjectMetaApplyConfiguration", "Requester", "Scale",
-    "ScaleClient", "ScaleSubresource", "Scheme", "Sequence", "SharedInformerFactory", "StatusClient", "StructWithLists",
-    "SubresourceClient", "TypedClient", "UnsetType",
+    "Any", "ApplyConfiguration", "BaseClientset", "ClientGroup", "Clientset", "CreateClient", "FakeClientset",
+    "FakeClientsetMixin", "GroupVersionKind", "GroupVersionResource", "InformerFactory", "InformerGroup",
+    "KindInformer", "ListOf", "ListOrUnset", "Lister", "Mapping", "ObjectApplyConfiguration", "ObjectMeta",
+    "ObjectMetaApplyConfiguration", "Scale", "ScaleClient", "ScaleSubresource", "Scheme", "Sequence",
+    "SharedInformerFactory", "StatusClient", "StructWithLists", "SubresourceClient", "TypedClient", "UnsetType",
 })  # fmt: skip
 
 
