@@ -24,11 +24,9 @@ from clientgo.apiserver.audit import AuditFile, AuditSink
 from clientgo.apiserver.auth.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
-from clientgo.apiserver.controllers.disruptions import DisruptionSimulation
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.controllers.jobs import JobSimulation
-from clientgo.apiserver.controllers.namespaces import NamespaceController
-from clientgo.apiserver.controllers.quotas import QuotaController
+from clientgo.apiserver.controllers.namespaced import DisruptionSimulation, NamespaceController, QuotaController
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo.apiserver.faults import NAME, Faults
 from clientgo.apiserver.http.app import App
@@ -203,17 +201,11 @@ class BundledServer:
 
     def requests(self, *, verb: str = "", resource: str = "", subresource: str | None = None) -> int:
         """Return the number of requests of this verb (POST, PUT, LIST, ...) and resource; empty counts all."""
-
-        def count(api: Api) -> int:
-            return sum(
-                number
-                for call, number in api.state.calls.items()
-                if verb in ("", call.verb)
-                and resource in ("", call.resource)
-                and (subresource is None or subresource == call.subresource)
-            )
-
-        return int(self.run(count))
+        return sum(
+            number
+            for call, number in self.run(lambda api: dict(api.state.calls)).items()
+            if verb in ("", call.verb) and resource in ("", call.resource) and subresource in (None, call.subresource)
+        )
 
     def _run(self, listener: socket.socket) -> None:
         connection = TlsConnection if self._tls else Connection

@@ -15,9 +15,9 @@ from clientgo.apiserver.auth.authorization import (
     ROLE_BINDINGS,
     ROLES,
     Attributes,
+    check_escalation,
     decide,
 )
-from clientgo.apiserver.auth.escalation import check_escalation
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
 from clientgo.apiserver.registry.registry import Object

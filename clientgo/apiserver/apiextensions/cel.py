@@ -22,7 +22,7 @@ from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
 )
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_name, join, member_schemas, subschemas
-from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_hidden, required
+from clientgo.apiserver.http.status import Cause
 
 Schema = dict[str, Any]
 
@@ -31,6 +31,11 @@ _OLD = re.compile(r"\boldSelf\b")
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
 _VALUES, _CONDITION, _MATCHED = ("self", "oldSelf"), ("object", "oldObject", "request"), ("pattern", "text")
 _MATCHES = "text.matches(pattern)"
+_REASONS = {
+    "FieldValueForbidden": "Forbidden",
+    "FieldValueRequired": "Required value",
+    "FieldValueDuplicate": "Duplicate value",
+}
 # Words of Go where those of RE2 in C++ differ.
 _GO_ERRORS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
@@ -130,7 +135,7 @@ def _judge(schema: Schema, rule: dict[str, Any], values: tuple[Any, Any], path: 
     where = path + (rule.get("fieldPath") or "")
     if result.type() == cel.Type.ERROR:
         why = f"{_reworded(str(result.value()))} evaluating rule: {rule.get('message') or text}"
-        yield invalid_hidden(where.lstrip("."), why)
+        yield Cause("FieldValueInvalid", where.lstrip("."), f"Invalid value: {why}")
     elif not result.plain_value():
         yield _cause(rule, where.lstrip("."), _message(rule, bound))
 
@@ -146,18 +151,11 @@ def _message(rule: dict[str, Any], bound: dict[str, Any]) -> str:
 
 def _cause(rule: dict[str, Any], path: str, message: str) -> Cause:
     reason = rule.get("reason") or "FieldValueInvalid"
-    if reason == "FieldValueForbidden":
-        return forbidden_field(path, message)
-    if reason == "FieldValueRequired":
-        return required(path, message)
-    if reason == "FieldValueDuplicate":
-        return Cause(reason, path, f"Duplicate value: {message}")
-    return invalid_hidden(path, message)
+    return Cause(reason, path, f"{_REASONS.get(reason, 'Invalid value')}: {message}")
 
 
 def _reworded(error: str) -> str:
-    missing = re.search(r'Key not found in map : "([^"]*)"', error)
-    return f"no such key: {missing[1]}" if missing else error
+    return re.sub(r'.*Key not found in map : "([^"]*)".*', r"no such key: \1", error, flags=re.DOTALL)
 
 
 @cached_by_identity

@@ -1,7 +1,6 @@
 """Paths that are not resources: discovery, OpenAPI, health, version and metrics."""
 
 from collections.abc import Callable
-from typing import Any
 
 from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, text_response
 from clientgo.apiserver.http.status import PageNotFound, not_acceptable
@@ -44,39 +43,40 @@ def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
 
 
 def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    groups = [f"/apis/{group}/{version}" for group, vs in state.registry.groups().items() if group for version in vs]
-    paths = ["/api", "/api/v1", "/apis", *(f"/apis/{group}" for group in state.registry.groups() if group), *groups]
-    return json_response(
-        {"paths": sorted({*paths, "/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version"})}
-    )
+    groups = {group: versions for group, versions in state.registry.groups().items() if group}
+    paths = {"/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version", "/api", "/api/v1", "/apis"}
+    paths |= {f"/apis/{group}" for group in groups}
+    paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
+    return json_response({"paths": sorted(paths)})
 
 
 def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    """Answer `/api`, `/apis` and what is below them."""
+    legacy, registry = parts[0] == "api", state.registry
     if len(parts) == 1:
-        found = _aggregated(state, request, legacy=True)
-        return found if found is not None else json_response(discovery.legacy_root(state.registry))
-    return _document(discovery.resource_list(state.registry, "", parts[1]) if len(parts) == 2 else None)
-
-
-def _apis(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    if len(parts) == 1:
-        found = _aggregated(state, request, legacy=False)
-        return found if found is not None else json_response(discovery.group_list(state.registry))
-    if len(parts) == 2:
-        return _document(discovery.group(state.registry, parts[1]))
-    return _document(discovery.resource_list(state.registry, parts[1], parts[2]) if len(parts) == 3 else None)
-
-
-def _aggregated(state: State, request: HTTPRequest, *, legacy: bool) -> HTTPResponse | None:
-    for entry in request.headers.get("accept", "").split(","):
-        version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""))
-        if version is not None:
-            answer = json_response(discovery.aggregated(state.registry, legacy=legacy, version=version))
+        version = _aggregated_version(request)
+        if version:
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
-            return HTTPResponse(200, answer.body, kind)
-        if entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower():
-            return None
-    return None
+            body = json_response(discovery.aggregated(registry, legacy=legacy, version=version)).body
+            return HTTPResponse(200, body, kind)
+        return json_response(discovery.legacy_root(registry) if legacy else discovery.group_list(registry))
+    found = None
+    if legacy and len(parts) == 2:
+        found = discovery.resource_list(registry, "", parts[1])
+    elif not legacy and len(parts) <= 3:
+        found = discovery.resource_list(registry, *parts[1:]) if parts[2:] else discovery.group(registry, parts[1])
+    if found is None:
+        raise PageNotFound
+    return json_response(found)
+
+
+def _aggregated_version(request: HTTPRequest) -> str:
+    """Return the version of aggregated discovery that the client accepts, or ""."""
+    for entry in request.headers.get("accept", "").split(","):
+        version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""), "")
+        if version or (entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower()):
+            return version
+    return ""
 
 
 def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse | Deferred:
@@ -95,13 +95,13 @@ def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespon
         raise PageNotFound
     if version not in state.registry.groups().get(group, ()):
         raise PageNotFound
-    return lambda: _openapi_document(state, group, version)
 
+    def document() -> HTTPResponse:
+        found = openapi.of(state.registry).document(group, version)
+        # The group may have been removed since the request was routed.
+        return HTTPResponse(200, found) if found is not None else text_response("404 page not found\n", 404)
 
-def _openapi_document(state: State, group: str, version: str) -> HTTPResponse:
-    document = openapi.of(state.registry).document(group, version)
-    # The group may have been removed since the request was routed.
-    return HTTPResponse(200, document) if document is not None else text_response("404 page not found\n", 404)
+    return document
 
 
 def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
@@ -143,16 +143,10 @@ def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
     return HTTPResponse(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
 
 
-def _document(found: dict[str, Any] | None) -> HTTPResponse:
-    if found is None:
-        raise PageNotFound
-    return json_response(found)
-
-
 _HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | Deferred]] = {
     "": _root,
     "api": _api,
-    "apis": _apis,
+    "apis": _api,
     "openapi": _openapi,
     "healthz": _health,
     "livez": _health,

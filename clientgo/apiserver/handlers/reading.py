@@ -134,14 +134,14 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
 
 
 def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
-    if form.kind == "Table":
-        objects = [from_storage(resource, entry.object) for entry in entries]
-        table = tables.render(resource, objects, list_meta=meta, include=include)
-        return HTTPResponse(200, _encode(_versioned(table, form)))
     if form.kind:
         objects = [from_storage(resource, entry.object) for entry in entries]
-        plain = {field: value for field, value in meta.items() if value != ""}
-        return HTTPResponse(200, _encode(_versioned(tables.partial_metadata_list(objects, plain), form)))
+        if form.kind == "Table":
+            answer = tables.render(resource, objects, list_meta=meta, include=include)
+        else:
+            plain = {field: value for field, value in meta.items() if value != ""}
+            answer = tables.partial_metadata_list(objects, plain)
+        return HTTPResponse(200, _encode(_versioned(answer, form)))
     head = _encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
     items = [raw_of(resource, entry) for entry in entries]
     if not resource.custom and as_stored(resource):
@@ -173,9 +173,7 @@ def _read_token(token: str) -> tuple[int, Name]:
 
 
 def _too_large(asked: int, current: int) -> ApiFailure:
-    details = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        "retryAfterSeconds": 1,
-    }
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    details = {"causes": causes, "retryAfterSeconds": 1}
     message = f"Timeout: Too large resource version: {asked}, current: {current}"
     return ApiFailure(504, "Timeout", message, details=details, headers=(("Retry-After", "1"),))

@@ -6,7 +6,7 @@ from clientgo.apiserver.auth.authentication import user_of_token
 from clientgo.apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo.apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
 from clientgo.apiserver.auth.users import MASTERS, User
-from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value
+from clientgo.apiserver.http.status import bad_request, invalid, invalid_value
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 
@@ -48,19 +48,11 @@ def _why_not(meant: Sequence[str], requested: Sequence[str]) -> str:
     return f"[invalid bearer token, token audiences [{given}] is invalid for the target audiences [{wanted}]]"
 
 
-def _self_review(_: State, __: Object, user: User) -> Object:
-    return {"userInfo": user.info}
-
-
-def _own_access(state: State, spec: Object, user: User) -> Object:
-    return _access(state, spec, user, "SelfSubjectAccessReview")
-
-
 def _others_access(state: State, spec: Object, _: User) -> Object:
     name, groups = spec.get("user") or "", tuple(spec.get("groups") or ())
     if not name and not groups:
-        why = 'Invalid value: "": at least one of user or group must be specified'
-        raise invalid("SubjectAccessReview", "authorization.k8s.io", "", [Cause("FieldValueInvalid", "spec.user", why)])
+        cause = invalid_value("spec.user", "", "at least one of user or group must be specified")
+        raise invalid("SubjectAccessReview", "authorization.k8s.io", "", [cause])
     return _access(state, spec, User(name, groups, spec.get("uid") or ""), "SubjectAccessReview")
 
 
@@ -100,8 +92,8 @@ def _rules(state: State, spec: Object, user: User) -> Object:
 
 _ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {
     "TokenReview": _token,
-    "SelfSubjectReview": _self_review,
-    "SelfSubjectAccessReview": _own_access,
+    "SelfSubjectReview": lambda _, __, user: {"userInfo": user.info},
+    "SelfSubjectAccessReview": lambda state, spec, user: _access(state, spec, user, "SelfSubjectAccessReview"),
     "SubjectAccessReview": _others_access,
     "LocalSubjectAccessReview": _others_access,
     "SelfSubjectRulesReview": _rules,

@@ -12,7 +12,7 @@ import msgspec
 
 from clientgo.apiserver.apiextensions import jsonpath
 from clientgo.apiserver.http.status import go_float
-from clientgo.apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
+from clientgo.apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
 from clientgo.apiserver.printers.values import INVALID, moment_of, since
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
@@ -43,7 +43,9 @@ def render(
     """
     if include not in INCLUDES:
         raise ValueError(f"includeObject must be one of {', '.join(INCLUDES)}, not {include!r}")
-    printer = _printer(resource)
+    printer = printer_of(resource.group, resource.kind)
+    if resource.custom:
+        printer = (NAME, *map(_custom, resource.columns or (_CUSTOM_AGE,)))
     now = utc(clock)
     return {
         "kind": "Table",
@@ -73,25 +75,11 @@ def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str
 
 
 def _row_object(obj: dict[str, Any], include: str) -> dict[str, Any] | None:
-    if include == "None":
-        return None
-    return obj if include == "Object" else partial_metadata(obj)
+    return {"None": None, "Object": obj}.get(include, partial_metadata(obj))
 
 
 def _definition(column: Column) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "format": column.format,
-        "description": column.description,
-        "priority": column.priority,
-    }
-
-
-def _printer(resource: Resource) -> Printer:
-    if resource.custom:
-        return (NAME, *(_custom(column) for column in resource.columns or (_CUSTOM_AGE,)))
-    return printer_of(resource.group, resource.kind)
+    return {field: getattr(column, field) for field in ("name", "type", "format", "description", "priority")}
 
 
 def _custom(column: Column) -> Printed:
@@ -109,18 +97,12 @@ def _cell(kind: str, found: list[Any], now: datetime) -> Any:
     if kind == "string":
         return _go_text(value)
     if kind == "date":
-        return _date(value, now)
+        return None if not isinstance(value, str) else since(value, now) if moment_of(value) else INVALID
     if kind == "boolean":
         return value if isinstance(value, bool) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if kind == "integer" else float(value)
-
-
-def _date(value: Any, now: datetime) -> str | None:
-    if not isinstance(value, str):
-        return None
-    return since(value, now) if moment_of(value) else INVALID
 
 
 def _go_text(value: Any) -> str:

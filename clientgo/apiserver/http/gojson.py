@@ -7,23 +7,69 @@ import json
 import re
 from typing import Any
 
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
+_TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _STRINGS = re.compile(rb'("(?:[^"\\]|\\.)*+")([ \t\r\n]*:)?', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
 _END = "unexpected end of JSON input"
 
 
-class _SyntaxError(Exception):
-    pass
+# What may come at each place, and how Go names the place.
+_VALUE, _KEY = "looking for beginning of value", "looking for beginning of object key string"
+_TOP, _COLON, _PAIR, _ELEMENT = (
+    *("after top-level value", "after object key"),
+    *("after object key:value pair", "after array element"),
+)
 
 
 def explain(text: str) -> str:
     """Return the first error of the text, or "" if it is JSON."""
-    try:
-        end = _skip(text, _value(text, _skip(text, 0), "looking for beginning of value"))
-    except _SyntaxError as fault:
-        return str(fault)
-    return "" if end == len(text) else f"invalid character {_quote(text[end])} after top-level value"
+    at, place, empty, brackets = 0, _VALUE, False, ""
+    while True:
+        at += len(_SPACE.match(text, at)[0])  # type: ignore[index]  # matches anywhere
+        char = text[at : at + 1]
+        if not char:
+            return "" if place == _TOP else _END
+        if brackets and char == _CLOSING[brackets[-1]] and (empty or place in (_PAIR, _ELEMENT)):
+            brackets = brackets[:-1]
+            at, place, empty = at + 1, _after_value(brackets), False
+        elif place == _VALUE and char in "{[":
+            brackets += char
+            at, place, empty = at + 1, _KEY if char == "{" else _VALUE, True
+        elif place == _VALUE or (place == _KEY and char == '"'):
+            token = _TOKEN.match(text, at)
+            if token is None:
+                return _wrong_token(text, at)
+            at, place, empty = token.end(), _COLON if place == _KEY else _after_value(brackets), False
+        elif (place, char) == (_COLON, ":"):
+            at, place = at + 1, _VALUE
+        elif char == "," and place in (_PAIR, _ELEMENT):
+            at, place = at + 1, _KEY if place == _PAIR else _VALUE
+        else:
+            return f"invalid character {_quote(char)} {place}"
+
+
+def _after_value(brackets: str) -> str:
+    return _TOP if not brackets else _PAIR if brackets[-1] == "{" else _ELEMENT
+
+
+def _wrong_token(text: str, at: int) -> str:
+    char = text[at]
+    if char == '"':
+        at += len(_STRING.match(text, at)[0])  # type: ignore[index]  # matches a quote
+        where = "in string literal"
+        if text[at : at + 1] == "\\":
+            at, where = at + 1, "in string escape code"
+    elif char == "-":
+        at, where = at + 1, "in numeric literal"
+    else:
+        word = {"t": "true", "f": "false", "n": "null"}.get(char, "")
+        if not word:
+            return f"invalid character {_quote(char)} {_VALUE}"
+        same = next(count for count in range(len(word), -1, -1) if text.startswith(word[:count], at))
+        at, where = at + same, f"in literal {word} (expecting {_quote(word[same])})"
+    return f"invalid character {_quote(text[at])} {where}" if at < len(text) else _END
 
 
 def summarize(body: bytes, limit: int = 30) -> str:
@@ -86,89 +132,5 @@ def _collect(node: Any, path: str, found: list[str]) -> None:
             _collect(value, f"{path}[{index}]", found)
 
 
-def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
 def _quote(char: str) -> str:
     return {"'": "'\\''", '"': "'\"'"}.get(char, f"'{char}'")
-
-
-def _wrong(text: str, at: int, where: str) -> _SyntaxError:
-    return _SyntaxError(_END) if at >= len(text) else _SyntaxError(f"invalid character {_quote(text[at])} {where}")
-
-
-def _value(text: str, at: int, where: str) -> int:
-    char = text[at : at + 1]
-    if char == "{":
-        return _object(text, at + 1)
-    if char == "[":
-        return _array(text, at + 1)
-    if char == '"':
-        return _string(text, at + 1)
-    for word in ("true", "false", "null"):
-        if char == word[0]:
-            return _word(text, at, word)
-    if char == "-" or char.isdigit():
-        return _number(text, at)
-    raise _wrong(text, at, where)
-
-
-def _word(text: str, at: int, word: str) -> int:
-    for offset, expected in enumerate(word):
-        if text[at + offset : at + offset + 1] != expected:
-            raise _wrong(text, at + offset, f"in literal {word} (expecting {_quote(expected)})")
-    return at + len(word)
-
-
-def _number(text: str, at: int) -> int:
-    found = _NUMBER.match(text, at)
-    if found is None:
-        raise _wrong(text, at + 1, "in numeric literal")
-    return found.end()
-
-
-def _string(text: str, at: int) -> int:
-    while at < len(text) and text[at] != '"':
-        if text[at] < " ":
-            raise _wrong(text, at, "in string literal")
-        if text[at] == "\\":
-            at += 1
-            if text[at : at + 1] not in tuple('"\\/bfnrtu'):
-                raise _wrong(text, at, "in string escape code")
-        at += 1
-    if at >= len(text):
-        raise _SyntaxError(_END)
-    return at + 1
-
-
-def _object(text: str, at: int) -> int:
-    at = _skip(text, at)
-    if text[at : at + 1] == "}":
-        return at + 1
-    while True:
-        if text[at : at + 1] != '"':
-            raise _wrong(text, at, "looking for beginning of object key string")
-        at = _skip(text, _string(text, at + 1))
-        if text[at : at + 1] != ":":
-            raise _wrong(text, at, "after object key")
-        at = _skip(text, _value(text, _skip(text, at + 1), "looking for beginning of value"))
-        if text[at : at + 1] == "}":
-            return at + 1
-        if text[at : at + 1] != ",":
-            raise _wrong(text, at, "after object key:value pair")
-        at = _skip(text, at + 1)
-
-
-def _array(text: str, at: int) -> int:
-    at = _skip(text, at)
-    if text[at : at + 1] == "]":
-        return at + 1
-    while True:
-        at = _skip(text, _value(text, at, "looking for beginning of value"))
-        if text[at : at + 1] == "]":
-            return at + 1
-        if text[at : at + 1] != ",":
-            raise _wrong(text, at, "after array element")
-        at = _skip(text, at + 1)

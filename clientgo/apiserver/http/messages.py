@@ -59,17 +59,14 @@ def parse_path(path: str) -> Target | None:
     if "" in rest:
         return None
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and not _namespace_subresource(group, rest):
+    own = group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")  # subresources of namespaces
+    if rest[0] == "namespaces" and len(rest) > 2 and not own:
         namespace, rest = rest[1], rest[2:]
     if len(rest) > 3:
         # Longer paths are proxies to kubelets and pods, which do not exist here.
         return None
     rest = [*rest, "", ""]
     return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)
-
-
-def _namespace_subresource(group: str, rest: list[str]) -> bool:
-    return group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")
 
 
 JSON = "application/json"
@@ -170,11 +167,8 @@ def text_response(text: str, status: int = 200) -> HTTPResponse:
 
 
 _JSON_RANGES = ("*/*", "application/*", "application/json")
-_FORMS = {
-    "Table": ("v1", "v1beta1"),
-    "PartialObjectMetadata": ("v1", "v1beta1"),
-    "PartialObjectMetadataList": ("v1", "v1beta1"),
-}
+_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_FORM_VERSIONS = ("v1", "v1beta1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +207,6 @@ def negotiate(accept: str, *, forms: bool = True) -> Form:
         wanted = params.get("as", "")
         if not wanted:
             return Form(yaml=yaml)
-        if forms and params.get("g") == "meta.k8s.io" and params.get("v") in _FORMS.get(wanted, ()):
+        if forms and params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
             return Form(wanted, params["v"], yaml)
     raise not_acceptable(("application/json", "application/yaml"))

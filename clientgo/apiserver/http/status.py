@@ -186,16 +186,9 @@ def go_float(value: float) -> str:
     """Format a float like Go's %v: shortest digits, with an exponent for large and small values."""
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
-    mantissa, _, exponent = f"{value!r}".partition("e")
-    if not exponent and abs(value) < 1e6 and abs(value) >= 1e-4:
-        return mantissa
-    digits, _, power = f"{value:.17e}".partition("e")
-    for precision in range(18):
-        text = f"{value:.{precision}e}"
-        if float(text) == value:
-            digits, _, power = text.partition("e")
-            break
-    return f"{digits}e{power}"
+    if 1e-4 <= abs(value) < 1e6:
+        return repr(value)
+    return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)
 
 
 def quoted(value: Any) -> str:
@@ -213,11 +206,6 @@ def required(field: str, detail: str = "") -> Cause:
 def invalid_value(field: str, value: Any, detail: str) -> Cause:
     """Return the cause of an invalid value."""
     return Cause("FieldValueInvalid", field, f"Invalid value: {quoted(value)}: {detail}")
-
-
-def invalid_hidden(field: str, detail: str) -> Cause:
-    """Return the cause of an invalid value that the message does not repeat."""
-    return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
 
 
 def type_invalid(field: str, value: Any, detail: str) -> Cause:

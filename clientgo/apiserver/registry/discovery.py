@@ -45,9 +45,8 @@ def resource_list(registry: Registry, group: str, version: str) -> dict[str, Any
     found = _resources(registry, group, version)
     if not found:
         return None
-    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {})}
-    listed = [entry for resource in found for entry in _legacy_entries(resource)]
-    return {**head, "groupVersion": f"{group}/{version}" if group else version, "resources": listed}
+    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {}), "groupVersion": found[0].api_version}
+    return {**head, "resources": [entry for resource in found for entry in _legacy_entries(resource)]}
 
 
 def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict[str, Any]:

@@ -6,13 +6,19 @@ that clients may cache a document for as long as its URL stays the same.
 """
 
 import hashlib
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from clientgo.apiserver.registry.openapi_builtin import META, components, shared_components
-from clientgo.apiserver.registry.openapi_paths import SHARED_TYPES, definition_of, paths_of
+from clientgo.apiserver.registry.openapi_builtin import (
+    META,
+    components,
+    custom_definition_name,
+    definition_name,
+    shared_components,
+)
 from clientgo.apiserver.registry.registry import SCALE, Registry, Resource
 
 Json = dict[str, Any]
@@ -105,7 +111,7 @@ def of(registry: Registry) -> OpenAPI:
 def make_document(group: str, version: str, resources: list[Resource]) -> Json:
     """Build the OpenAPI document of one group version from its resources."""
     built_in = [resource for resource in resources if not resource.custom]
-    schemas = {**shared_components(SHARED_TYPES), f"{META}.Patch": _PATCH}
+    schemas = {**shared_components(_SHARED_TYPES), f"{META}.Patch": _PATCH}
     if any(resource.scale is not None for resource in resources):
         schemas |= components("autoscaling", "v1", [SCALE])
     if built_in:
@@ -115,13 +121,13 @@ def make_document(group: str, version: str, resources: list[Resource]) -> Json:
     return {
         "openapi": "3.0.0",
         "info": {"title": "Kubernetes", "version": "v1"},
-        "paths": paths_of(resources),
+        "paths": _paths_of(resources),
         "components": {"schemas": dict(sorted(schemas.items()))},
     }
 
 
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
-    item = definition_of(resource)
+    item = _definition_of(resource)
     schema = dict(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     schema["properties"] = {**_TYPE_META, **schema.get("properties", {})}
     schema["properties"]["metadata"] = _reference("ObjectMeta", "Standard object's metadata.")
@@ -137,7 +143,7 @@ def _custom_schemas(resource: Resource) -> dict[str, Json]:
     }
     return {
         item: _with_kind(schema, resource, resource.kind),
-        definition_of(resource, resource.list_kind): _with_kind(listed, resource, resource.list_kind),
+        _definition_of(resource, resource.list_kind): _with_kind(listed, resource, resource.list_kind),
     }
 
 
@@ -148,3 +154,134 @@ def _reference(name: str, description: str) -> Json:
 def _with_kind(schema: Json, resource: Resource, kind: str) -> Json:
     own = {"group": resource.group, "kind": kind, "version": resource.version}
     return {**schema, "x-kubernetes-group-version-kind": [own]}
+
+
+# kubectl uses the `paths` of a document twice: `apply` and `create` look for `fieldValidation` among the parameters of
+# a kind's PATCH to learn that the server validates; `explain` finds a resource's kind by its path.
+
+_SCALE = definition_name("autoscaling", "v1", "Scale")
+_SHARED_TYPES = ("DeleteOptions", "ObjectMeta", "ListMeta", "Status")
+"""Types of meta/v1 that operations refer to, besides `Patch`."""
+
+_READ_TYPES = ("application/json", "application/yaml")
+_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
+_LIST = (
+    "allowWatchBookmarks:boolean", "continue:string", "fieldSelector:string", "labelSelector:string",
+    "limit:integer", "resourceVersion:string", "resourceVersionMatch:string", "sendInitialEvents:boolean",
+    "timeoutSeconds:integer", "watch:boolean",
+)  # fmt: skip
+_WRITE = ("dryRun:string", "fieldManager:string", "fieldValidation:string")
+_DELETE = ("dryRun:string", "gracePeriodSeconds:integer", "orphanDependents:boolean", "propagationPolicy:string")
+_PARAMETERS = {
+    "list": _LIST,
+    "post": _WRITE,
+    "deletecollection": (*_LIST, *_DELETE),
+    "put": _WRITE,
+    "patch": (*_WRITE, "force:boolean"),
+    "delete": _DELETE,
+}
+_METHODS = {"list": "get", "deletecollection": "delete"}
+_OPERATIONS = {"get": "read", "post": "create", "put": "replace", "deletecollection": "delete"}
+_VERBS = {"post": "create", "put": "update"}
+
+
+class _Target(NamedTuple):
+    """Target of operations: a resource, or one of its subresources."""
+
+    resource: Resource
+    definition: str
+    kind: Json
+    part: str = ""
+
+
+def _definition_of(resource: Resource, kind: str = "") -> str:
+    """Return the schema name of a resource's kind, or of another kind of its group and version."""
+    name = custom_definition_name if resource.custom else definition_name
+    return name(resource.group, resource.version, kind or resource.kind)
+
+
+def _paths_of(resources: Iterable[Resource]) -> Json:
+    """Return the paths of these resources, each with its operations."""
+    found: Json = {}
+    for resource in resources:
+        kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+        target = _Target(resource, _definition_of(resource), kind)
+        root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        base = f"{root}{'/namespaces/{namespace}' if resource.namespaced else ''}/{resource.plural}"
+        if resource.namespaced and "list" in resource.verbs:
+            found[f"{root}/{resource.plural}"] = _item(target, ("list",), everywhere=True)
+        found[base] = _item(target, ("list", "post", "deletecollection"))
+        found[f"{base}/{{name}}"] = _item(target, ("get", "put", "delete", "patch"), named=True)
+        scale = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
+        parts = [target._replace(definition=_SCALE, kind=scale, part="scale")] if resource.scale else []
+        for part in (*parts, *([target._replace(part="status")] if resource.status else [])):
+            found[f"{base}/{{name}}/{part.part}"] = _item(part, ("get", "put", "patch"), named=True)
+    return dict(sorted((path, item) for path, item in found.items() if item))
+
+
+def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, everywhere: bool = False) -> Json:
+    served = [action for action in actions if _VERBS.get(action, action) in target.resource.verbs]
+    if not served:
+        return {}
+    operations = {_METHODS.get(action, action): _operation(target, action, everywhere=everywhere) for action in served}
+    in_path = [("name", named), ("namespace", target.resource.namespaced and not everywhere)]
+    fixed = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
+        for name, there in in_path
+        if there
+    ]
+    return {**operations, "parameters": [*fixed, _query("pretty:string")]}
+
+
+def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
+    resource = target.resource
+    group = (resource.group.split(".")[0] or "core").capitalize()
+    scope = "Collection" if action == "deletecollection" else ""
+    scope += "Namespaced" if resource.namespaced and not everywhere else ""
+    tail = f"{resource.kind}{target.part.capitalize()}{'ForAllNamespaces' if everywhere else ''}"
+    body = _body(target, action)
+    return {
+        "tags": [f"{group.lower()}_{resource.version}"],
+        "description": f"{action} objects of kind {resource.kind}",
+        "operationId": f"{_OPERATIONS.get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
+        "parameters": [_query(text) for text in _PARAMETERS.get(action, ())],
+        **({"requestBody": body} if body else {}),
+        "responses": _responses(target, action),
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": target.kind,
+    }
+
+
+def _query(text: str) -> Json:
+    name, _, kind = text.partition(":")
+    return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
+
+
+def _content(definition: str, types: Iterable[str]) -> Json:
+    return {kind: {"schema": {"$ref": f"#/components/schemas/{definition}"}} for kind in types}
+
+
+def _body(target: _Target, action: str) -> Json:
+    if action in {"post", "put"}:
+        return {"content": _content(target.definition, ("*/*",)), "required": True}
+    if action in {"delete", "deletecollection"}:
+        return {"content": _content(f"{META}.DeleteOptions", ("*/*",))}
+    if action == "patch":
+        strategic = () if target.resource.custom else ("application/strategic-merge-patch+json",)
+        return {"content": _content(f"{META}.Patch", (*_PATCH_TYPES, *strategic)), "required": True}
+    return {}
+
+
+def _responses(target: _Target, action: str) -> Json:
+    definition = target.definition
+    if action == "list":
+        definition = _definition_of(target.resource, target.resource.list_kind)
+    elif action in {"delete", "deletecollection"}:
+        definition = f"{META}.Status"
+    codes = {"post": ("200", "201", "202"), "put": ("200", "201"), "patch": ("200", "201"), "delete": ("200", "202")}
+    texts = {"200": "OK", "201": "Created", "202": "Accepted"}
+    answers: Json = {
+        code: {"description": texts[code], "content": _content(definition, _READ_TYPES)}
+        for code in codes.get(action, ("200",))
+    }
+    return {**answers, "401": {"description": "Unauthorized"}}

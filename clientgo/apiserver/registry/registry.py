@@ -4,6 +4,7 @@ Routing, discovery, OpenAPI and tables read it, so a CustomResourceDefinition ch
 `Registry.version` increases with each change; documents made from the registry are cached by that number.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -140,13 +141,12 @@ class Registry:
             self.version += 1
 
 
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d*))?")
+
+
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Return a sort key for Kubernetes' order of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then any other name."""
-    stage = 0
-    text = version[1:] if version.startswith("v") else ""
-    for word, rank in (("beta", 1), ("alpha", 2)):
-        if word in text:
-            major, _, minor = text.partition(word)
-            if major.isdigit() and (minor.isdigit() or not minor):
-                return (rank, -int(major), -int(minor or 0), "")
-    return (stage, -int(text), 0, "") if text.isdigit() else (3, 0, 0, version)
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return (3, 0, 0, version)
+    return ({None: 0, "beta": 1, "alpha": 2}[match[2]], -int(match[1]), -int(match[3] or 0), "")

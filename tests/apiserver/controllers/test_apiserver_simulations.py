@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.controllers.deployments import AVAILABLE, DeploymentSimulation
-from clientgo.apiserver.controllers.disruptions import DisruptionSimulation, budget_status
 from clientgo.apiserver.controllers.jobs import OUTCOME, JobSimulation
+from clientgo.apiserver.controllers.namespaced import DisruptionSimulation, budget_status
 from clientgo.apiserver.internal import Internal
 from tests.apiserver.inprocess import DEPLOYMENTS, MERGE, Kube, deployment
 

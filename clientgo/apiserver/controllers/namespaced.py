@@ -1,18 +1,74 @@
-"""Status of PodDisruptionBudgets, counted from the workloads that would run the selected pods.
+"""Controllers that sync namespaces: their deletion, resource quotas and PodDisruptionBudgets.
 
 There are no pods, so a budget counts the replicas of Deployments, StatefulSets and ReplicaSets without an owner whose
 template has the labels it selects.
 """
 
+from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo.apiserver.admission.quota import KEY as QUOTAS
+from clientgo.apiserver.admission.quota import PODS, usage
 from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo.apiserver.controllers.rollout import resolve, wanted_replicas
+from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 
 BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
+
+
+class NamespaceController(InternalController):
+    """Empties and removes namespaces that are being deleted."""
+
+    _sources = (NAMESPACES,)
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        self._terminating: set[str] = set()
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == NAMESPACES:
+            if new is not None and "deletionTimestamp" in new["metadata"]:
+                self._terminating.add(new["metadata"]["name"])
+                self._schedule(new["metadata"]["name"])
+        elif new is None and old is not None and old["metadata"].get("namespace", "") in self._terminating:
+            self._schedule(old["metadata"]["namespace"])
+
+    def _sync(self, *names: str) -> None:
+        (name,) = names
+        namespace = self._store.get(NAMESPACES, "", name)
+        if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
+            self._terminating.discard(name)
+        elif not [key for key in self._store.stored_keys() if not self._delete_all(key, name)]:
+            self._terminating.discard(name)
+            if not namespace["metadata"].get("finalizers"):
+                self._store.remove(NAMESPACES, "", name)
+            elif namespace.get("spec", {}).get("finalizers"):
+                self._store.put(NAMESPACES, {**namespace, "spec": {}})
+
+
+class QuotaController(InternalController):
+    """Keeps the status of every ResourceQuota up to date."""
+
+    _sources = (QUOTAS,)
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        # The number of quotas is checked first: hardly any server has one.
+        if self._store.count(QUOTAS) and (kind != "MODIFIED" or key in (QUOTAS, PODS)):
+            namespace = (new or old or {})["metadata"].get("namespace", "")
+            if namespace:
+                self._schedule(namespace)
+
+    def _sync(self, *names: str) -> None:
+        for quota in self._store.list(QUOTAS, *names):
+            hard = (quota.get("spec") or {}).get("hard") or {}
+            used = {name: str(amount) for name, amount in sorted(usage(self._store, quota).items())}
+            status = {"hard": hard, "used": used}
+            if (quota.get("status") or {}) != status:
+                # A JSON patch replaces the whole status, so that names that are no longer limited vanish.
+                self._write_status(QUOTAS, quota, [{"op": "add", "path": "/status", "value": status}], kind="json")
 
 
 class DisruptionSimulation(InternalController):
