@@ -111,10 +111,7 @@ class Indexer(Generic[T]):
     def add(self, obj: T) -> None:
         """Add an object, or replace the one of its name."""
         protect(obj.__class__)
-        if self._transform is None:
-            self.put(obj)
-        else:
-            self._put(object_name(obj), self._transform(obj))
+        self._put(object_name(obj), obj if self._transform is None else self._transform(obj))
 
     def update(self, obj: T) -> None:
         """Replace the object of that name, or add it."""
@@ -139,12 +136,7 @@ class Indexer(Generic[T]):
 
     def replace(self, objects: Iterable[T], version: str = "") -> None:
         """Replace all objects by a list of that version; if an index function raises, change nothing."""
-        if self._transform is None:
-            items = {object_name(obj): obj for obj in objects}
-        else:
-            items = {object_name(obj): self._transform(obj) for obj in objects}
-        for kind in set(map(type, items.values())):
-            protect(kind)
+        items = self._prepared(objects)
         with self._lock:
             functions = {name: index.func for name, index in self._indexes.items()}
         indexes = {name: _Index(func, items) for name, func in functions.items()}
@@ -160,10 +152,7 @@ class Indexer(Generic[T]):
 
         The duration does not depend on the other objects.
         """
-        transform = self._transform
-        items = {object_name(obj): obj if transform is None else transform(obj) for obj in objects}
-        for kind in set(map(type, items.values())):
-            protect(kind)
+        items = self._prepared(objects)
         with self._lock:
             values = {key: self._values(key, obj) for key, obj in items.items()}
             for key in set(gone).difference(items):
@@ -238,6 +227,13 @@ class Indexer(Generic[T]):
             if taken := sorted(indexers.keys() & self._indexes.keys()):
                 raise ValueError(f"indexer conflict: {', '.join(taken)}")
             self._indexes.update({name: _Index(func, self._items) for name, func in indexers.items()})
+
+    def _prepared(self, objects: Iterable[T]) -> dict[ObjectName, T]:
+        transform = self._transform
+        items = {object_name(obj): obj if transform is None else transform(obj) for obj in objects}
+        for kind in set(map(type, items.values())):
+            protect(kind)
+        return items
 
     def _index_named(self, name: str) -> _Index[T]:
         try:

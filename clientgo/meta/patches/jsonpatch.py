@@ -110,26 +110,9 @@ def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Oper
         found.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
 
 
-def _add(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
-    return _inserted(value, path, operation.get("value"))
-
-
-def _remove(value: Json, path: Sequence[str], _: Mapping[str, Any]) -> Json:
-    return _removed(value, path)
-
-
-def _replace(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
-    new = operation.get("value")
-    return _edited(value, path, lambda parent, step: _with(parent, step, new)) if path else new
-
-
 def _move(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
     source = _pointer(operation.get("from"))
     return _inserted(_removed(value, source), path, _found(value, source))
-
-
-def _copy(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
-    return _inserted(value, path, _found(value, _pointer(operation.get("from"))))
 
 
 def _test(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
@@ -140,8 +123,17 @@ def _test(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Jso
 
 
 _OPERATIONS: Mapping[str, Callable[[Json, Sequence[str], Mapping[str, Any]], Json]] = {
-    "add": _add, "remove": _remove, "replace": _replace, "move": _move, "copy": _copy, "test": _test,
-}  # fmt: skip
+    "add": lambda value, path, operation: _inserted(value, path, operation.get("value")),
+    "remove": lambda value, path, _: _removed(value, path),
+    "replace": lambda value, path, operation: _replaced(value, path, operation.get("value")),
+    "move": _move,
+    "copy": lambda value, path, operation: _inserted(value, path, _found(value, _pointer(operation.get("from")))),
+    "test": _test,
+}
+
+
+def _replaced(value: Json, path: Sequence[str], new: Json) -> Json:
+    return _edited(value, path, lambda parent, step: _with(parent, step, new)) if path else new
 
 
 def _inserted(value: Json, path: Sequence[str], new: Json) -> Json:
