@@ -6,6 +6,7 @@ It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error re
 import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -221,17 +222,16 @@ class RESTClient:
         silence = before_sending(silence)
         if not self._observed:
             return self._transport.request(method, target, headers, body, silence)
-        return self._observe(
-            method, len(body or b""), silence, lambda left: self._transport.request(method, target, headers, body, left)
-        )
+        # Not a lambda: its variables would cost the requests above a tenth of a microsecond.
+        send = partial(self._transport.request, method, target, headers, body)
+        return self._observe(method, len(body or b""), silence, send)
 
     def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
         # Watches bypass the rate limiter: a cache that falls behind costs the server more than a watch does.
         headers = self._headers.of(("", accept, True))
         silence = before_sending(silence)
-        stream = self._observe(
-            "GET", 0, silence, lambda left: self._transport.stream("GET", target, headers, left, idle_timeout=silence)
-        )
+        send = partial(self._transport.stream, "GET", target, headers, idle_timeout=silence)
+        stream = self._observe("GET", 0, silence, send)
         if 200 <= stream.status < 300:
             return stream
         return HTTPReply(stream.status, stream.headers, b"".join(stream))
