@@ -1,7 +1,10 @@
 """Command-line options of the generator."""
 
 import argparse
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from clientgo.codegen.names import is_dotted
 
@@ -27,24 +30,6 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--boilerplate",
-        "--header",
-        dest="header",
-        type=path,
-        metavar="FILE",
-        help="header of the generated files (comment lines)",
-    )
-    parser.add_argument(
-        "--root", type=path, default=Path(), metavar="DIR", help="root of the output folders (default: current folder)"
-    )
-    parser.add_argument("--command", default=COMMAND, help="command named in generated files (default: %(default)s)")
-    parser.add_argument(
-        "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
-    )
-
-
 def dotted(text: str) -> str:
     """Parse a dotted module name."""
     if not is_dotted(text):
@@ -55,38 +40,34 @@ def dotted(text: str) -> str:
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add all options to the parser."""
     add = parser.add_argument
-    add(
-        "--input-module", "--input", dest="input", type=dotted, action="append", default=[], metavar="MODULE",
-        help="module with @api_type classes; repeatable",
-    )  # fmt: skip
-    for name, what in (("--from-crd", "CRD"), ("--from-openapi", "OpenAPI v3 document")):
-        add(name, type=path, action="append", default=[], metavar="FILE", help=f"third-party {what}; repeatable")
+    several: Mapping[str, Any] = {"action": "append", "default": []}
+    module = partial(add, type=dotted, metavar="MODULE", **several)
+    file = partial(add, type=path, metavar="FILE", **several)
+    module("--input-module", "--input", dest="input", help="module with @api_type classes; repeatable")
+    file("--from-crd", help="third-party CRD; repeatable")
+    file("--from-openapi", help="third-party OpenAPI v3 document; repeatable")
     add("--built-in", action="store_true", help="generate clientgo.kubernetes from the models of the official client")
-    for name, what in (
-        ("--declarations", "with @rbac and @admission_webhook"),
-        ("--expansions", "with FooListerExpansion, FooNamespaceListerExpansion, FooExpansion"),
-    ):
-        add(name, type=dotted, action="append", default=[], metavar="MODULE", help=f"module {what}; repeatable")
-    _add_outputs(parser)
-    _add_common(parser)
-
-
-def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    module("--declarations", help="module with @rbac and @admission_webhook; repeatable")
+    names = "FooListerExpansion, FooNamespaceListerExpansion, FooExpansion"
+    module("--expansions", help=f"module with {names}; repeatable")
     add("--output-package", type=dotted, metavar="PACKAGE", help="dotted name of the generated package")
-    add("--generators", metavar="NAMES", help=f"some of {','.join(GENERATORS)} (default: all with an output"
-        " folder)")  # fmt: skip
+    names = f"some of {','.join(GENERATORS)} (default: all with an output folder)"
+    add("--generators", metavar="NAMES", help=names)
     for name, option in FOLDERS.items():
         add(f"--{option.replace('_', '-')}", type=path, metavar="DIR", help=f"output folder of the generator {name}")
-    add(
-        "--patch-schema", type=path, action="append", default=[], metavar="FILE",
-        help="hand-written CRD whose schemas are replaced; repeatable",
-    )  # fmt: skip
+    file("--patch-schema", help="hand-written CRD whose schemas are replaced; repeatable")
     add("--role-name", default="manager-role", help="name of the generated role (default: %(default)s)")
     add("--role-namespace", default="", metavar="NAMESPACE", help="restrict the generated role to one namespace")
     add("--allow-floats", action="store_true", help="allow float fields")
     add("--embedded-metadata", action="store_true", help="describe embedded metadata in schemas")
     add("--max-description", type=int, metavar="N", help="limit descriptions in CRDs to N characters; 0 removes them")
+    header = "header of the generated files (comment lines)"
+    add("--boilerplate", "--header", dest="header", type=path, metavar="FILE", help=header)
+    root = "root of the output folders (default: current folder)"
+    add("--root", type=path, default=Path(), metavar="DIR", help=root)
+    add("--command", default=COMMAND, help="command named in generated files (default: %(default)s)")
+    verify = "write nothing; print a diff and fail if files are out of date"
+    add("--verify", action="store_true", help=verify)
 
 
 def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> set[str]:

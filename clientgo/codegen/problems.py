@@ -30,42 +30,33 @@ class Problems:
 
     def at_class(self, cls: type[Any], message: str) -> None:
         """Report an error about a class."""
-        self._add(cls, None, message)
+        self.at_module(*place_of(cls), message)
 
     def at_field(self, cls: type[Any], field: str, message: str) -> None:
         """Report an error about a field."""
-        self._add(cls, field, f"{cls.__name__}.{field}: {message}")
+        self.at_module(*place_of(cls, field), f"{cls.__name__}.{field}: {message}")
 
     def at_module(self, file: str, line: int, message: str) -> None:
         """Report an error about a file; line 0 is the whole file."""
-        self._found[file, line, message] = None
-
-    def _add(self, cls: type[Any], field: str | None, message: str) -> None:
-        file, line = place_of(cls, field)
         self._found[file, line, message] = None
 
 
 def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
     """Return file and line of a class or one of its fields."""
     try:
-        file = inspect.getfile(cls)
+        file = shown(inspect.getfile(cls))
     except (OSError, TypeError):
         return cls.__module__, 0
-    body = _classes(file).get(cls.__qualname__)
-    if body is None:
-        return shown(file), 0
-    for statement in body.body:
+    body = _source_of(cls)
+    for statement in body.body if body else ():
         if isinstance(statement, ast.AnnAssign | ast.Assign) and field in _targets(statement):
-            return shown(file), statement.lineno
-    return shown(file), body.lineno
+            return file, statement.lineno
+    return file, body.lineno if body else 0
 
 
 def field_docs(cls: type[Any]) -> dict[str, str]:
     """Return the attribute docstrings of a class by field."""
-    try:
-        body = _classes(inspect.getfile(cls)).get(cls.__qualname__)
-    except (OSError, TypeError):
-        return {}
+    body = _source_of(cls)
     if body is None:
         return {}
     return {
@@ -82,6 +73,13 @@ def field_docs(cls: type[Any]) -> dict[str, str]:
 def _targets(statement: ast.AnnAssign | ast.Assign) -> list[str]:
     targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
     return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _source_of(cls: type[Any]) -> ast.ClassDef | None:
+    try:
+        return _classes(inspect.getfile(cls)).get(cls.__qualname__)
+    except (OSError, TypeError):
+        return None
 
 
 @cache

@@ -6,7 +6,7 @@ that are otherwise equal.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,25 +49,13 @@ def _parted(rule: RbacRule) -> list[_Rule]:
 
 def merged(rules: Sequence[_Rule]) -> list[_Rule]:
     """Merge rules into the fewest equivalent ones, sorted."""
-    steps: list[tuple[str, Callable[[_Rule], Any]]] = [
-        ("verbs", lambda r: (r.groups, r.resources, r.names, r.urls)),
-        ("resources", lambda r: (r.groups, r.names, r.urls, r.verbs)),
-        ("groups", lambda r: (r.resources, r.names, r.urls, r.verbs)),
-        ("urls", lambda r: (r.groups, r.resources, r.names, r.verbs)),
-    ]
-    for field, alike in steps:
-        rules = _joined(rules, field, alike)
+    for field in ("verbs", "resources", "groups", "urls"):
+        values: dict[_Rule, tuple[str, ...]] = {}
+        for rule in rules:
+            others = replace(rule, **{field: ()})
+            values[others] = (*values.get(others, ()), *getattr(rule, field))
+        rules = [_all_verbs(replace(rule, **{field: _sorted(found)})) for rule, found in values.items()]
     return sorted(rules, key=lambda r: (r.groups, r.resources, r.names, r.urls))
-
-
-def _joined(rules: Sequence[_Rule], field: str, alike: Callable[[_Rule], Any]) -> list[_Rule]:
-    found: dict[Any, _Rule] = {}
-    for rule in rules:
-        key = alike(rule)
-        known = found.get(key)
-        values = getattr(rule, field) if known is None else (*getattr(known, field), *getattr(rule, field))
-        found[key] = replace(rule, **{field: _sorted(values)})
-    return [_all_verbs(rule) for rule in found.values()]
 
 
 def _all_verbs(rule: _Rule) -> _Rule:

@@ -8,34 +8,24 @@ from clientgo.codegen.crd.serverchecks import pattern_errors
 from clientgo.meta.constraints import Meta
 
 _NUMBERS = ("integer", "number")
-_BY_TYPE: dict[str, tuple[str, ...]] = {
-    "ge": _NUMBERS,
-    "gt": _NUMBERS,
-    "le": _NUMBERS,
-    "lt": _NUMBERS,
-    "multiple_of": _NUMBERS,
-    "min_length": ("string",),
-    "max_length": ("string",),
-    "pattern": ("string",),
-    "min_items": ("array",),
-    "max_items": ("array",),
-    "list_type": ("array",),
-    "min_properties": ("object",),
-    "max_properties": ("object",),
-    "map_type": ("object",),
+_SIZES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ge": ("minimum", _NUMBERS),
+    "gt": ("minimum", _NUMBERS),
+    "le": ("maximum", _NUMBERS),
+    "lt": ("maximum", _NUMBERS),
+    "multiple_of": ("multipleOf", _NUMBERS),
+    "min_length": ("minLength", ("string",)),
+    "max_length": ("maxLength", ("string",)),
+    "pattern": ("pattern", ("string",)),
+    "min_items": ("minItems", ("array",)),
+    "max_items": ("maxItems", ("array",)),
+    "list_type": ("x-kubernetes-list-type", ("array",)),
+    "min_properties": ("minProperties", ("object",)),
+    "max_properties": ("maxProperties", ("object",)),
+    "map_type": ("x-kubernetes-map-type", ("object",)),
 }
-_KEYS = {
-    "multiple_of": "multipleOf",
-    "min_length": "minLength",
-    "max_length": "maxLength",
-    "pattern": "pattern",
-    "min_items": "minItems",
-    "max_items": "maxItems",
-    "min_properties": "minProperties",
-    "max_properties": "maxProperties",
-    "list_type": "x-kubernetes-list-type",
-    "map_type": "x-kubernetes-map-type",
-}
+"""Keywords of constraints, and the types that they are for."""
+
 _NOTES = {
     "nullable": "nullable",
     "preserve_unknown": "x-kubernetes-preserve-unknown-fields",
@@ -61,37 +51,20 @@ def apply_constraints(schema: dict[str, Any], metas: Sequence[Meta]) -> Iterator
 
 
 def _sized(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
-    for name, fitting in _BY_TYPE.items():
+    # An int-or-string has no type; string constraints apply to its strings.
+    types = {schema["type"]} if "type" in schema else {part["type"] for part in schema.get("anyOf", ())}
+    for name, (key, fitting) in _SIZES.items():
         value = getattr(meta, name)
         if value is None:
             continue
-        if _types_of(schema).isdisjoint(fitting):
+        if types.isdisjoint(fitting):
             yield f"{name} is for {' and '.join(fitting)} fields, this one is {schema.get('type', 'of any type')}"
-            continue
-        if name == "multiple_of" and value <= 0:
+        elif name == "multiple_of" and value <= 0:
             yield f"invalid multiple_of {value}: expected a number above 0"
-            continue
-        _constrain(schema, name, value)
-
-
-def _types_of(schema: dict[str, Any]) -> set[str]:
-    # An int-or-string has no type; string constraints apply to its strings.
-    return {schema["type"]} if "type" in schema else {part["type"] for part in schema.get("anyOf", ())}
-
-
-def _constrain(schema: dict[str, Any], name: str, value: Any) -> None:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if name in ("ge", "gt"):
-        schema["minimum"] = value
-        if name == "gt":
-            schema["exclusiveMinimum"] = True
-    elif name in ("le", "lt"):
-        schema["maximum"] = value
-        if name == "lt":
-            schema["exclusiveMaximum"] = True
-    else:
-        schema[_KEYS[name]] = value
+        else:
+            schema[key] = int(value) if isinstance(value, float) and value.is_integer() else value
+            if name in ("gt", "lt"):
+                schema[f"exclusive{key.capitalize()}"] = True
 
 
 def _listed(schema: dict[str, Any], meta: Meta) -> Iterator[str]:

@@ -11,7 +11,8 @@ attribute as a literal.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from clientgo.codegen.inputs.crds import Schema
@@ -38,7 +39,7 @@ class SchemaTypes:
     """Makes records of schemas; referenced classes come first."""
 
     def __init__(self, kinds: Iterable[str]) -> None:
-        self._names = ClassNames(kinds)
+        self._names = UniqueNames((*kinds, *_IMPORTED), "Part")
         self.records: dict[str, StructType] = {}
 
     def kind(self, name: str, schema: Schema, api: ApiType) -> None:
@@ -56,16 +57,14 @@ class SchemaTypes:
     def _attributes(self, owner: str, schema: Schema, *, root: bool = False) -> list[Attribute]:
         properties = schema.get("properties", {})
         required = frozenset(schema.get("required", ()))
+        names = UniqueNames(_IN_OBJECTS if root else (), "_")
         wanted = sorted(name for name in properties if not root or name not in _TOP)
-        return [
-            self._attribute(owner, names, properties[names[1]], required=names[1] in required, root=root)
-            for names in attribute_names(wanted, root=root)
-        ]
+        attributes = (
+            self._attribute(owner, name, properties[name], required=name in required, root=root) for name in wanted
+        )
+        return [replace(one, name=names.unused(one.name)) for one in attributes]
 
-    def _attribute(
-        self, owner: str, names: tuple[str, str], schema: Schema, *, required: bool, root: bool
-    ) -> Attribute:
-        name, json_name = names
+    def _attribute(self, owner: str, json_name: str, schema: Schema, *, required: bool, root: bool) -> Attribute:
         shape = self._shape(owner + class_case(json_name), schema)
         nullable = bool(schema.get("nullable"))
         text, default, factory = shape.text, "None", ""
@@ -77,7 +76,8 @@ class SchemaTypes:
             default = shape.zero
         elif text != "Any":
             text = f"{text} | None"
-        return Attribute(name=name, json_name=json_name, type=text, default=default, factory=factory, doc=_doc(schema))
+        name, doc = _attribute_name(json_name), _doc(schema)
+        return Attribute(name=name, json_name=json_name, type=text, default=default, factory=factory, doc=doc)
 
     def _shape(self, name: str, schema: Schema) -> _Shape:
         if schema.get("x-kubernetes-int-or-string") or schema.get("format") == "int-or-string":
@@ -148,11 +148,12 @@ def class_name(kind: str) -> str:
     return f"{kind}Kind" if kind in _IMPORTED else kind
 
 
-class ClassNames:
-    """Assigns unique class names; those of kinds are reserved."""
+class UniqueNames:
+    """Assigns unique names; those in `taken` are reserved, and `suffix` stands before the number of a further one."""
 
-    def __init__(self, kinds: Iterable[str]) -> None:
-        self._taken = {*kinds, *_IMPORTED}
+    def __init__(self, taken: Iterable[str], suffix: str) -> None:
+        self._taken = set(taken)
+        self._suffix = suffix
         self._numbers: dict[str, int] = {}
 
     def unused(self, name: str) -> str:
@@ -160,22 +161,9 @@ class ClassNames:
         made = name = name[:_LONGEST]
         while made in self._taken:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            made = f"{name}Part{number if number > 1 else ''}"
+            made = f"{name}{self._suffix}{number if number > 1 else ''}"
         self._taken.add(made)
         return made
-
-
-def attribute_names(json_names: Iterable[str], *, root: bool) -> Iterator[tuple[str, str]]:
-    """Yield (attribute, JSON name); `root` is true for the class of a kind."""
-    taken: set[str] = set(_IN_OBJECTS) if root else set()
-    numbers: dict[str, int] = {}
-    for json_name in json_names:
-        made = name = _attribute_name(json_name)
-        while made in taken:
-            number = numbers[name] = numbers.get(name, 0) + 1
-            made = f"{name}_{number if number > 1 else ''}"
-        taken.add(made)
-        yield made, json_name
 
 
 def _attribute_name(json_name: str) -> str:
