@@ -9,7 +9,7 @@ _NODES = frozenset({
 })  # fmt: skip
 _CALLS = frozenset({
     "GroupVersionKind", "GroupVersionResource", "KINDS.get", "ObjectMeta", "ScaleSubresource", "Scheme", "api_type",
-    "configuration_at", "msgspec.field", "ref", "scheme.add", "self.in_namespace",
+    "Ref", "configuration_at", "msgspec.field", "scheme.add", "self.in_namespace",
 })  # fmt: skip
 _MODULES = ("clientgo", "collections", "datetime", "made", "msgspec", "typing", "__future__")
 

@@ -1,4 +1,4 @@
-"""Source of OpenAPI definitions: a function for each class, which returns its schema.
+"""Source of OpenAPI definitions: a schema for each class.
 
 Unlike in a CRD, which is one closed schema, nested classes are references here. Built-in types are defined once, in the
 module `shared`. A third-party kind is one definition, as its owner wrote it.
@@ -15,9 +15,8 @@ from clientgo.codegen.crd.schema import Schema, SchemaMaker, own_of
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.crds import ForeignKind
 from clientgo.codegen.model import GroupVersion, Kind, group_versions
-from clientgo.codegen.names import identifier, snake
 from clientgo.codegen.problems import Problems
-from clientgo.codegen.render.source import Code, call, docstring, first_sentence, literal, quoted
+from clientgo.codegen.render.source import Code, assignment, call, quoted
 from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block
 from clientgo.meta.objects import ListMeta, ObjectMeta
 
@@ -57,11 +56,11 @@ class _PartMaker(SchemaMaker):
 
 @dataclass(slots=True)
 class _Definitions:
-    """Definitions of one module: schemas and dependencies by name."""
+    """Definitions of one module: schemas by name."""
 
     maker: SchemaMaker
     group: GroupVersion | None = None
-    found: dict[str, tuple[Schema, tuple[str, ...]]] = field(default_factory=dict)
+    found: dict[str, Schema] = field(default_factory=dict)
     classes: dict[str, type[Any]] = field(default_factory=dict)
     borrowed: dict[str, type[Any]] = field(default_factory=dict)
     """Referenced built-in types."""
@@ -70,8 +69,7 @@ class _Definitions:
         """Define a class and the own classes that it refers to."""
         self.classes[name] = cls
         needs: dict[str, type[Any]] = {}
-        made = self._referring(schema if schema is not None else self.maker.of_class(cls), needs)
-        self.found[name] = (made, tuple(sorted(needs)))
+        self.found[name] = self._referring(self.maker.of_class(cls) if schema is None else schema, needs)
         for needed, part in needs.items():
             if needed not in self.classes and needed not in self.borrowed:
                 self.define(needed, part)
@@ -93,7 +91,7 @@ class _Definitions:
         if isinstance(schema, _Part):
             name = schema.name or self.name_of(schema.cls)
             needs[name] = schema.cls
-            reference = {"$ref": Code(f"ref({quoted(name)})")}
+            reference = {"$ref": Code(f"Ref({quoted(name)})")}
             more = {key: value for key, value in schema.items() if schema.own.get(key, _ABSENT) != value}
             # Keywords beside a reference would be ignored.
             return {"allOf": [reference], **more} if more else reference
@@ -125,9 +123,11 @@ def openapi_texts(
         # Third-party kinds first: their names cannot change.
         for kind in sorted(group.kinds, key=lambda kind: kind in classes):
             if kind in classes:
-                _define_kind(definitions, kind.class_name, classes[kind])
+                schema = maker.of_class(classes[kind])
+                _define_with_list(definitions, kind.class_name, classes[kind], schema)
             else:
-                _define_foreign(definitions, kind.api.kind, foreign[kind])
+                properties = {**foreign[kind].get("properties", {}), "metadata": _Part({}, ObjectMeta)}
+                _define_with_list(definitions, kind.api.kind, _Foreign, {**foreign[kind], "properties": properties})
         for name, cls in sorted(definitions.borrowed.items()):
             if name not in shared.classes:
                 shared.define(name, cls)
@@ -140,19 +140,10 @@ def openapi_texts(
         modules = sorted([*modules, "shared"])
         imports = import_block([("clientgo.meta.openapi", ["Definitions", "Reference", "component"]),
                                 (package, modules)], layout)  # fmt: skip
-        makers = "{" + ", ".join(f"**{module}.MAKERS" for module in modules) + "}"
-        made = call("return Definitions", [makers, "ref"], indent="    ")
+        schemas = "{" + ", ".join(f"**{module}.SCHEMAS" for module in modules) + "}"
+        made = call("return Definitions", [schemas, "ref"], indent="    ")
         body = fill("openapi_package", imports=imports, made=made)
         yield Text(package, body, sources, is_package=True)
-
-
-def _define_kind(definitions: _Definitions, class_name: str, cls: type[Any]) -> None:
-    _define_with_list(definitions, class_name, cls, definitions.maker.of_class(cls))
-
-
-def _define_foreign(definitions: _Definitions, kind: str, schema: Schema) -> None:
-    properties = {**schema.get("properties", {}), "metadata": _Part({}, ObjectMeta)}
-    _define_with_list(definitions, kind, _Foreign, {**schema, "properties": properties})
 
 
 def _define_with_list(definitions: _Definitions, kind: str, cls: type[Any], schema: Schema) -> None:
@@ -173,25 +164,10 @@ def _define_with_list(definitions: _Definitions, kind: str, cls: type[Any], sche
 
 
 def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, sources: tuple[str, ...]) -> Text:
-    functions: dict[str, str] = {}
-    texts = []
-    for name, (schema, _) in sorted(definitions.found.items()):
-        function = function_name(name, functions)
-        functions[function] = name
-        said = first_sentence(str(schema.get("description", ""))) or f"{name.rpartition('.')[2]}."
-        texts.append(
-            f"def {function}(ref: Reference) -> Schema:\n{docstring(said, indent='    ')}\n"
-            f"    return {literal(schema, indent=4, used=10)}"
-        )
-    makers = {name: (Code(function), definitions.found[name][1]) for function, name in functions.items()}
-    body = fill(
-        "openapi",
-        doc=doc,
-        imports=import_block([("clientgo.meta.openapi", ["Maker", "Reference", "Schema"])], layout),
-        functions="\n\n\n".join(texts),
-        makers=literal(makers, used=len("MAKERS: Mapping[str, tuple[Maker, tuple[str, ...]]] = ")),
-    )
-    return Text(layout.module("openapi", module), body, sources)
+    schemas = assignment("SCHEMAS: Mapping[str, Schema] = ", dict(sorted(definitions.found.items())))
+    names = ["Ref", "Schema"] if '"$ref": Ref(' in schemas else ["Schema"]
+    imports = import_block([("clientgo.meta.openapi", names)], layout)
+    return Text(layout.module("openapi", module), fill("openapi", doc=doc, imports=imports, schemas=schemas), sources)
 
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -215,18 +191,6 @@ def borrowed_name(cls: type[Any]) -> str:
     module = cls.__module__.removeprefix(_BUILT_IN)
     group, _, version = ("core_v1" if module in _CORE else module).rpartition("_")
     return f"io.k8s.api.{group}.{version}.{cls.__name__}"
-
-
-def function_name(name: str, taken: Mapping[str, str]) -> str:
-    """Return an unused function name for a definition."""
-    parts = name.split(".")
-    made = identifier(snake(parts[-1]))
-    # Definitions of the same name differ in group or version.
-    for part in reversed(parts[:-1]):
-        if made not in taken:
-            break
-        made = f"{part.replace('-', '_')}_{made}"
-    return made
 
 
 MOST_TEXT = 3 * 1024 * 1024

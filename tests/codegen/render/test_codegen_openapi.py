@@ -19,7 +19,7 @@ from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.openapi import _PartMaker, published_schema
 from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
 from clientgo.meta import ApiType, Meta, Rule, constrained
-from clientgo.meta.openapi import Definitions, Reference, Schema
+from clientgo.meta.openapi import Definitions, Ref
 from clientgo.meta.yamlio import to_yaml
 from tests.codegen.generating import CREDENTIALS, generate, importable
 
@@ -180,14 +180,15 @@ def test_yaml_date_in_a_foreign_schema_stays_a_string() -> None:
 def test_schema_is_built_lazily_and_once() -> None:
     made: list[str] = []
 
-    def thing(ref: Reference) -> Schema:
-        made.append(ref("Thing"))
-        return {"type": "object"}
+    def reference(name: str) -> str:
+        made.append(name)
+        return name
 
-    definitions = Definitions({"Thing": (thing, ())})
+    definitions = Definitions({"Thing": {"items": {"$ref": Ref("Other")}, "default": {"$ref": "text"}}}, reference)
     assert (list(definitions), made) == (["Thing"], [])
     assert definitions["Thing"].schema is definitions["Thing"].schema
-    assert made == ["#/components/schemas/Thing"]
+    assert (definitions["Thing"].dependencies, made) == (("Other",), ["Other"])
+    assert definitions["Thing"].schema["default"] == {"$ref": "text"}
 
 
 def test_document_contains_every_schema(foo: Callable[..., Definitions]) -> None:
