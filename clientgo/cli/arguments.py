@@ -135,6 +135,7 @@ def _api(command: Parser) -> None:
         )
     add("--namespaced", nargs="?", const=True, default=True, type=parse_bool, metavar="BOOL",
         help="namespaced resource (default: true)")  # fmt: skip
+    add("--from-crd", type=Path, metavar="FILE", help="generate the types of a third-party kind from its CRD")
     add("--controller-name", default="", help="name of the controller, if a kind has several (default: the kind)")
     add("--make", action="store_true", help="run `make manifests generate` afterwards")
 

@@ -1,7 +1,10 @@
 """Scaffolding of controllers, for the project's kinds and for built-in kinds."""
 
 import importlib
+import pkgutil
+from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
@@ -63,7 +66,7 @@ def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling
     """Write a controller and register it with the manager."""
     resource = wanted.resource
     add_package(writer, resource, "controllers", "Reconcilers of the API types of {}.")
-    for archive in ("builtin" if resource.core else "controller", "controlled"):
+    for archive in ("builtin" if resource.foreign else "controller", "controlled"):
         for part in parts(archive, {**words_of(project, resource), **wanted.words()}):
             writer.add(part)
 
@@ -85,9 +88,38 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     made.namespaced, made.grouped = api.namespaced, project.multigroup
     for other in project.resources:
         if other.kind.lower() == kind.lower():
-            check_beside(other, project, whole, kind)
+            check_beside(other, made, project)
             raise CommandError(f"the project already has a kind {kind}: its controllers would have the same name")
     return made
+
+
+def check_spelling(group: str, version: str, kind: str) -> None:
+    """Check the names of a kind that is neither known to the project nor built-in.
+
+    Raises:
+        CommandError: a name is invalid, or similar to that of a built-in kind of this group.
+    """
+    names.group(group), names.version(version), names.kind(kind)
+    there = {api.kind: api for api in _built_in_types() if _is_group(api, group)}
+    for close in get_close_matches(kind, there, n=1, cutoff=0.8):
+        raise CommandError(
+            f"unknown kind {kind} of {group}/{version}: did you mean {close} of {there[close].api_version}?"
+            " (to define the kind, add --resource)"
+        )
+
+
+def _built_in_types() -> Iterator[ApiType]:
+    types = importlib.import_module("clientgo.kubernetes.types")
+    for found in pkgutil.iter_modules(types.__path__):
+        for member in vars(importlib.import_module(f"{types.__name__}.{found.name}")).values():
+            try:
+                yield api_of(member)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                continue  # an import, or a class that is a part of kinds
+
+
+def _is_group(api: ApiType, group: str) -> bool:
+    return (group or "core") in (api.group or "core", api.group.partition(".")[0])
 
 
 def _known(group: str, version: str, kind: str) -> ApiType | None:
@@ -97,5 +129,4 @@ def _known(group: str, version: str, kind: str) -> ApiType | None:
         api = api_of(getattr(module, kind))
     except (ImportError, AttributeError, LookupError, TypeError, ValueError):
         return None
-    is_it = (group or "core") in (api.group or "core", api.group.partition(".")[0])
-    return api if is_it and (api.version, api.kind) == (version, kind) else None
+    return api if _is_group(api, group) and (api.version, api.kind) == (version, kind) else None

@@ -4,8 +4,9 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from clientgo.cli.controllers import Controlling, add_controller, built_in, controlling
+from clientgo.cli.controllers import Controlling, add_controller, built_in, check_spelling, controlling
 from clientgo.cli.names import CommandError, domain, project_name, proposed
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
@@ -13,6 +14,9 @@ from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
 from clientgo.cli.webhooks import add_webhooks, asked
 from clientgo.codegen.problems import reason_of
+
+if TYPE_CHECKING:
+    from clientgo.cli.external import Definition
 
 
 def init(options: argparse.Namespace, root: Path) -> int:
@@ -53,27 +57,25 @@ def edit(options: argparse.Namespace, root: Path) -> int:
 def create_api(options: argparse.Namespace, root: Path) -> int:
     """Add an API type, its controller, or both; raises `CommandError`."""
     project = Project.read(root)
-    # Built-in kinds already have types; --resource asks for a new kind of the same name.
-    known = None if options.resource else built_in(project, options.group, options.version, options.kind)
-    resource = known or resource_of(project, options.group, options.version, options.kind, options.plural)
-    asks_for_types = options.resource is None and not resource.core
+    definition = _definition(project, options) if options.from_crd else None
+    resource = definition.resource if definition else _resource(project, options)
+    asks_for_types = options.resource is None and not resource.foreign
     wants_api = ask("Create Resource", "resource") if asks_for_types else bool(options.resource)
     wants_controller = options.controller if options.controller is not None else ask("Create Controller", "controller")
     controller = controlling(project, resource, options.controller_name)
     if not options.force:
         _refuse_again(resource, [("types", wants_api and resource.api)])
-        # One controller reconciles all versions of a kind.
-        for version in (one for one in project.resources if one.kind == resource.kind):
-            there = Controlling(version, controller.name).there
-            _refuse_again(version, [(f"a controller {controller.name}".rstrip(), wants_controller and there)])
-    if wants_api and resource.core:
-        raise CommandError(f"{resource.kind} is a built-in kind: its types cannot be scaffolded")
-    if wants_controller and not (wants_api or resource.api or resource.core):
+        _refuse_second(project, controller, wanted=wants_controller)
+    if wants_api and resource.foreign:
+        raise CommandError(f"{resource.kind} is not defined in this project: its types cannot be scaffolded")
+    if wants_controller and not (wants_api or resource.api or resource.foreign):
         raise CommandError(f"{_whole(resource)} has no types: add them with --resource")
     writer = ScaffoldWriter(root, tell=tell, force=options.force)
-    if resource not in project.resources and (wants_api or (resource.core and wants_controller)):
-        resource.namespaced = resource.namespaced if resource.core else options.namespaced
+    if resource not in project.resources and (wants_api or definition or (resource.core and wants_controller)):
+        resource.namespaced = resource.namespaced if resource.foreign else options.namespaced
         project.resources.append(resource)
+    if definition:
+        definition.add(writer, project)
     if wants_api:
         resource.api = True
         add_api(writer, project, resource)
@@ -86,13 +88,44 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     return 0
 
 
+def _refuse_second(project: Project, controller: Controlling, *, wanted: bool) -> None:
+    # One controller reconciles all versions of a kind.
+    for version in (one for one in project.resources if one.kind == controller.resource.kind):
+        there = Controlling(version, controller.name).there
+        _refuse_again(version, [(f"a controller {controller.name}".rstrip(), wanted and there)])
+
+
+def _definition(project: Project, options: argparse.Namespace) -> "Definition":
+    if options.resource:
+        raise CommandError("--from-crd generates the types of a third-party kind: omit --resource")
+    # Imported here: the generators take half of the start-up time, and only this option needs them.
+    from clientgo.cli.external import read_definition  # noqa: PLC0415
+
+    return read_definition(project, options.from_crd, options.group, options.version, options.kind)
+
+
+def _resource(project: Project, options: argparse.Namespace) -> ProjectResource:
+    given = (options.group, options.version, options.kind)
+    # Built-in kinds already have types; --resource asks for a new kind of the same name.
+    known = None if options.resource else built_in(project, *given) or project.find(*given)
+    if known is None and not options.resource:
+        check_spelling(*given)
+        if options.resource is False:
+            raise CommandError(
+                f"{_named(*given)} has no types in this project: scaffold them with --resource, or generate those of a"
+                " third-party kind with --from-crd FILE"
+            )
+    return known or resource_of(project, *given, options.plural)
+
+
 def create_webhook(options: argparse.Namespace, root: Path) -> int:
     """Add webhooks to a kind; raises `CommandError`."""
     project = Project.read(root)
-    known = built_in(project, options.group, options.version, options.kind)
-    resource = known or resource_of(project, options.group, options.version, options.kind, "")
-    if not (resource.api or resource.core):
-        raise CommandError(f"{_whole(resource)} not found in this project: add it with clientgo create api")
+    given = (options.group, options.version, options.kind)
+    resource = built_in(project, *given) or project.find(*given)
+    if resource is None or not (resource.api or resource.foreign):
+        check_spelling(*given)
+        raise CommandError(f"{_named(*given)} not found in this project: add it with clientgo create api")
     wanted = asked(project, resource, options)
     if not options.force:
         _refuse_again(resource, wanted.present(resource))
@@ -128,7 +161,11 @@ def _refuse_again(resource: ProjectResource, wanted: Iterable[tuple[str, bool]])
 
 
 def _whole(resource: ProjectResource) -> str:
-    return f"{resource.kind} of {resource.whole_group}/{resource.version}"
+    return _named(resource.whole_group, resource.version, resource.kind)
+
+
+def _named(group: str, version: str, kind: str) -> str:
+    return f"{kind} of {group}/{version}"
 
 
 def ask(question: str, flag: str) -> bool:
@@ -190,7 +227,7 @@ def regroup(project: Project, *, multigroup: bool) -> None:
     Raises:
         CommandError: there is more than one group.
     """
-    groups = sorted({one.group for one in project.resources if not one.core})
+    groups = sorted({one.group for one in project.resources if not one.foreign})
     if not multigroup and len(groups) > 1:
         raise CommandError(f"cannot disable multigroup: the project has {len(groups)} groups ({', '.join(groups)})")
     project.multigroup = multigroup

@@ -17,7 +17,7 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
         CommandError: the folder has no project.
     """
     project = Project.read(root)
-    kinds = any(resource.api for resource in project.resources)
+    kinds = any(resource.api or (resource.external and what == "generate") for resource in project.resources)
     if not kinds and (what == "generate" or not project.resources):
         print("Nothing to generate yet: add a kind with clientgo create api.")  # noqa: T201  # the answer
         return 0

@@ -37,8 +37,15 @@ class ProjectResource:
     """Names of further controllers, besides the one named after the kind."""
     core: bool = False
     """True for a built-in kind; `group` is then the whole API group, or `core` if that is empty."""
+    external: str = ""
+    """Generated module with the types of a third-party kind; `group` is then the whole API group."""
     grouped: bool = False
     """True if its files are in folders of its group; fixed when the kind is created."""
+
+    @property
+    def foreign(self) -> bool:
+        """True for a kind that is not defined in this project: built-in or third-party."""
+        return self.core or bool(self.external)
 
     @property
     def package(self) -> str:
@@ -50,6 +57,8 @@ class ProjectResource:
         """The package of its types."""
         if self.core:
             return types_of(self.group, self.version)
+        if self.external:
+            return self.external
         return f"api.{self.package}.{self.version}" if self.grouped else f"api.{self.version}"
 
     @property
@@ -60,7 +69,7 @@ class ProjectResource:
     @property
     def whole_group(self) -> str:
         """The API group."""
-        return self.group if self.core else f"{self.group}.{self.domain}"
+        return self.group if self.foreign else f"{self.group}.{self.domain}"
 
     def as_yaml(self) -> dict[str, Any]:
         """Return the resource in the format of PROJECT."""
@@ -69,6 +78,8 @@ class ProjectResource:
             said["domain"] = self.domain
         if self.core:
             said["core"] = True
+        if self.external:
+            said["external"] = True
         if self.api:
             said["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
         if self.named:
@@ -194,6 +205,7 @@ def _resource(said: dict[str, Any]) -> ProjectResource:
         controller=bool(said.get("controller")) or usual in controllers,
         named=[name for name in controllers if name != usual],
         core=core,
+        external=str(said["path"]) if said.get("external") else "",
         grouped=said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
         webhooks={name: value for name, value in said.get("webhooks", {}).items() if name != "webhookVersion"},
     )

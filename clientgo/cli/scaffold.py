@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
-from clientgo.cli.project import Project, ProjectResource, package_of
+from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import Part, parts
 from clientgo.version import VERSION
@@ -47,9 +47,9 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     known = project.find(group, version, kind)
     if known is not None:
         return known
-    for other in project.resources:
-        check_beside(other, project, group, kind)
     made = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
+    for other in project.resources:
+        check_beside(other, made, project)
     sibling = next((one for one in project.resources if one.kind == kind), None)
     made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
     taken = next((one for one in project.resources if _is_served_as(one, made)), None)
@@ -64,11 +64,12 @@ def _is_served_as(one: ProjectResource, other: ProjectResource) -> bool:
     return (one.whole_group, one.plural) == (other.whole_group, other.plural) and one.kind != other.kind
 
 
-def check_beside(other: ProjectResource, project: Project, group: str, kind: str) -> None:
-    """Raise `CommandError` if a kind of the project conflicts with this group and kind."""
-    if other.group != group and not project.multigroup and not other.core:
+def check_beside(other: ProjectResource, made: ProjectResource, project: Project) -> None:
+    """Raise `CommandError` if a kind of the project conflicts with a new kind."""
+    kind, group, own = made.kind, made.group, not (other.foreign or made.foreign)
+    if other.group != group and own and not project.multigroup:
         raise CommandError(f"the project has the group {other.group}: run clientgo edit --multigroup to allow others")
-    if other.group != group and package_of(other.group) == package_of(group):
+    if other.group != group and _modules_clash(other, made):
         raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
@@ -77,6 +78,13 @@ def check_beside(other: ProjectResource, project: Project, group: str, kind: str
     if other.group != group:
         # Controllers and roles are named after their kinds.
         raise CommandError(f"the group {other.group} already has a kind {kind}: choose another name")
+
+
+def _modules_clash(one: ProjectResource, other: ProjectResource) -> bool:
+    # The generated modules of a group have the name of its first label, and `external` records it.
+    if one.external or other.external:
+        return not (one.core or other.core) and one.group.partition(".")[0] == other.group.partition(".")[0]
+    return one.package == other.package
 
 
 def _project_words(project: Project) -> dict[str, str]:
@@ -101,12 +109,21 @@ def words_of(project: Project, resource: ProjectResource) -> dict[str, str]:
         "version": resource.version,
         "kind": resource.kind,
         "lower": lower,
+        **_imports(resource),
         "variable": lower if not keyword.iskeyword(lower) and lower not in _OWN else f"{lower}_",
         "plural": resource.plural,
         **_places(resource),
         "namespace": '"default"' if resource.namespaced else '""',
         "api_arguments": "\n".join(f"    {argument}," for argument in _api_arguments(project, resource)),
     }
+
+
+def _imports(resource: ProjectResource) -> dict[str, str]:
+    """Return the import of the kind's class: above those of the library if it is a built-in kind, else below."""
+    module = resource.path if resource.foreign else f"{resource.path}.{resource.kind.lower()}_types"
+    line = f"from {module} import {resource.kind}\n"
+    above, last = (line, "") if resource.core else ("", line)
+    return {"types_above": above, "types_below": f"\n{last}" if last else "", "types_last": last}
 
 
 def add_package(writer: ScaffoldWriter, resource: ProjectResource, package: str, what: str) -> None:

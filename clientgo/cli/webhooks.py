@@ -60,8 +60,8 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
         raise CommandError(
             "nothing to create: give --defaulting, --programmatic-validation, --conversion, or several of them"
         )
-    if options.conversion and resource.core:
-        raise CommandError(f"{resource.kind} is a built-in kind: the API server converts it")
+    if options.conversion and resource.foreign:
+        raise CommandError(f"{resource.kind} is not defined in this project: its owner converts it")
     spokes = _spokes(project, resource, options.spoke, force=options.force) if options.conversion else []
     sorts = tuple(sort for sort, wanted in chosen.items() if wanted)
     return Asked(sorts, {sort: path for sort, path in given.items() if path}, tuple(spokes), options.force)
@@ -69,8 +69,8 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
 
 def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectResource, wanted: Asked) -> None:
     """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
-    # Built-in kinds have no samples for tests.
-    tests = "served" if resource.core else "test"
+    # Built-in and third-party kinds have no samples for tests.
+    tests = "served" if resource.foreign else "test"
     archives = [*_shared(project, resource, wanted)]
     archives += [archive for sort in wanted.sorts for archive in (sort, f"{sort}{tests}")]
     if wanted.spokes and (wanted.force or not resource.webhooks.get("conversion")):
@@ -105,11 +105,9 @@ def _remember(resource: ProjectResource, wanted: Asked) -> None:
 
 def _words(project: Project, resource: ProjectResource) -> dict[str, str]:
     words = words_of(project, resource)
-    own = f"\nfrom {words['api']}.{words['lower']}_types import {resource.kind}\n"
-    words |= {"types_above": "", "types_below": own, "hook_domain": resource.whole_group, "policy": ""}
-    if resource.core:
-        # The types are imported from the library; the name of the webhook has the project's domain.
-        words |= {"types_above": f"from {words['api']} import {resource.kind}\n", "types_below": ""}
+    words |= {"hook_domain": resource.whole_group, "policy": ""}
+    if resource.foreign:
+        # The name of the webhook has the project's domain.
         words |= {"hook_domain": f"{project.name}.{project.domain}", "policy": _IGNORE}
     group = "" if resource.core and resource.group == "core" else words["dashed"]
     for sort, prefix in _PREFIXES.items():

@@ -58,6 +58,8 @@ def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
         option = f"--{name}"
         if not _WORD.fullmatch(name) or name in _ASKING:
             raise CodegenConfigError(f"{path}: unknown option {name!r}")
+        if value is None:
+            continue  # an empty list, from which the scaffold leaves out the brackets
         try:
             given = msgspec.convert(value, bool | int | str | list[int | str])
         except msgspec.ValidationError as error:

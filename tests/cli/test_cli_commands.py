@@ -256,7 +256,7 @@ def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((*HOME, "--defaulting"), "the project has the group"),
+        ((*HOME, "--defaulting"), "Home of ajd/v1 not found in this project"),
         ((*FOO[:4], "--kind", "Bar", "--defaulting"), "not found in this project: add it with clientgo create api"),
         (FOO, "nothing to create"),
     ],

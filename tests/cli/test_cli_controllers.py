@@ -7,9 +7,12 @@ import pytest
 import yaml
 
 from clientgo.cli.project import Project
+from clientgo.meta.yamlio import to_yaml
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
+from tests.codegen.generating import CREDENTIALS
 
 DEPLOYMENT = ("--group", "apps", "--version", "v1", "--kind", "Deployment")
+THEIRS = ("--group", "credentials.example.net", "--version", "v1", "--kind", "Credential")
 SECOND = ("--resource=false", "--controller", "--controller-name", "backup")
 
 
@@ -82,8 +85,12 @@ def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
         ((*DEPLOYMENT, *SECOND), "the controller name backup is already used for Foo: choose another name"),
         ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "invalid controller name 'Foo_'"),
         (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "the project has the group"),
-        (("--group", "apps", "--version", "v2", "--kind", "Deployment", *SECOND), "the project has the group"),
-        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "the project has the group"),
+        (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "Nothing of apps/v1 has no types"),
+        ((*THEIRS, *SECOND), "with --from-crd FILE"),
+        (("--group", "apps", "--version", "v2", "--kind", "Deployment"), "did you mean Deployment of apps/v1?"),
+        (("--group", "apps", "--version", "v1", "--kind", "Deploymet"), "did you mean Deployment of apps/v1?"),
+        (("--group", "core", "--version", "v1", "--kind", "Pods", *SECOND), "did you mean Pod of v1?"),
+        (("--group", "networking", "--version", "v1", "--kind", "Ingres"), "did you mean Ingress of networking"),
     ],
 )
 def test_duplicate_controllers_and_unknown_kinds_are_rejected(
@@ -106,9 +113,112 @@ def test_built_in_kind_gets_no_types_and_is_not_a_project_group(
     before = read_files(project)
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--resource", "--controller=false") == 1
-    assert "Deployment is a built-in kind: its types cannot be scaffolded" in capsys.readouterr().err
+    assert "Deployment is not defined in this project: its types cannot be scaffolded" in capsys.readouterr().err
     assert clientgo(project, "edit", "--multigroup") == clientgo(project, "edit", "--multigroup=false") == 0
     assert read_files(project) == before
+
+
+FROM_CRD = (*THEIRS, "--resource=false", "--controller", "--from-crd", str(CREDENTIALS))
+
+
+def test_third_party_kind_is_recorded_as_external_beside_the_group_of_the_project(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+
+    assert clientgo(project, "create", "api", *FROM_CRD) == 0
+
+    made = read_files(project)
+    definition = "config/crd/external/credentials.example.net_credentials.yaml"
+    assert yaml.safe_load(made[definition])["spec"]["names"]["kind"] == "Credential"
+    assert yaml.safe_load(made["hack/generate.yaml"])["outputs"][0]["from-crd"] == [definition]
+    assert yaml.safe_load(made["PROJECT"])["resources"][1] == {
+        "controller": True,
+        "external": True,
+        "group": "credentials.example.net",
+        "kind": "Credential",
+        "path": "generated.types.credentials_v1",
+        "version": "v1",
+    }
+
+
+@pytest.mark.parametrize("form", ["several documents", "list"])
+def test_definition_is_copied_without_conversion_and_status(tmp_path: Path, form: str) -> None:
+    definition = yaml.safe_load(CREDENTIALS.read_text())
+    definition["status"] = {"conditions": []}
+    definition["metadata"]["uid"] = "1"
+    definition["spec"]["conversion"] = {"strategy": "Webhook"}
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}}
+    objects = [other, definition]
+    file = tmp_path / "crds.yaml"
+    file.write_text("---\n".join(map(to_yaml, [{"kind": "List", "items": objects}] if form == "list" else objects)))
+
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FROM_CRD[:-1], str(file)) == 0
+
+    copied = yaml.safe_load(read_files(project)["config/crd/external/credentials.example.net_credentials.yaml"])
+    assert copied.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert copied["metadata"] == {"name": "credentials.credentials.example.net"}
+    assert copied["spec"] == {name: part for name, part in definition["spec"].items() if name != "conversion"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((*FROM_CRD[:-1], "nowhere.yaml"), "--from-crd nowhere.yaml: cannot read the file"),
+        ((*FROM_CRD[:-1], "PROJECT"), "--from-crd PROJECT:1: no CustomResourceDefinition"),
+        ((*FROM_CRD, "--version", "v2"), "it has credentials.example.net/v1, Kind=Credential"),
+        ((*FROM_CRD, "--resource"), "--from-crd generates the types of a third-party kind: omit --resource"),
+    ],
+)
+def test_invalid_definition_is_rejected_and_nothing_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    project = foo_project(tmp_path / "p")
+    before = read_files(project)
+
+    assert clientgo(project, "create", "api", *arguments) == 1
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
+
+
+def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FROM_CRD) == 0
+
+    own = ("--group", "credentials", "--version", "v1", "--kind", "Foo", "--resource", "--controller")
+    assert clientgo(project, "create", "api", *own) == 1
+    assert "credentials and credentials.example.net map to the same Python package" in capsys.readouterr().err
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("own", [True, False])
+def test_project_with_a_third_party_kind_passes_its_checks(
+    tmp_path: Path, variables: Mapping[str, str], own: bool
+) -> None:
+    project = (foo_project if own else new_project)(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FROM_CRD) == 0
+    assert clientgo(project, "create", "webhook", *THEIRS, "--defaulting") == 0
+    (project / "tests/test_served.py").write_text(SERVED)
+
+    run(project, variables, "make", "manifests", "generate")
+    assert "passed" in run(project, variables, "make", "test")
+    run(project, variables, "make", "lint")
+    run(project, variables, "ruff", "format", "--no-cache", "--check")
+    rules = yaml.safe_load((project / "config/rbac/role.yaml").read_text())["rules"]
+    assert any(rule["resources"] == ["credentials"] and "watch" in rule["verbs"] for rule in rules)
+
+
+SERVED = """\
+from clientgo.manager import Manager
+
+from generated.types.credentials_v1 import Credential
+
+
+def test_definition_is_installed(manager: Manager) -> None:
+    assert list(manager.api_reader.list(Credential)) == []
+"""
 
 
 @pytest.mark.e2e

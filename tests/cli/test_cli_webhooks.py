@@ -207,7 +207,7 @@ def test_force_restores_the_conversion_with_every_spoke(project: Path) -> None:
     [
         (
             ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--conversion"),
-            "Deployment is a built-in kind: the API server converts it",
+            "Deployment is not defined in this project: its owner converts it",
         ),
         ((*HUB, "--spoke", "v1alpha1"), "--spoke requires --conversion"),
         (

@@ -39,7 +39,9 @@ class MutatingAdmissionPolicyInformer(KindInformer[MutatingAdmissionPolicy, Muta
     lister_type = MutatingAdmissionPolicyLister
 
 
-class MutatingAdmissionPolicyBindingInformer(KindInformer[MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingLister]):
+class MutatingAdmissionPolicyBindingInformer(
+    KindInformer[MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingLister]
+):
     """Informer for MutatingAdmissionPolicyBinding objects."""
 
     kind = MutatingAdmissionPolicyBinding
@@ -47,7 +49,9 @@ class MutatingAdmissionPolicyBindingInformer(KindInformer[MutatingAdmissionPolic
     lister_type = MutatingAdmissionPolicyBindingLister
 
 
-class MutatingWebhookConfigurationInformer(KindInformer[MutatingWebhookConfiguration, MutatingWebhookConfigurationLister]):
+class MutatingWebhookConfigurationInformer(
+    KindInformer[MutatingWebhookConfiguration, MutatingWebhookConfigurationLister]
+):
     """Informer for MutatingWebhookConfiguration objects."""
 
     kind = MutatingWebhookConfiguration
@@ -63,7 +67,9 @@ class ValidatingAdmissionPolicyInformer(KindInformer[ValidatingAdmissionPolicy, 
     lister_type = ValidatingAdmissionPolicyLister
 
 
-class ValidatingAdmissionPolicyBindingInformer(KindInformer[ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingLister]):
+class ValidatingAdmissionPolicyBindingInformer(
+    KindInformer[ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingLister]
+):
     """Informer for ValidatingAdmissionPolicyBinding objects."""
 
     kind = ValidatingAdmissionPolicyBinding
@@ -71,7 +77,9 @@ class ValidatingAdmissionPolicyBindingInformer(KindInformer[ValidatingAdmissionP
     lister_type = ValidatingAdmissionPolicyBindingLister
 
 
-class ValidatingWebhookConfigurationInformer(KindInformer[ValidatingWebhookConfiguration, ValidatingWebhookConfigurationLister]):
+class ValidatingWebhookConfigurationInformer(
+    KindInformer[ValidatingWebhookConfiguration, ValidatingWebhookConfigurationLister]
+):
     """Informer for ValidatingWebhookConfiguration objects."""
 
     kind = ValidatingWebhookConfiguration

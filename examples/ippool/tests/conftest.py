@@ -24,7 +24,8 @@ def existing(*places: str) -> list[Path]:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Config]:
     """An API server; USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS selects a real one."""
-    environment = Environment(crd_paths=existing("crd/bases", "crd/patches"), webhook_paths=existing("webhook"))
+    crds = existing("crd/bases", "crd/external", "crd/patches")
+    environment = Environment(crd_paths=crds, webhook_paths=existing("webhook"))
     with ExitStack() as stack:
         config = stack.enter_context(environment)
         # +clientgo:scaffold:webhooks

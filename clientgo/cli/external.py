@@ -1,0 +1,80 @@
+"""Third-party kinds of a project: their types are generated from a copy of their CRD."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clientgo.cli import names
+from clientgo.cli.names import CommandError
+from clientgo.cli.project import Project, ProjectResource
+from clientgo.cli.scaffold import check_beside, words_of
+from clientgo.cli.scaffold_writer import ScaffoldWriter
+from clientgo.cli.template_files import parts
+from clientgo.codegen.inputs.crds import ForeignKind, read_definitions
+from clientgo.codegen.model import short_name
+from clientgo.codegen.names import identifier
+from clientgo.codegen.problems import Problems
+from clientgo.codegen.render.schematypes import class_name
+from clientgo.meta.yamlio import read_yaml, to_yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A third-party kind, and the text of its CRD."""
+
+    resource: ProjectResource
+    text: str
+
+    def add(self, writer: ScaffoldWriter, project: Project) -> None:
+        """Write the CRD and register it with the generator."""
+        for part in parts("external", {**words_of(project, self.resource), "definition": self.text}):
+            writer.add(part)
+
+
+def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> Definition:
+    """Read a kind from the CRDs of a file.
+
+    Raises:
+        CommandError: the file is invalid or has no such kind, or the kind conflicts with one of the project.
+    """
+    problems = Problems()
+    kinds = {str(one.api.gvk): one for one in read_definitions([file], problems)}
+    for message in problems:
+        raise CommandError(f"--from-crd {message}")
+    wanted = [one for one in kinds.values() if (one.api.group, one.api.version, one.api.kind) == (group, version, kind)]
+    if not wanted:
+        raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {', '.join(sorted(kinds))}")
+    resource = project.find(group, version, kind) or _new(project, wanted[0])
+    return Definition(resource, _text(file, group, kind))
+
+
+def _new(project: Project, kind: ForeignKind) -> ProjectResource:
+    api = kind.api
+    names.version(api.version)
+    if names.kind(api.kind) != class_name(api.kind):
+        raise CommandError(f"invalid kind {api.kind!r}: the generated files import a class of that name")
+    made = ProjectResource(group=api.group, domain="", version=api.version, kind=api.kind, plural=api.plural)
+    made.external = f"generated.types.{short_name(api.group)}_{identifier(api.version)}"
+    made.namespaced, made.grouped = api.namespaced, project.multigroup
+    for other in project.resources:
+        check_beside(other, made, project)
+    return made
+
+
+def _text(file: Path, group: str, kind: str) -> str:
+    for document in _definitions(read_yaml(file.read_text(encoding="utf-8"))):
+        if (document["spec"]["group"], document["spec"]["names"]["kind"]) == (group, kind):
+            # Neither the state that a cluster has added, nor a conversion webhook, which a test server cannot call.
+            spec = {name: value for name, value in document["spec"].items() if name != "conversion"}
+            head = {"apiVersion": document["apiVersion"], "kind": document["kind"]}
+            return to_yaml({**head, "metadata": {"name": document["metadata"]["name"]}, "spec": spec}).rstrip()
+    raise AssertionError(f"{file} had the kind when it was first read")
+
+
+def _definitions(found: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    for document in found:
+        if isinstance(document, dict) and document.get("kind") == "List":
+            yield from _definitions(document["items"])
+        elif isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":
+            yield document
