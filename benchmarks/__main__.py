@@ -11,7 +11,7 @@ from benchmarks.cases.all import CASES
 from benchmarks.compare import losses
 from benchmarks.machine import load, machine, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
-from benchmarks.plot import plot
+from benchmarks.plot import plot, summarize
 from benchmarks.results import CaseFound, Results, found, merged, ordered, read, write
 from benchmarks.rounds import run
 from benchmarks.table import table
@@ -69,6 +69,7 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         page = table(kept)
         base.with_suffix(".md").write_text(page, encoding="utf-8")
         plot(kept, base.with_suffix(".png"))
+        summarize(kept, base.with_name(f"{base.name}-summary.png"))
     print(page)
     return 1 if failed else 0
 

@@ -20,6 +20,46 @@ COLOURS = {
 NAMES = {OFFICIAL: "kubernetes (official)"}
 
 
+HEADLINES = (
+    ("create", "seconds", "500 objects synced, time in s"),
+    ("create", "cpu", "500 objects synced, CPU time in s"),
+    ("create", "peak", "500 objects synced, memory in MB"),
+    ("cold-start", "seconds", "20,000 objects cached, time in s"),
+    ("cold-start", "resident", "20,000 objects cached, memory in MB"),
+    ("idle", "core", "1,000 objects idle, % of a core"),
+)
+"""Figures of the summary: case, figure, title."""
+
+
+def summarize(results: Results, file: Path) -> None:
+    """Write a bar chart of the headline figures of the library and its peers; nothing unless all were measured."""
+    found = [
+        (title, results.cases[case].figures[key])
+        for case, key, title in HEADLINES
+        if case in results.cases and key in results.cases[case].figures
+    ]
+    if len(found) < len(HEADLINES):
+        return
+    mpl.use("Agg")
+    figure, panels = plt.subplots(2, 3, figsize=(11, 3.6), layout="constrained")
+    for axes, (title, one) in zip(panels.flat, found, strict=True):
+        medians = {s: median for s in (OURS, KOPF, OFFICIAL, LIGHTKUBE) if (median := one.median(s)) is not None}
+        bars = axes.barh(
+            [NAMES.get(subject, subject) for subject in medians],
+            list(medians.values()),
+            color=[COLOURS[subject] for subject in medians],
+        )
+        axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)
+        axes.set_title(title, fontsize=9, loc="left")
+        axes.margins(x=0.15)
+        axes.invert_yaxis()
+        axes.set_xticks([])
+        axes.tick_params(axis="y", labelsize=8, length=0)
+        axes.spines[:].set_visible(False)
+    figure.savefig(file, dpi=120, metadata={"Software": None})
+    plt.close(figure)
+
+
 def plot(results: Results, file: Path) -> None:
     """Write the chart; nothing if there is nothing to compare."""
     rows = _rows(results)

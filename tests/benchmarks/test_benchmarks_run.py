@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from benchmarks.__main__ import main
+from benchmarks.__main__ import RESULTS, main
 from benchmarks.model import FLOOR, KOPF, OURS, Case, Failed, Figure, Measure, Setting
+from benchmarks.plot import summarize
 from benchmarks.results import read
 
 
@@ -39,6 +41,16 @@ def test_an_interrupted_run_keeps_every_case_that_was_finished(
     assert "## first" in (tmp_path / "latest.md").read_text()
     assert (tmp_path / "latest.png").read_bytes().startswith(b"\x89PNG")
     assert "are kept in" in capsys.readouterr().err
+
+
+def test_summary_is_drawn_only_if_every_headline_was_measured(tmp_path: Path) -> None:
+    kept = read(RESULTS / "latest.json")
+    assert kept is not None
+    summarize(kept, tmp_path / "summary.png")
+    assert (tmp_path / "summary.png").read_bytes().startswith(b"\x89PNG")
+    partial = replace(kept, cases={name: one for name, one in kept.cases.items() if name != "idle"})
+    summarize(partial, tmp_path / "partial.png")
+    assert not (tmp_path / "partial.png").exists()
 
 
 def test_progress_names_case_subject_and_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
