@@ -12,7 +12,8 @@ Durations are seconds, addresses `HOST:PORT` or `:PORT`.
 """
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
@@ -32,16 +33,17 @@ T = TypeVar("T")
 D = TypeVar("D", bound=Dataclass)
 
 
-def flag(default: T, help_text: str, *names: str, group: str, **settings: Any) -> T:
+def flag(default: T, help_text: str, *names: str, group: str, variable: str = "", **settings: Any) -> T:
     """Declare a flag as a field of a dataclass: its default and the settings of argparse's `add_argument`.
 
-    The names default to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag.
+    The names default to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag. The
+    environment variable `variable`, if it is set, overrides the default.
     """
     if default is False:
         settings = {"action": "store_true", **settings}
     if isinstance(default, tuple):
         settings = {"action": "append", **settings}
-    return field(default=default, metadata={_FLAG: (group, names, {"help": help_text, **settings})})
+    return field(default=default, metadata={_FLAG: (group, names, variable, {"help": help_text, **settings})})
 
 
 class FlagParser(Generic[D]):
@@ -50,16 +52,20 @@ class FlagParser(Generic[D]):
     An instance in place of the class changes the defaults.
     """
 
-    def __init__(self, options: type[D] | D, *, prog: str, description: str) -> None:
+    def __init__(
+        self, options: type[D] | D, *, prog: str, description: str, environ: Mapping[str, str] = os.environ
+    ) -> None:
         self._defaults = options() if isinstance(options, type) else options
         self._parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
         groups: dict[str, argparse._ArgumentGroup] = {}
         for one in fields(self._defaults):
-            group, names, settings = one.metadata[_FLAG]
+            group, names, variable, settings = one.metadata[_FLAG]
             if group not in groups:
                 groups[group] = self._parser.add_argument_group(group)
             # argparse would append to the default of a repeatable flag.
             default = None if isinstance(one.default, tuple) else getattr(self._defaults, one.name)
+            # argparse converts a text as if it were given.
+            default = environ.get(variable) or default
             names = names or (f"--{_hyphenated(one.name)}",)
             groups[group].add_argument(*names, dest=one.name, default=default, **settings)
 

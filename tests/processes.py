@@ -109,15 +109,18 @@ class Child:
     def kill(self) -> None:
         """Kill the process and all of its session; may be called again."""
         self.signal_group(signal.SIGKILL)
-        for pid in self._session():
+        for pid in self.session():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait(10)
         LIVE.discard(self)
 
-    def _session(self) -> Iterator[int]:
+    def session(self) -> Iterator[int]:
+        """Yield the ids of the processes that this one started and that run."""
         # `clientgo run --reload` puts the program into a group of its own; macOS has no /proc to find it by.
         for folder in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(ProcessLookupError):
-                if os.getsid(int(folder.name)) == self.pid:
+            with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+                # A process that has ended keeps its id until its parent takes notice.
+                ended = "\nState:\tZ" in (folder / "status").read_text(encoding="utf-8")
+                if not ended and os.getsid(int(folder.name)) == self.pid:
                     yield int(folder.name)

@@ -34,6 +34,27 @@ def test_flags_are_named_after_the_fields_and_converted_by_their_type() -> None:
     assert given == Options("x", "mine", (), log_debug=True, workers=3)
 
 
+@dataclass(frozen=True)
+class Server:
+    port: int = flag(9443, "port", group="servers", variable="SERVER_PORT", type=positive)
+
+
+@pytest.mark.parametrize(
+    ("environ", "flags", "port"),
+    [
+        pytest.param({}, [], 9443, id="default"),
+        pytest.param({"SERVER_PORT": "8443"}, [], 8443, id="variable"),
+        pytest.param({"SERVER_PORT": "8443"}, ["--port=1"], 1, id="flag"),
+        pytest.param({"SERVER_PORT": ""}, [], 9443, id="empty variable"),
+    ],
+)
+def test_environment_variable_overrides_the_default_of_its_flag(
+    environ: dict[str, str], flags: list[str], port: int
+) -> None:
+    parser = FlagParser(Server, prog="server", description="Server.", environ=environ)
+    assert parser.parse(flags) == Server(port)
+
+
 def test_values_of_a_repeated_flag_are_a_tuple_without_duplicates() -> None:
     assert PARSER.parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
     assert PARSER.parse([]).namespaces == ()

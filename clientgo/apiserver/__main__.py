@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import TextIO
 
 from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
-from clientgo.apiserver.state import ServerOptions
+from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
 from clientgo.apiserver.storage.journal import DataUnusable
 from clientgo.envtest.environment import Environment
+from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 from clientgo.flags import port, seconds
 from clientgo.signals import stop_on_signals
@@ -80,6 +82,8 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
     with ExitStack() as stack:
         stack.callback(environment.stop)
         config = environment.start()
+        if options.webhook_dir and environment.server is not None:
+            _call_webhooks_here(environment.server, Path(options.webhook_dir), stack)
         # Mode 0700: other users can neither read nor replace the file in it.
         folder = "" if options.kubeconfig_out else stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-"))
         path = Path(options.kubeconfig_out or f"{folder}/kubeconfig")
@@ -87,6 +91,17 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
         stack.callback(path.unlink, missing_ok=True)
         yield config.host, path
+
+
+def _call_webhooks_here(server: BundledServer, folder: Path, stack: ExitStack) -> None:
+    """Call the webhooks of all Services at a free port of this machine; write it and a certificate to the folder."""
+    webhooks = WebhookInstall((), cert_dir=folder)
+    stack.callback(webhooks.close)
+    endpoint = WebhookEndpoint(webhooks.url, webhooks.ca.decode())
+    server.run(lambda api: api.state.options.webhook_services.update({ANY_SERVICE: endpoint}))
+    port_file = folder / "port"
+    stack.callback(port_file.unlink, missing_ok=True)
+    port_file.write_text(str(webhooks.port), encoding="ascii")
 
 
 def _parser(prog: str = "python -m clientgo.apiserver") -> argparse.ArgumentParser:
@@ -98,6 +113,8 @@ def _parser(prog: str = "python -m clientgo.apiserver") -> argparse.ArgumentPars
     flag("--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization")
     flag("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
     flag("--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install")
+    hooks = "call the webhooks of Services on this machine; write their server's files port, tls.crt and tls.key here"
+    flag("--webhook-dir", metavar="DIR", help=hooks)
     flag("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
     flag("--enable-faults", action="store_true", help="serve fault injection at /faults")
     flag("--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line")

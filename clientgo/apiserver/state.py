@@ -16,6 +16,17 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 
 _RETRY_SECONDS = 0.5
 
+ANY_SERVICE = "*"
+"""Key in `webhook_services` of the endpoint of all other services."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookEndpoint:
+    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
+
+    url: str
+    ca: str = ""
+
 
 class Handle(Protocol):
     """A scheduled call that can be cancelled."""
@@ -45,14 +56,14 @@ class ServerOptions:
     replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
     `replica_sets` creates ReplicaSets for Deployments. `owner_references_permissions` enables
     OwnerReferencesPermissionEnforcement. `audit` receives an event for each write, with `audit_reads` for each request.
-    `webhook_services` maps services (`namespace/name`) to the URLs at which webhooks reach them.
+    `webhook_services` maps services (`namespace/name`, or `*` for all others) to the endpoints of their webhooks.
     """
 
     tokens: dict[str, User] = field(default_factory=dict, repr=False)
     token_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     anonymous: bool = True
     authorization: Literal["AlwaysAllow", "RBAC"] = "AlwaysAllow"
-    webhook_services: dict[str, str] = field(default_factory=dict)
+    webhook_services: dict[str, WebhookEndpoint] = field(default_factory=dict)
     history: int = 10_000
     max_body: int = 3 * 1024 * 1024  # kube-apiserver's limit for request bodies
     bookmark_interval: float = 60.0

@@ -134,7 +134,7 @@ def create_webhook(options: argparse.Namespace, root: Path) -> int:
         project.resources.append(resource)
     add_webhooks(writer, project, resource, wanted)
     _close(writer, project, root, "updated")
-    say("Next: make manifests; ENABLE_WEBHOOKS=false make run does without certificates")
+    say("Next: make install, which installs the webhooks on the cluster of make cluster")
     return 0
 
 

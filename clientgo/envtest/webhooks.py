@@ -10,6 +10,7 @@ import socket
 import tempfile
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from clientgo.envtest.crds import (
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 
+_FILES = ("tls.crt", "tls.key")
 _GROUP = "admissionregistration.k8s.io"
 _RESOURCES = {
     "MutatingWebhookConfiguration": GroupVersionResource(_GROUP, "v1", "mutatingwebhookconfigurations"),
@@ -38,22 +40,32 @@ class WebhookInstall:
         ConfigError: a path does not exist or is not YAML.
     """
 
-    def __init__(self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0) -> None:
-        """Read the configurations; port 0 chooses a free port."""
+    def __init__(
+        self, paths: Iterable[Path], *, host: str = "127.0.0.1", port: int = 0, cert_dir: Path | None = None
+    ) -> None:
+        """Read the configurations; port 0 chooses a free port, and no `cert_dir` a temporary directory."""
         # Imported here: it costs a tenth of a second that only environments with webhooks need.
         from clientgo.pki import CertificateAuthority  # noqa: PLC0415
 
         self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
         self._authority = CertificateAuthority.create("clientgo-webhook-ca")
-        self._folder = tempfile.TemporaryDirectory(prefix="clientgo-webhook-")
+        self._own = ExitStack()
+        if cert_dir is None:
+            cert_dir = Path(self._own.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-webhook-")))
+        cert_dir.mkdir(parents=True, exist_ok=True)
         self.host = host
         self.port = port or free_port(host)
-        self.cert_dir = Path(self._folder.name)
+        self.cert_dir = cert_dir
         self.renew()
 
     def __repr__(self) -> str:
         return f"<WebhookInstall {len(self._configurations)} configurations for {self.host}:{self.port}>"
+
+    @property
+    def url(self) -> str:
+        """Base URL of the webhook server."""
+        return f"https://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def ca(self) -> bytes:
@@ -63,7 +75,7 @@ class WebhookInstall:
     def renew(self) -> None:
         """Write a new certificate and key to `cert_dir`, one after the other, unlike a mounted Secret."""
         certificate, key = self._authority.server(dict.fromkeys((self.host, "localhost", "127.0.0.1")))
-        for name, content in (("tls.crt", certificate), ("tls.key", key)):
+        for name, content in zip(_FILES, (certificate, key), strict=True):
             self._replace(name, content)
 
     def install(self, requester: Requester) -> None:
@@ -88,7 +100,9 @@ class WebhookInstall:
 
     def close(self) -> None:
         """Remove the certificate."""
-        self._folder.cleanup()
+        for name in _FILES:
+            (self.cert_dir / name).unlink(missing_ok=True)
+        self._own.close()
 
     def local_crd(self, crd: Object) -> Object:
         """Return a CustomResourceDefinition whose conversion webhook, if any, is called on this machine."""
@@ -111,8 +125,7 @@ class WebhookInstall:
 
     def _client_config(self, hook: Mapping[str, Any], otherwise: str) -> Object:
         service = (hook.get("clientConfig") or {}).get("service") or {}
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        url = f"https://{host}:{self.port}/{str(service.get('path') or otherwise).lstrip('/')}"
+        url = f"{self.url}/{str(service.get('path') or otherwise).lstrip('/')}"
         return {"url": url, "caBundle": b64encode(self.ca).decode()}
 
     def _replace(self, name: str, content: bytes) -> None:

@@ -70,12 +70,18 @@ class WebhookFlags:
     """Flags of the webhook server, with kubebuilder's names."""
 
     webhook_port: int = flag(
-        DEFAULT_PORT, f"port of the webhook server (default: {DEFAULT_PORT})", group=SERVING, metavar="PORT", type=port
+        DEFAULT_PORT,
+        f"port of the webhook server (default: $WEBHOOK_PORT, then {DEFAULT_PORT})",
+        group=SERVING,
+        variable="WEBHOOK_PORT",
+        metavar="PORT",
+        type=port,
     )
     webhook_cert_path: str | None = flag(
         None,
-        "directory of the certificate (default: /tmp/k8s-webhook-server/serving-certs)",
+        "directory of the certificate (default: $WEBHOOK_CERT_PATH, then /tmp/k8s-webhook-server/serving-certs)",
         group=SERVING,
+        variable="WEBHOOK_CERT_PATH",
         metavar="DIR",
     )
     webhook_cert_name: str = flag(

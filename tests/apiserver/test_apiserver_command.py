@@ -1,5 +1,6 @@
 """`python -m clientgo.apiserver` as a process."""
 
+import json
 import re
 import signal
 import socket
@@ -9,7 +10,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,9 @@ import pytest
 import yaml
 
 from clientgo.errors import Forbidden
+from clientgo.lifecycle import Group
 from clientgo.rest import RESTClient, load_config
+from clientgo.webhook import WebhookServer, denied
 from tests.processes import Child
 
 pytestmark = pytest.mark.e2e
@@ -34,6 +37,17 @@ spec:
   versions:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 """
+
+HOOK = json.dumps({
+    "metadata": {"name": "hooks"},
+    "webhooks": [{
+        "name": "hook.example.com",
+        "clientConfig": {"service": {"namespace": "system", "name": "webhook-service", "path": "/deny"}},
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["namespaces"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }],
+}).encode()  # fmt: skip
 
 
 @contextmanager
@@ -73,6 +87,24 @@ def test_command_requires_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
             other.raw("GET", "/api/v1/namespaces")
         client.close()
         other.close()
+
+
+def test_webhooks_of_services_are_called_at_the_port_in_the_webhook_directory(tmp_path: Path) -> None:
+    path, folder = tmp_path / "kubeconfig", tmp_path / "webhooks"
+    with server("--anonymous", "--kubeconfig-out", str(path), "--webhook-dir", str(folder)) as (process, _):
+        port = int((folder / "port").read_text())
+        assert stat.S_IMODE((folder / "tls.key").stat().st_mode) == 0o600
+        hooks = WebhookServer(host="127.0.0.1", port=port, cert_dir=folder)
+        hooks.register("/deny", lambda _: denied("not today"))
+        client = RESTClient(load_config(kubeconfig=str(path)))
+        with closing(client), Group() as group:
+            client.raw("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", body=HOOK)
+            group.start(hooks.start, group.stop_event, name="webhooks")
+            assert hooks.ready.wait(10)
+            with pytest.raises(Forbidden, match="not today"):
+                client.raw("POST", "/api/v1/namespaces", body=b'{"metadata": {"name": "other"}}')
+        process.end(signal.SIGTERM)
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def test_manager_requires_a_certificate_unless_webhooks_are_disabled(
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
     flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()} --webhook-cert-path={tmp_path / 'nothing'}"
     with in_background(project, variables, "make", "cluster", sign="kubeconfig"):
-        run(project, variables, "make", "install")
+        run(project, variables, "make", "install", "ENABLE_WEBHOOKS=false")
         refused = in_background(project, variables, "make", "run", flags, sign="Starting workers")
         with (
             pytest.raises(AssertionError, match=r"has no tls\.crt and no tls\.key; mount one there") as failed,

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from clientgo.apiserver.kubeconfig import write_kubeconfig
+from clientgo.apiserver.state import WebhookEndpoint
 from clientgo.envtest import Environment
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
@@ -79,7 +80,7 @@ def deployed_project(folder: Path, variables: Mapping[str, str]) -> Iterator[Pro
         objects = [one for one in rendered if not one["apiVersion"].startswith("cert-manager.io/")]
         kubectl.run("apply", "-n", SYSTEM, "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": objects})
         port, certs = free_port(), folder / "certs"
-        service_addresses = {f"{SYSTEM}/redis-webhook-service": f"https://127.0.0.1:{port}"}
+        service_addresses = {f"{SYSTEM}/redis-webhook-service": WebhookEndpoint(f"https://127.0.0.1:{port}")}
         assert environment.server is not None
         environment.server.run(lambda api: api.state.options.webhook_services.update(service_addresses))
         certificates = SelfSignedCertificates(

@@ -1,14 +1,13 @@
 """Calls of webhooks: their address, the CA to trust, and errors in the words of Go's client.
 
-Without a cluster network, services cannot be resolved: a webhook needs a `url`, or its service an address in
-`Options.webhook_services`.
+Without a cluster network, services cannot be resolved: a webhook needs a `url`, or its service an endpoint in
+`ServerOptions.webhook_services`.
 """
 
 import ssl
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import msgspec
 import urllib3
 
 from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.state import ANY_SERVICE, WebhookEndpoint
 from clientgo.tls import client_context
 
 _LARGEST_REASON = 200
@@ -27,16 +27,8 @@ class CallFailed(Exception):
     """The webhook did not return a usable response; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
-    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
-
-    url: str
-    ca: str = ""
-
-
-def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> WebhookEndpoint:
-    """Return the endpoint of a `clientConfig`; `services` maps `namespace/name` to base URLs.
+def endpoint_of(client: Mapping[str, Any], services: Mapping[str, WebhookEndpoint]) -> WebhookEndpoint:
+    """Return the endpoint of a `clientConfig`; `services` maps `namespace/name`, or `*` for all others, to endpoints.
 
     Raises:
         CallFailed: the address of its service is unknown, or its CA is not base64.
@@ -49,11 +41,11 @@ def endpoint_of(client: Mapping[str, Any], services: Mapping[str, str]) -> Webho
         return WebhookEndpoint(client["url"], ca)
     service = client.get("service") or {}
     name = f"{service.get('namespace', '')}/{service.get('name', '')}"
-    base = services.get(name)
+    base = services.get(name) or services.get(ANY_SERVICE)
     if base is None:
-        why = "this server reaches webhooks by url; give the service an address with Options.webhook_services"
+        why = "this server has no network of services: start it with --webhook-dir, or give clientConfig a url"
         raise CallFailed(f"service {name} cannot be resolved: {why}")
-    return WebhookEndpoint(base.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca)
+    return WebhookEndpoint(base.url.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca or base.ca)
 
 
 def post(endpoint: WebhookEndpoint, body: Object, seconds: float) -> Object:

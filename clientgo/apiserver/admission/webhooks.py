@@ -19,7 +19,7 @@ from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo.apiserver.admission.namespaces import is_namespace
 from clientgo.apiserver.admission.plugins import check_policies, set_policy_defaults
 from clientgo.apiserver.admission.quota import check_quota
-from clientgo.apiserver.admission.webhookcalls import CallFailed, WebhookEndpoint, endpoint_of, post
+from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.apiextensions.cel import condition
 from clientgo.apiserver.auth.authorization import Attributes, authorize
 from clientgo.apiserver.handlers.patches import json_patch
@@ -27,7 +27,7 @@ from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage, to_storage
-from clientgo.apiserver.state import State
+from clientgo.apiserver.state import State, WebhookEndpoint
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 from clientgo.apiserver.suspension import ExternalCall, Paused

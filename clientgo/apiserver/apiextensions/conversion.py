@@ -16,6 +16,7 @@ import msgspec
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.state import WebhookEndpoint
 from clientgo.apiserver.suspension import ExternalCall, Paused
 from clientgo.boundeddict import BoundedDict
 
@@ -30,7 +31,7 @@ _encode = msgspec.json.Encoder().encode
 class WebhookConverter:
     """Conversion by the webhook of one definition; converters with the same configuration are equal."""
 
-    def __init__(self, kind: str, client: Mapping[str, Any], services: Mapping[str, str]) -> None:
+    def __init__(self, kind: str, client: Mapping[str, Any], services: Mapping[str, WebhookEndpoint]) -> None:
         self._kind = kind
         self._client = dict(client)
         self._services = services
@@ -91,7 +92,7 @@ class StoredForm:
         return list(objects)
 
 
-def converter_of(definition: Object, services: Mapping[str, str]) -> WebhookConverter | None:
+def converter_of(definition: Object, services: Mapping[str, WebhookEndpoint]) -> WebhookConverter | None:
     """Return the converter of a definition; None if only apiVersion differs."""
     spec = definition["spec"]
     conversion = spec.get("conversion") or {}

@@ -11,6 +11,7 @@ import urllib3
 from clientgo.apiserver.api import result_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
+from clientgo.apiserver.state import WebhookEndpoint
 from clientgo.apiserver.suspension import Suspended
 from clientgo.lifecycle import Group
 from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
@@ -196,7 +197,10 @@ def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: Webh
     ("client", "words"),
     [
         ({"url": "https://127.0.0.1:1/x"}, 'Post "https://127.0.0.1:1/x?timeout=10s": dial tcp 127.0.0.1:1: connect'),
-        ({"service": {"namespace": "ns", "name": "svc"}}, "service ns/svc cannot be resolved: this server reaches"),
+        (
+            {"service": {"namespace": "ns", "name": "svc"}},
+            "service ns/svc cannot be resolved: this server has",
+        ),
     ],
 )
 def test_failed_call_is_explained(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
@@ -224,7 +228,7 @@ def test_ca_bundle_without_a_certificate_fails_the_call(kube: Kube, hook: Webhoo
 
 
 def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookServer) -> None:
-    kube.api.state.options.webhook_services["ns/svc"] = hook.url
+    kube.api.state.options.webhook_services["ns/svc"] = WebhookEndpoint(hook.url)
     client = {"service": {"namespace": "ns", "name": "svc", "path": "/v"}, "caBundle": hook.ca}
     validating(kube, hook, "/x", clientConfig=client)
     hook.answers = {"/v": allow}
