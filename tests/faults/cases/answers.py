@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.faults import Fault
 from tests.faults.case import MACHINE, Case, strikes
