@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.__main__ import RESULTS, main
-from benchmarks.model import FLOOR, KOPF, OURS, Case, Failed, Figure, Measure, Setting
+from benchmarks.__main__ import main
+from benchmarks.model import FLOOR, KOPF, OURS, RESULTS, Case, Failed, Figure, Measure, Setting
 from benchmarks.plot import summarize
 from benchmarks.results import read
 
