@@ -16,7 +16,7 @@ from clientgo.cli.webhooks import add_webhooks, asked
 from clientgo.codegen.problems import reason_of
 
 if TYPE_CHECKING:
-    from clientgo.cli.external import Definition
+    from clientgo.cli.external import ExternalKind
 
 
 def init(options: argparse.Namespace, root: Path) -> int:
@@ -95,7 +95,7 @@ def _refuse_second(project: Project, controller: Controlling, *, wanted: bool) -
         _refuse_again(version, [(f"a controller {controller.name}".rstrip(), wanted and there)])
 
 
-def _definition(project: Project, options: argparse.Namespace) -> "Definition":
+def _definition(project: Project, options: argparse.Namespace) -> "ExternalKind":
     if options.resource:
         raise CommandError("--from-crd generates the types of a third-party kind: omit --resource")
     # Imported here: the generators take half of the start-up time, and only this option needs them.

@@ -20,7 +20,7 @@ from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class ExternalKind:
     """A third-party kind, and the text of its CRD."""
 
     resource: ProjectResource
@@ -32,7 +32,7 @@ class Definition:
             writer.add(part)
 
 
-def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> Definition:
+def read_definition(project: Project, file: Path, group: str, version: str, kind: str) -> ExternalKind:
     """Read a kind from the CRDs of a file.
 
     Raises:
@@ -46,7 +46,7 @@ def read_definition(project: Project, file: Path, group: str, version: str, kind
     if not wanted:
         raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {', '.join(sorted(kinds))}")
     resource = project.find(group, version, kind) or _new(project, wanted[0])
-    return Definition(resource, _text(file, group, kind))
+    return ExternalKind(resource, _text(file, group, kind))
 
 
 def _new(project: Project, kind: ForeignKind) -> ProjectResource:
