@@ -55,13 +55,8 @@ class Hook:
         """True if the write continues after a failed call."""
         return self.spec.get("failurePolicy") == "Ignore"
 
-    @property
-    def seconds(self) -> float:
-        """Timeout of the call, in seconds."""
-        return float(self.spec.get("timeoutSeconds") or 10)
 
-
-def hooks(state: State, key: Key, write: Write, operation: str) -> Iterator[Hook]:
+def _hooks(state: State, key: Key, write: Write, operation: str) -> Iterator[Hook]:
     """Yield the webhooks whose rules match this write, by the names of their configurations."""
     for configuration in state.store.list(key):
         for spec in configuration.get("webhooks") or ():
@@ -70,17 +65,7 @@ def hooks(state: State, key: Key, write: Write, operation: str) -> Iterator[Hook
                 yield Hook(configuration["metadata"]["name"], spec, resource)
 
 
-def selected(state: State, hook: Hook, write: Write, new: Object | None, old: Object | None) -> bool:
-    """Return whether the namespace and object selectors match this write."""
-    if not _namespace_selected(state, hook.spec.get("namespaceSelector"), write, new or old):
-        return False
-    selector = hook.spec.get("objectSelector")
-    found = [obj for obj in (new, old) if obj is not None]
-    return not selector or any(selects(selector, obj["metadata"].get("labels") or {}) for obj in found)
-
-
-def conditions_hold(hook: Hook, write: Write, request: Object) -> bool:
-    """Return whether every matchCondition holds for the AdmissionRequest (403)."""
+def _conditions_hold(hook: Hook, write: Write, request: Object) -> bool:
     values = {"object": request.get("object"), "oldObject": request.get("oldObject"), "request": request}
     errors = []
     for one in hook.spec.get("matchConditions") or ():
@@ -141,7 +126,7 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
         return new
     called: list[Hook] = []
     again: list[Hook] = []
-    for hook in hooks(state, MUTATING, write, operation):
+    for hook in _hooks(state, MUTATING, write, operation):
         changed = _mutated(state, write, hook, (operation, new, old))
         if changed != new:
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
@@ -165,7 +150,7 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
 def _call_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
     pending: list[ExternalCall] = []
     judged: list[tuple[Hook, Any]] = []
-    for hook in hooks(state, VALIDATING, write, operation):
+    for hook in _hooks(state, VALIDATING, write, operation):
         try:
             judged.append((hook, _response(state, write, hook, (operation, new, old))))
         except Paused as paused:
@@ -217,17 +202,20 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
 def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
     """Return the webhook's response; None if it is not called, a `CallFailed` if the call failed."""
     _, new, old = case
-    if not selected(state, hook, write, new, old):
+    if not _namespace_selected(state, hook.spec.get("namespaceSelector"), write, new or old):
+        return None
+    selector, objects = hook.spec.get("objectSelector"), [obj for obj in (new, old) if obj is not None]
+    if selector and not any(selects(selector, obj["metadata"].get("labels") or {}) for obj in objects):
         return None
     request = _request(write, hook, case)
-    if not conditions_hold(hook, write, request):
+    if not _conditions_hold(hook, write, request):
         return None
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     key = (hook.configuration, hook.name, _encode(request))
     if key not in write.kept:
         endpoint = partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
-        call = partial(_call, endpoint, request, hook.seconds)
+        call = partial(_call, endpoint, request, float(hook.spec.get("timeoutSeconds") or 10))
         raise Paused([ExternalCall(call, partial(write.kept.__setitem__, key))])
     return write.kept[key]
 

@@ -81,13 +81,12 @@ def _in_body(path: str) -> str:
 
 def _number(schema: Schema, value: float, path: str) -> Causes:
     where = _in_body(path)
-    maximum, minimum, multiple = schema.get("maximum"), schema.get("minimum"), schema.get("multipleOf")
-    if maximum is not None and (value > maximum or (schema.get("exclusiveMaximum") and value == maximum)):
-        than = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield invalid_value(path, value, f"{where} should be {than} {go_float(float(maximum))}")
-    if minimum is not None and (value < minimum or (schema.get("exclusiveMinimum") and value == minimum)):
-        than = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield invalid_value(path, value, f"{where} should be {than} {go_float(float(minimum))}")
+    for bound, word, sign in (("maximum", "less", 1), ("minimum", "greater", -1)):
+        limit, exclusive = schema.get(bound), schema.get(f"exclusive{bound.capitalize()}")
+        if limit is not None and ((value - limit) * sign > 0 or (exclusive and value == limit)):
+            than = f"{word} than" if exclusive else f"{word} than or equal to"
+            yield invalid_value(path, value, f"{where} should be {than} {go_float(float(limit))}")
+    multiple = schema.get("multipleOf")
     if multiple and (value / multiple) != int(value / multiple):
         yield invalid_value(path, value, f"{where} should be a multiple of {go_float(float(multiple))}")
     if not valid_format(schema.get("format", ""), value):
@@ -109,25 +108,25 @@ def _string(schema: Schema, value: str, path: str) -> Causes:
 
 
 def _array(schema: Schema, value: list[Any], path: str) -> Causes:
-    where = _in_body(path)
     item = schema.get("items")
     if isinstance(item, dict):
         for index, one in enumerate(value):
             yield from _value(item, one, f"{path}[{index}]")
-    if len(value) < schema.get("minItems", 0):
-        yield invalid_value(path, len(value), f"{where} should have at least {schema['minItems']} items")
-    if "maxItems" in schema and len(value) > schema["maxItems"]:
-        yield too_many(path, len(value), schema["maxItems"])
+    yield from _sized(schema, value, path, "Items")
     if schema.get("uniqueItems") and any(one in value[:index] for index, one in enumerate(value)):
-        yield invalid_value(path, value, f"{where} shouldn't contain duplicates")
+        yield invalid_value(path, value, f"{_in_body(path)} shouldn't contain duplicates")
+
+
+def _sized(schema: Schema, value: Any, path: str, members: str) -> Causes:
+    most, least = schema.get(f"max{members}"), schema.get(f"min{members}", 0)
+    if most is not None and len(value) > most:
+        yield too_many(path, len(value), most)
+    if len(value) < least:
+        yield invalid_value(path, len(value), f"{_in_body(path)} should have at least {least} {members.lower()}")
 
 
 def _object(schema: Schema, value: dict[str, Any], path: str) -> Causes:
-    where = _in_body(path)
-    if "maxProperties" in schema and len(value) > schema["maxProperties"]:
-        yield too_many(path, len(value), schema["maxProperties"])
-    if len(value) < schema.get("minProperties", 0):
-        yield invalid_value(path, len(value), f"{where} should have at least {schema['minProperties']} properties")
+    yield from _sized(schema, value, path, "Properties")
     for field in schema.get("required") or ():
         if field not in value:
             yield required(join(path, field))

@@ -130,7 +130,7 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
 
 
 def _signed(state: State, claims: Object) -> str:
-    text = b".".join((_b64(msgspec.json.encode(_HEADER)), _b64(msgspec.json.encode(claims))))
+    text = b".".join(_b64(msgspec.json.encode(part)) for part in (_HEADER, claims))
     return b".".join((text, _b64(_signature(state, text)))).decode()
 
 

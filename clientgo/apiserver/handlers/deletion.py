@@ -1,7 +1,7 @@
 """DELETE of one object or a collection, at once or delayed by finalizers."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import is_namespace, terminating
@@ -22,8 +22,7 @@ _POLICIES = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background
 _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedDeleteOptions:
+class ParsedDeleteOptions(NamedTuple):
     """Options of a deletion. `propagation` is empty if the client did not choose (Background)."""
 
     uid: str = ""

@@ -8,7 +8,8 @@ from clientgo.apiserver.handlers.reading import get
 from clientgo.apiserver.handlers.storing import replace
 from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
-from clientgo.apiserver.http.status import Cause, bad_request, invalid, modified, unsupported_media_type
+from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified, unsupported_media_type
+from clientgo.apiserver.printers.values import dig
 from clientgo.apiserver.registry.metadata import json_type, normalize
 from clientgo.apiserver.registry.registry import SCALE, Object, Resource
 from clientgo.apiserver.registry.views import from_storage
@@ -61,8 +62,8 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
         why = f"cannot unmarshal {json_type(replicas)} into Go struct field ScaleSpec.spec.replicas of type int32"
         raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: json: {why}')
     if replicas < 0:
-        why = f"Invalid value: {replicas}: must be greater than or equal to 0"
-        raise invalid("Scale", "autoscaling", write.name, [Cause("FieldValueInvalid", "spec.replicas", why)])
+        cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
+        raise invalid("Scale", "autoscaling", write.name, [cause])
     obj = _with_value(shown, resource.scale.spec_path.strip(".").split("."), replicas)
     write.subresource = "scale"
     return scale_of(resource.scale, replace(state, write, entry, obj))
@@ -77,10 +78,8 @@ def _patched(current: Object, body: bytes, content_type: str) -> Object:
     return patched if isinstance(patched, dict) else {}
 
 
-def _value_at(obj: Any, path: str) -> Any:
-    for field in path.strip(".").split("."):
-        obj = obj.get(field) if isinstance(obj, dict) else None
-    return obj
+def _value_at(obj: Object, path: str) -> Any:
+    return dig(obj, *path.strip(".").split("."))
 
 
 def _with_value(obj: Object, path: list[str], value: Any) -> Object:

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from clientgo.apiserver.apiextensions.conversion import StoredForm
-from clientgo.apiserver.handlers.reading import raw_of, read_version, render
+from clientgo.apiserver.handlers.reading import raw_of, read_number, read_version, render
 from clientgo.apiserver.http.messages import Form, Query
-from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid
+from clientgo.apiserver.http.status import ApiFailure, expired, forbidden_field, invalid
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
@@ -174,9 +174,7 @@ class WatchServer:
             return event.type
         was = event.old is not None and self._selected(event.old)
         now = event.type != "DELETED" and self._selected(event.new)
-        if was:
-            return "MODIFIED" if now else "DELETED"
-        return "ADDED" if now else ""
+        return {(True, True): "MODIFIED", (True, False): "DELETED", (False, True): "ADDED"}.get((was, now), "")
 
     def _selected(self, entry: Entry) -> bool:
         return self._selection.everything or self._selection.matches(entry.object)
@@ -255,14 +253,8 @@ def _frame(kind: str, raw: bytes) -> bytes:
 
 def _timeout(query: Query, most: float) -> float:
     text = query.get("timeoutSeconds") or ""
-    if not text:
-        # Random, so that watches that began together do not end together.
-        return most * (1 + random.random())  # nosec B311  # not security-relevant
-    if not text.isdigit():
-        raise bad_request(
-            f'timeoutSeconds: Invalid value: "{text}": strconv.ParseInt: parsing "{text}": invalid syntax'
-        )
-    return float(text)
+    # Random if it is not given, so that watches that began together do not end together.
+    return read_number("timeoutSeconds", text) if text else most * (1 + random.random())  # nosec B311
 
 
 _OBJECTS = ("ADDED", "MODIFIED", "DELETED")

@@ -9,9 +9,8 @@ is skipped: clients of other releases encode the zero of each field that is not 
 import base64
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -31,8 +30,7 @@ _EXACT_FLOATS = 1e21  # Go writes larger ones with an exponent
 _Raw = int | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """Envelope of a body; apiVersion and kind may be empty, then the request's apply."""
 
     api_version: str
@@ -134,17 +132,13 @@ def _fields(message: Message, data: bytes) -> dict[int, tuple[ProtobufField, lis
         if wire_type == field.wire_type:
             raws.append(raw)
         elif field.repeated and wire_type == BYTES:
-            raws.extend(_packed(field, _bytes(raw)))
+            data, at = _bytes(raw), 0
+            while at < len(data):
+                value, at = _varint(data, at) if field.wire_type == VARINT else _fixed(data, at, 8)
+                raws.append(value)
         else:
             raise ValueError(f"proto: wrong wireType = {wire_type} for field {message.name}.{field.name or field.type}")
     return found
-
-
-def _packed(field: ProtobufField, data: bytes) -> Iterator[int]:
-    at = 0
-    while at < len(data):
-        value, at = _varint(data, at) if field.wire_type == VARINT else _fixed(data, at, 8)
-        yield value
 
 
 def _parts(message: Message, data: bytes) -> Iterator[tuple[int, int, _Raw]]:

@@ -59,21 +59,20 @@ def human_duration(seconds: float) -> str:
     if seconds < -1:
         return INVALID
     whole = max(0, int(seconds))
-    minutes, hours, days = whole // 60, whole // 3600, whole // 86400
-    scale: tuple[tuple[bool, int, str, int, str], ...] = (
-        (whole < 120, whole, "s", 0, ""),
-        (minutes < 10, minutes, "m", whole % 60, "s"),
-        (minutes < 180, minutes, "m", 0, ""),
-        (hours < 8, hours, "h", minutes % 60, "m"),
-        (hours < 48, hours, "h", 0, ""),
-        (days < 8, days, "d", hours % 24, "h"),
-        (days < 730, days, "d", 0, ""),
-        (days < 2920, days // 365, "y", days % 365, "d"),
-    )
-    for holds, major, unit, minor, small in scale:
-        if holds:
-            return f"{major}{unit}{minor}{small}" if minor else f"{major}{unit}"
-    return f"{days // 365}y"
+    for size, unit, most, smaller in _DURATIONS:
+        count = whole // size
+        if count < most:
+            rest = whole % size // _SECONDS[smaller] if smaller else 0
+            return f"{count}{unit}{f'{rest}{smaller}' if rest else ''}"
+    return f"{whole // _SECONDS['y']}y"
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}
+# Units, up to which count, and the unit of the rest that is shown.
+_DURATIONS = (
+    (1, "s", 120, ""), (60, "m", 10, "s"), (60, "m", 180, ""), (3600, "h", 8, "m"), (3600, "h", 48, ""),
+    (86400, "d", 8, "h"), (86400, "d", 730, ""), (365 * 86400, "y", 8, "d"),
+)  # fmt: skip
 
 
 def label_text(labels: Any) -> str:
