@@ -1,6 +1,10 @@
-"""Data files: `[sections]` of lines; `#` begins a comment. A section may have several names."""
+"""Data files: YAML, or `[sections]` of lines, which may have several names; `#` begins a comment."""
 
+from functools import cache
 from importlib.resources import files
+from typing import Any
+
+from clientgo.meta.yamlio import read_yaml
 
 
 def read_sections(package: str, name: str) -> dict[str, list[str]]:
@@ -13,4 +17,11 @@ def read_sections(package: str, name: str) -> dict[str, list[str]]:
             found.update(dict.fromkeys(line.strip("[]").split(), section))
         elif line and not line.startswith("#"):
             section.append(line)
+    return found
+
+
+@cache
+def read_data(package: str, name: str) -> dict[str, Any]:
+    """Return the document of a package's YAML file, the same each time."""
+    found: dict[str, Any] = read_yaml((files(package) / name).read_text(encoding="utf-8"))[0]
     return found

@@ -6,16 +6,15 @@ their label. Roles that a client has changed stay unchanged.
 """
 
 import uuid
-from importlib.resources import files
 
 from clientgo.apiserver.auth.authorization import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, GROUP
 from clientgo.apiserver.controllers.base import InternalController
+from clientgo.apiserver.datafiles import read_data
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
-from clientgo.meta.yamlio import read_yaml
 
 _KINDS = {CLUSTER_ROLES: "ClusterRole", CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding"}
 _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
@@ -23,7 +22,7 @@ _AGGREGATES = "rbac.authorization.k8s.io/aggregate-to-"
 
 def create_initial_roles(state: State) -> None:
     """Store missing roles and bindings."""
-    initial = read_yaml((files(__package__) / "roles.yaml").read_text(encoding="utf-8"))[0]
+    initial = read_data(__package__, "roles.yaml")
     for name, rules in initial["roles"].items():
         _add(state, CLUSTER_ROLES, name, {"rules": rules})
     selectors: list[Object] = []

@@ -36,15 +36,13 @@ class Printed(NamedTuple):
 Printer = tuple[Printed, ...]
 
 
-@cache
-def _table() -> dict[str, list[str]]:
-    return read_sections(__package__, "columns.txt")
+_TABLE = read_sections(__package__, "columns.txt")
 
 
 @cache
 def printer_of(group: str, kind: str) -> Printer:
     """Return the columns of a built-in kind."""
-    return tuple(map(_printed, _table().get(f"{group}/{kind}", _table()["*"])))
+    return tuple(map(_printed, _TABLE.get(f"{group}/{kind}", _TABLE["*"])))
 
 
 def _printed(text: str) -> Printed:

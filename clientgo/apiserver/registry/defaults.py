@@ -8,12 +8,11 @@ import ipaddress
 import zlib
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from clientgo.apiserver.apiextensions import crdschema
+from clientgo.apiserver.datafiles import read_data
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.meta.yamlio import read_yaml
 
 ValueDefaulter = Callable[[Any], Any]
 
@@ -29,7 +28,7 @@ def set_defaults(resource: Resource, obj: Object, old: Object | None) -> Object:
     """
     name = _name(resource.storage)
     if old is None and resource.status and name not in _KEEPS_STATUS:
-        obj = {**obj, "status": _read()["status"].get(name, {})}
+        obj = {**obj, "status": read_data(__package__, "defaults.yaml")["status"].get(name, {})}
     default = _WHOLE.get(name)
     return default(obj) if default is not None else fill(obj, _of_kind(name))
 
@@ -54,20 +53,14 @@ def _name(storage: tuple[str, str]) -> str:
 
 
 @cache
-def _read() -> dict[str, Any]:
-    found: dict[str, Any] = read_yaml((files(__package__) / "defaults.yaml").read_text(encoding="utf-8"))[0]
-    return found
-
-
-@cache
 def _fields(name: str) -> Mapping[str, Any]:
     """Return the defaults of a part that several kinds have."""
-    return _compiled(_read()[name])
+    return _compiled(read_data(__package__, "defaults.yaml")[name])
 
 
 @cache
 def _of_kind(name: str) -> Mapping[str, Any]:
-    return _compiled(_read()["kinds"].get(name, {}))
+    return _compiled(read_data(__package__, "defaults.yaml")["kinds"].get(name, {}))
 
 
 def _compiled(fields: Mapping[str, Any]) -> Mapping[str, Any]:

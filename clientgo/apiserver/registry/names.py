@@ -34,54 +34,41 @@ def generate(prefix: str) -> str:
     return prefix[: _MAX_GENERATED - _SUFFIX_LENGTH] + suffix
 
 
-def _check(limit: int, pattern: str, message: str) -> Check:
-    matches = re.compile(pattern).fullmatch
-
-    def errors(value: str) -> list[str]:
-        found = [] if len(value) <= limit else [_too_long(limit)]
-        return found if matches(value) else [*found, f"{message}, regex used for validation is '{pattern}')"]
-
-    return errors
-
-
 def _too_long(limit: int) -> str:
     return f"must be no more than {limit} bytes"
 
 
+def _check(limit: int, pattern: str, kind: str, rule: str, examples: str) -> Check:
+    matches = re.compile(pattern).fullmatch
+    why = f"{kind} must {rule} (e.g. {examples}, regex used for validation is '{pattern}')"
+
+    def errors(value: str) -> list[str]:
+        found = [] if len(value) <= limit else [_too_long(limit)]
+        return found if matches(value) else [*found, why]
+
+    return errors
+
+
+_LOWER, _ANY = "consist of lower case alphanumeric characters", "consist of alphanumeric characters, '-', '_' or '.'"
+_ENDS = "and must start and end with an alphanumeric character"
+_LETTER = "start with an alphabetic character, and end with an alphanumeric character"
 subdomain_errors = _check(
-    253,
-    _SUBDOMAIN,
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and"
-    " end with an alphanumeric character (e.g. 'example.com'",
+    253, _SUBDOMAIN, "a lowercase RFC 1123 subdomain", f"{_LOWER}, '-' or '.', {_ENDS}", "'example.com'"
 )
 """Return the errors of a DNS subdomain: the rule for most objects' names."""
 label_errors = _check(
-    63,
-    _LABEL_1123,
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with"
-    " an alphanumeric character (e.g. 'my-name',  or '123-abc'",
+    63, _LABEL_1123, "a lowercase RFC 1123 label", f"{_LOWER} or '-', {_ENDS}", "'my-name',  or '123-abc'"
 )
 """Return the errors of a DNS label: the rule for namespaces."""
 label_1035_errors = _check(
-    63,
-    _LABEL_1035,
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
-    " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123'",
+    63, _LABEL_1035, "a DNS-1035 label", f"{_LOWER} or '-', {_LETTER}", "'my-name',  or 'abc-123'"
 )
 """Return the errors of an RFC 1035 label: the stricter rule for services."""
 label_value_errors = _check(
-    63,
-    _VALUE,
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and"
-    " end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345'",
+    63, _VALUE, "a valid label", f"be an empty string or {_ANY}, {_ENDS}", "'MyValue',  or 'my_value',  or '12345'"
 )
 """Return the errors of a label value."""
-data_key_errors = _check(
-    253,
-    _DATA_KEY,
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or"
-    " 'key-name'",
-)
+data_key_errors = _check(253, _DATA_KEY, "a valid config key", _ANY, "'key.name',  or 'KEY_NAME',  or 'key-name'")
 """Return the errors of a key of a ConfigMap or Secret."""
 
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from clientgo.apiserver.datafiles import read_data
 from clientgo.apiserver.registry.openapi_builtin import (
     META,
     components,
@@ -26,21 +27,8 @@ Json = dict[str, Any]
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
-_VERSION_TEXT = (
-    "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized"
-    " schemas to the latest internal value, and may reject unrecognized values. More info:"
-    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources"
-)
-_KIND_TEXT = (
-    "Kind is a string value representing the REST resource this object represents. Servers may infer this from the"
-    " endpoint the client submits requests to. Cannot be updated. In CamelCase. More info:"
-    " https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds"
-)
-_TYPE_META: Json = {
-    "apiVersion": {"description": _VERSION_TEXT, "type": "string"},
-    "kind": {"description": _KIND_TEXT, "type": "string"},
-}
-_PATCH: Json = {"type": "object", "description": "A change to an object, in the form its content type names."}
+
+_TEXTS = read_data(__package__, "openapi.yaml")
 
 
 # A converter is not part of the schema, and JSON cannot represent it.
@@ -111,7 +99,7 @@ def of(registry: Registry) -> OpenAPI:
 def make_document(group: str, version: str, resources: list[Resource]) -> Json:
     """Build the OpenAPI document of one group version from its resources."""
     built_in = [resource for resource in resources if not resource.custom]
-    schemas = {**shared_components(_SHARED_TYPES), f"{META}.Patch": _PATCH}
+    schemas = {**shared_components(_SHARED_TYPES), f"{META}.Patch": _TEXTS["patch"]}
     if any(resource.scale is not None for resource in resources):
         schemas |= components("autoscaling", "v1", [SCALE])
     if built_in:
@@ -129,14 +117,14 @@ def make_document(group: str, version: str, resources: list[Resource]) -> Json:
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
     item = _definition_of(resource)
     schema = dict(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    schema["properties"] = {**_TYPE_META, **schema.get("properties", {})}
+    schema["properties"] = {**_TEXTS["typeMeta"], **schema.get("properties", {})}
     schema["properties"]["metadata"] = _reference("ObjectMeta", "Standard object's metadata.")
     listed = {
         "description": f"{resource.list_kind} is a list of {resource.kind}",
         "type": "object",
         "required": ["items"],
         "properties": {
-            **_TYPE_META,
+            **_TEXTS["typeMeta"],
             "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
             "metadata": _reference("ListMeta", "Standard list metadata."),
         },
@@ -165,24 +153,6 @@ _SHARED_TYPES = ("DeleteOptions", "ObjectMeta", "ListMeta", "Status")
 
 _READ_TYPES = ("application/json", "application/yaml")
 _PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
-_LIST = (
-    "allowWatchBookmarks:boolean", "continue:string", "fieldSelector:string", "labelSelector:string",
-    "limit:integer", "resourceVersion:string", "resourceVersionMatch:string", "sendInitialEvents:boolean",
-    "timeoutSeconds:integer", "watch:boolean",
-)  # fmt: skip
-_WRITE = ("dryRun:string", "fieldManager:string", "fieldValidation:string")
-_DELETE = ("dryRun:string", "gracePeriodSeconds:integer", "orphanDependents:boolean", "propagationPolicy:string")
-_PARAMETERS = {
-    "list": _LIST,
-    "post": _WRITE,
-    "deletecollection": (*_LIST, *_DELETE),
-    "put": _WRITE,
-    "patch": (*_WRITE, "force:boolean"),
-    "delete": _DELETE,
-}
-_METHODS = {"list": "get", "deletecollection": "delete"}
-_OPERATIONS = {"get": "read", "post": "create", "put": "replace", "deletecollection": "delete"}
-_VERBS = {"post": "create", "put": "update"}
 
 
 class _Target(NamedTuple):
@@ -220,17 +190,18 @@ def _paths_of(resources: Iterable[Resource]) -> Json:
 
 
 def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, everywhere: bool = False) -> Json:
-    served = [action for action in actions if _VERBS.get(action, action) in target.resource.verbs]
+    served = [action for action in actions if _TEXTS["verbs"].get(action, action) in target.resource.verbs]
     if not served:
         return {}
-    operations = {_METHODS.get(action, action): _operation(target, action, everywhere=everywhere) for action in served}
+    methods: Json = _TEXTS["methods"]
+    operations = {methods.get(action, action): _operation(target, action, everywhere=everywhere) for action in served}
     in_path = [("name", named), ("namespace", target.resource.namespaced and not everywhere)]
     fixed = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
         for name, there in in_path
         if there
     ]
-    return {**operations, "parameters": [*fixed, _query("pretty:string")]}
+    return {**operations, "parameters": [*fixed, _query("pretty", "string")]}
 
 
 def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
@@ -243,8 +214,8 @@ def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
     return {
         "tags": [f"{group.lower()}_{resource.version}"],
         "description": f"{action} objects of kind {resource.kind}",
-        "operationId": f"{_OPERATIONS.get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
-        "parameters": [_query(text) for text in _PARAMETERS.get(action, ())],
+        "operationId": f"{_TEXTS['operations'].get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
+        "parameters": [_query(*one) for one in _TEXTS["parameters"].get(action, {}).items()],
         **({"requestBody": body} if body else {}),
         "responses": _responses(target, action),
         "x-kubernetes-action": action,
@@ -252,8 +223,7 @@ def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
     }
 
 
-def _query(text: str) -> Json:
-    name, _, kind = text.partition(":")
+def _query(name: str, kind: str) -> Json:
     return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
 
 
@@ -278,10 +248,8 @@ def _responses(target: _Target, action: str) -> Json:
         definition = _definition_of(target.resource, target.resource.list_kind)
     elif action in {"delete", "deletecollection"}:
         definition = f"{META}.Status"
-    codes = {"post": ("200", "201", "202"), "put": ("200", "201"), "patch": ("200", "201"), "delete": ("200", "202")}
-    texts = {"200": "OK", "201": "Created", "202": "Accepted"}
     answers: Json = {
-        code: {"description": texts[code], "content": _content(definition, _READ_TYPES)}
-        for code in codes.get(action, ("200",))
+        code: {"description": _TEXTS["responses"][code], "content": _content(definition, _READ_TYPES)}
+        for code in _TEXTS["codes"].get(action, ("200",))
     }
     return {**answers, "401": {"description": "Unauthorized"}}
