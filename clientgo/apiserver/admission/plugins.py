@@ -27,14 +27,14 @@ from clientgo.apiserver.storage.stored import Key
 
 def check_owners(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that the user may set the owners (403)."""
-    if write.internal or not state.options.owner_references_permissions:
+    if write.request.internal or not state.options.owner_references_permissions:
         return
     before, after = _owners(old or {}), _owners(new)
     if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
         return
     if old is not None:
         resource, place = write.resource, (write.subresource, write.namespace, write.name)
-        asked = Attributes(write.user, "delete", resource.group, resource.version, resource.plural, *place)
+        asked = Attributes(write.request.user, "delete", resource.group, resource.version, resource.plural, *place)
         decision = decide(state, asked)
         if not decision.allowed:
             why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
@@ -56,7 +56,7 @@ def _check_finalizers(state: State, write: Write, new: Object, owner: Object) ->
         raise forbidden(write.resource, name, why)
     namespace = write.namespace if resource.namespaced else ""
     place = (resource.plural, "finalizers", namespace, owner.get("name", ""))
-    decision = decide(state, Attributes(write.user, "update", group, version, *place))
+    decision = decide(state, Attributes(write.request.user, "update", group, version, *place))
     if not decision.allowed:
         why = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
         raise forbidden(write.resource, name, f"{why}: {decision.reason}, <nil>")

@@ -80,7 +80,7 @@ def check_namespace(state: State, write: Write, new: Object, old: Object | None)
         return
     eased = _LEVELS.index(policy.enforce.name) <= _LEVELS.index(before.enforce.name)
     if policy.enforce.version != before.enforce.version or not eased:
-        write.warnings.extend(_pod_warnings(state, new["metadata"]["name"], policy.enforce))
+        write.request.warnings.extend(_pod_warnings(state, new["metadata"]["name"], policy.enforce))
 
 
 def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
@@ -103,10 +103,10 @@ def _report(write: Write, policy: _Policy, meta: Object, spec: Object, *, warn: 
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
         told = f'would violate PodSecurity "{policy.audit}": {wrong}'
-        write.kept.setdefault("annotations", {})[f"{_PREFIX}audit-violations"] = told
+        write.request.kept.setdefault("annotations", {})[f"{_PREFIX}audit-violations"] = told
     wrong = policy.warn.broken_by(meta, spec) if warn else ""
     if wrong:
-        write.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')
+        write.request.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')
 
 
 def _policy_of(state: State, namespace: str) -> _Policy:

@@ -163,15 +163,17 @@ def _call_all(state: State, write: Write, operation: str, new: Object | None, ol
 
 def require_create(state: State, write: Write) -> None:
     """Check that the user may create an object that an update turns out to create (403)."""
-    if write.internal or state.options.authorization == "AlwaysAllow":
+    if write.request.internal or state.options.authorization == "AlwaysAllow":
         return
     resource = write.resource
     place = (write.subresource, write.namespace, write.name)
-    authorize(state, Attributes(write.user, "create", resource.group, resource.version, resource.plural, *place))
+    authorize(
+        state, Attributes(write.request.user, "create", resource.group, resource.version, resource.plural, *place)
+    )
 
 
 def _exempt(state: State, key: tuple[str, str], write: Write) -> bool:
-    return write.internal or not state.store.count(key) or write.resource.group == GROUP
+    return write.request.internal or not state.store.count(key) or write.resource.group == GROUP
 
 
 Case = tuple[str, Object | None, Object | None]  # the operation, the object, what it replaces
@@ -213,11 +215,11 @@ def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     key = (hook.configuration, hook.name, _encode(request))
-    if key not in write.kept:
+    if key not in write.request.kept:
         endpoint = partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
         call = partial(_call, endpoint, request, float(hook.spec.get("timeoutSeconds") or 10))
-        raise Paused([ExternalCall(call, partial(write.kept.__setitem__, key))])
-    return write.kept[key]
+        raise Paused([ExternalCall(call, partial(write.request.kept.__setitem__, key))])
+    return write.request.kept[key]
 
 
 def _call(endpoint: Callable[[], WebhookEndpoint], request: Object, seconds: float) -> Any:
@@ -246,7 +248,7 @@ def _judge(write: Write, hook: Hook, response: Any) -> None:
         if hook.lenient:
             return
         raise internal_error(f'failed calling webhook "{hook.name}": {response}')
-    write.warnings.extend(str(text) for text in response.get("warnings") or ())
+    write.request.warnings.extend(str(text) for text in response.get("warnings") or ())
     if response.get("allowed") is True:
         return
     status = response.get("status") if isinstance(response.get("status"), dict) else {}
@@ -276,7 +278,7 @@ def _request(write: Write, hook: Hook, case: Case) -> Object:
         "name": write.name or ((new or {}).get("metadata") or {}).get("name", ""),
         "namespace": write.namespace,
         "operation": operation,
-        "userInfo": write.user.info,
+        "userInfo": write.request.user.info,
         "object": _converted(own, hook.resource, new) if new is not None else None,
         "oldObject": _converted(own, hook.resource, old) if old is not None else None,
         "dryRun": write.dry_run,

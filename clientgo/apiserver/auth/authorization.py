@@ -195,7 +195,7 @@ _SHOWN = {
 
 def check_escalation(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that a role or binding grants only what its writer holds (403, 404)."""
-    if write.internal or is_superuser(state, write.user):
+    if write.request.internal or is_superuser(state, write.request.user):
         return
     if old is not None and _without(new) == _without(old):
         return
@@ -231,7 +231,7 @@ def _check_binding(state: State, write: Write, binding: Object) -> None:
 
 
 def _may(state: State, write: Write, verb: str, plural: str, name: str) -> bool:
-    return decide(state, Attributes(write.user, verb, GROUP, "v1", plural, "", write.namespace, name)).allowed
+    return decide(state, Attributes(write.request.user, verb, GROUP, "v1", plural, "", write.namespace, name)).allowed
 
 
 def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject]) -> None:
@@ -240,13 +240,13 @@ def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject
         rules = _joined(missing)
         shown = ([f"{text}:{_quoted(rule[name])}" for name, text in _SHOWN.items() if rule.get(name)] for rule in rules)
         lines = sorted({f"{{{', '.join(fields)}}}" for fields in shown})
-        who = f'user "{write.user.name}" (groups={_quoted(write.user.groups)})'
+        who = f'user "{write.request.user.name}" (groups={_quoted(write.request.user.groups)})'
         why = f"{who} is attempting to grant RBAC permissions not currently held:\n"
         raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
 
 
 def _missing(state: State, write: Write, rules: Iterable[RuleObject]) -> list[RuleObject]:
-    held = [grant.rule for grant in Rules(state.store).grants(write.user, write.namespace)]
+    held = [grant.rule for grant in Rules(state.store).grants(write.request.user, write.namespace)]
     return [one for rule in rules for one in _single(rule) if not any(_covers(own, one) for own in held)]
 
 

@@ -110,11 +110,18 @@ def _configuration(write: Write, body: bytes) -> Object:
 
 
 def _merged(state: State, write: Write, live: Object, config: Object) -> Applied:
-    if "fieldManager" in write.missing:
+    if not write.request.query.get("fieldManager"):
         cause = required("fieldManager", "is required for apply patch")
         raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
     time = write.now(state)
-    return apply(live, config, write.field_manager("Apply"), rules_of(write.resource), force=write.force, time=time)
+    return apply(
+        live,
+        config,
+        write.field_manager("Apply"),
+        rules_of(write.resource),
+        force=write.request.query.flag("force"),
+        time=time,
+    )
 
 
 def _with_entries(new: Object, applied: Applied) -> Object:

@@ -65,7 +65,7 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     meta = metadata.fill_in(resource, taken(new["metadata"], {}, "managedFields"), state.clock)
     # A resumed request keeps what webhooks have seen.
     own = {field: meta[field] for field in ("uid", "creationTimestamp", "name") if field in meta}
-    new = {**new, "metadata": {**meta, **write.kept.setdefault("identity", own)}}
+    new = {**new, "metadata": {**meta, **write.request.kept.setdefault("identity", own)}}
     if entries:
         new["metadata"]["managedFields"] = entries
     if resource.storage == ("batch", "jobs"):

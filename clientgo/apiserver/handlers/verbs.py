@@ -11,7 +11,7 @@ from clientgo.apiserver.handlers.reading import get, list_objects, raw_of, rende
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.storing import create, update
 from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo.apiserver.handlers.writes import Write, read_options
+from clientgo.apiserver.handlers.writes import Write, read_write
 from clientgo.apiserver.http.decode import read_body, read_object
 from clientgo.apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo.apiserver.registry.registry import Object, Resource
@@ -39,22 +39,7 @@ def _form(request: HTTPRequest) -> Form:
 
 
 def _write(request: HTTPRequest, route: RequestInfo, options: str) -> Write:
-    dry_run, manager, validation = read_options(request, options)
-    return Write(
-        resource=route.resource,
-        namespace=route.namespace,
-        name=route.name,
-        subresource=route.subresource,
-        manager=manager,
-        dry_run=dry_run,
-        validation=validation,
-        force=request.query.flag("force"),
-        warnings=request.warnings,
-        user=request.user,
-        internal=request.internal,
-        kept=request.kept,
-        missing=() if request.query.get("fieldManager") else ("fieldManager",),
-    )
+    return read_write(request, route.resource, (route.namespace, route.name, route.subresource), options)
 
 
 def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:

@@ -7,7 +7,6 @@ from typing import Any
 from clientgo.apiserver.apiextensions.cel import cel_errors
 from clientgo.apiserver.apiextensions.schema import schema_errors
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
-from clientgo.apiserver.auth.users import ANONYMOUS, User
 from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.http.gojson import duplicate_fields
 from clientgo.apiserver.http.messages import HTTPRequest
@@ -25,7 +24,7 @@ _VALIDATIONS = ("Ignore", "Warn", "Strict")
 
 @dataclass(slots=True)
 class Write:
-    """One write: its target, options and warnings."""
+    """One write: its target and options, and the request, which collects warnings."""
 
     resource: Resource
     namespace: str
@@ -34,18 +33,13 @@ class Write:
     manager: str
     dry_run: bool
     validation: str
-    force: bool
-    warnings: list[str]
+    request: HTTPRequest
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
-    missing: tuple[str, ...] = ()  # omitted options that some writes require
-    user: User = ANONYMOUS
-    internal: bool = False  # by one of the server's controllers
-    kept: dict[Any, Any] = field(default_factory=dict)  # results from before the last suspension
 
     def now(self, state: State) -> str:
         """Return the time of this write, the same after each suspension, or webhooks would be called forever."""
-        time: str = self.kept.setdefault("now", timestamp(state.clock))
+        time: str = self.request.kept.setdefault("now", timestamp(state.clock))
         return time
 
     def field_manager(self, operation: str = "Update") -> FieldManager:
@@ -58,7 +52,7 @@ class Write:
             return
         problems = [f'{problem} "{path}"' for path in paths]
         if self.validation == "Warn":
-            self.warnings.extend(problems)
+            self.request.warnings.extend(problems)
             return
         why = "strict decoding error: " + ", ".join(problems)
         if self.patch is not None:
@@ -72,8 +66,8 @@ class Write:
             self.report("duplicate field", duplicate_fields(body))
 
 
-def read_options(request: HTTPRequest, kind: str) -> tuple[bool, str, str]:
-    """Parse dryRun, fieldManager and fieldValidation; `kind` (CreateOptions, ...) is for the message (422)."""
+def read_write(request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
+    """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
     query = request.query
     dry_run, validation = query.get("dryRun", ""), query.get("fieldValidation") or "Warn"
     causes = [not_supported("dryRun", dry_run, ("All",))] if dry_run not in ("", "All") else []
@@ -82,7 +76,7 @@ def read_options(request: HTTPRequest, kind: str) -> tuple[bool, str, str]:
     if causes:
         raise invalid(kind, "meta.k8s.io", "", causes)
     manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    return dry_run == "All", manager[:128], validation
+    return Write(resource, *place, manager[:128], dry_run == "All", validation, request)
 
 
 def read_metadata(write: Write, obj: Object) -> Object:

@@ -107,7 +107,7 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     if kind != resource.kind:
         raise _unregistered(kind, api_version, resource.kind)
     if (group, version) != (resource.group, resource.version):
-        raise _version_mismatch(api_version, resource)
+        raise _mismatch(api_version, resource)
     return {**value, "apiVersion": api_version, "kind": kind}
 
 
@@ -116,17 +116,16 @@ def _check_custom(value: Object, resource: Resource, kind: str, api_version: str
         missing = "Kind" if not kind else "apiVersion"
         raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
     if api_version != resource.api_version:
-        raise _version_mismatch(api_version, resource)
+        raise _mismatch(api_version, resource)
     metadata = value.get("metadata")
     name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
     cause = invalid_value("kind", kind, f"must be {resource.kind}")
     raise invalid(kind, resource.group, name, [cause])
 
 
-def _version_mismatch(api_version: str, resource: Resource) -> ApiFailure:
-    return bad_request(
-        f"the API version in the data ({api_version}) does not match the expected API version ({resource.api_version})"
-    )
+def _mismatch(given: str, resource: Resource) -> ApiFailure:
+    wanted = resource.api_version
+    return bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
 
 
 def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:

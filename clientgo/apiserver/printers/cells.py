@@ -77,17 +77,10 @@ def _event_about(obj: Obj) -> Obj:
     return found
 
 
-def _event_object(obj: Obj) -> str:
-    about = _event_about(obj)
-    kind = str(about.get("kind", "")).lower()
-    return f"{kind}/{about['name']}" if about.get("name") else kind
-
-
-def _event_source(obj: Obj) -> str:
+def _event_sources(obj: Obj) -> tuple[Any, Any]:
     source = dig(obj, "source") or dig(obj, "deprecatedSource", default={})
-    component = source.get("component") or dig(obj, "reportingComponent") or dig(obj, "reportingController", default="")
-    instance = source.get("host") or dig(obj, "reportingInstance", default="")
-    return f"{component}, {instance}" if instance else str(component)
+    component = source.get("component") or dig(obj, "reportingComponent") or dig(obj, "reportingController")
+    return component, source.get("host") or dig(obj, "reportingInstance")
 
 
 def _first_seen(obj: Obj, now: datetime) -> str:
@@ -99,14 +92,6 @@ def _last_seen(obj: Obj, now: datetime) -> str:
         return since(series.get("lastObservedTime"), now)
     last = dig(obj, "lastTimestamp") or dig(obj, "deprecatedLastTimestamp")
     return since(last, now) if last else _first_seen(obj, now)
-
-
-def _event_count(obj: Obj) -> int:
-    return int(dig(obj, "series", "count") or dig(obj, "count") or dig(obj, "deprecatedCount") or 1)
-
-
-def _volume_status(obj: Obj) -> str:
-    return "Terminating" if dig(obj, "metadata", "deletionTimestamp") else dig(obj, "status", "phase", default="")
 
 
 def _modes(modes: Any) -> str:
@@ -124,11 +109,6 @@ def _quota(*, limits: bool) -> Callable[[Any], str]:
         for key, hard in sorted(dig(status, "hard", default={}).items())
         if key.startswith("limits") is limits
     )
-
-
-def _ready_containers(obj: Obj) -> str:
-    ready = sum(1 for status in items(obj, "status", "containerStatuses") if status.get("ready"))
-    return f"{ready}/{len(items(obj, 'spec', 'containers'))}"
 
 
 def _restarts(statuses: Any, now: datetime) -> str:
@@ -195,10 +175,6 @@ def _termination_reason(ended: Obj) -> str:
     if ended.get("reason"):
         return str(ended["reason"])
     return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
-
-
-def _ready_replicas(obj: Obj) -> str:
-    return f"{dig(obj, 'status', 'readyReplicas', default=0)}/{dig(obj, 'spec', 'replicas', default=0)}"
 
 
 def _controller(owners: Any) -> str:
@@ -279,9 +255,8 @@ def _ingress_parameters(parameters: Any) -> str:
     return f"{kind}{group}/{parameters.get('name')}"
 
 
-def _storage_class(obj: Obj) -> str:
-    default = dig(obj, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true"
-    return f"{dig(obj, 'metadata', 'name', default='')}{' (default)' if default else ''}"
+def _is_default(meta: Obj) -> bool:
+    return bool(dig(meta, "annotations", "storageclass.kubernetes.io/is-default-class") == "true")
 
 
 def _pair(*members: str) -> Callable[[Any], str]:
@@ -289,9 +264,9 @@ def _pair(*members: str) -> Callable[[Any], str]:
 
 
 _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (  # named as their cells
-    _completions, _controller, _endpoints, _event_count, _event_object, _event_source, _external_ip,
+    _completions, _controller, _endpoints, _external_ip,
     _ingress_parameters, _job_status, _modes, _node_roles, _node_status, _pod_status, _readiness_gates,
-    _ready_containers, _ready_replicas, _scaling_metrics, _service_ports, _storage_class, _volume_status,
+    _scaling_metrics, _service_ports,
 )  # fmt: skip
 _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     **{function.__name__.removeprefix("_"): function for function in _FUNCTIONS},
@@ -300,6 +275,13 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     "claim_ref": _pair("namespace", "name"),
     "cluster_ip": lambda spec: dig(spec, "clusterIPs", 0) or dig(spec, "clusterIP") or NONE,
     "count": lambda value: len(value or ()),
+    "event_count": lambda obj: int(
+        dig(obj, "series", "count") or dig(obj, "count") or dig(obj, "deprecatedCount") or 1
+    ),
+    "event_object": lambda obj: "/".join(
+        filter(None, (_event_about(obj).get("kind", "").lower(), _event_about(obj).get("name")))
+    ),
+    "event_source": lambda obj: ", ".join(filter(None, _event_sources(obj))),
     "data_count": lambda obj: sum(len(dig(obj, field, default={})) for field in ("data", "binaryData")),
     "event_field": lambda obj: _event_about(obj).get("fieldPath", ""),
     "event_message": lambda obj: str(dig(obj, "message") or dig(obj, "note", default="")).strip(),
@@ -318,11 +300,22 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     "scale_target": _pair("kind", "name"),
     "selector": selector_text,
     "service_accounts": _subjects("ServiceAccount"),
+    "ready_containers": lambda obj: (
+        f"{sum(bool(one.get('ready')) for one in items(obj, 'status', 'containerStatuses'))}"
+        f"/{len(items(obj, 'spec', 'containers'))}"
+    ),
+    "ready_replicas": lambda obj: "/".join(
+        str(dig(obj, *path, default=0)) for path in (("status", "readyReplicas"), ("spec", "replicas"))
+    ),
+    "volume_status": lambda obj: (
+        "Terminating" if dig(obj, "metadata", "deletionTimestamp") else dig(obj, "status", "phase", default="")
+    ),
     "slice_addresses": lambda points: (
         joined([one for each in points or () for one in items(each, "addresses")], 3) or UNSET
     ),
     "slice_ports": lambda ports: joined([port.get("port") or "*" for port in ports or ()], 3) or UNSET,
     "text": str,
+    "storage_class": lambda meta: meta["name"] + (" (default)" if _is_default(meta) else ""),
     "truth": lambda value: str(bool(value)),
     "users": _subjects("User"),
 }

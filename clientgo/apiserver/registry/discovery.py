@@ -104,16 +104,10 @@ def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
     }
     if "get" in resource.verbs:
         entry["storageVersionHash"] = storage_version_hash(resource)
-    parts = [
-        {
-            "name": f"{resource.plural}/{name}",
-            "singularName": "",
-            "namespaced": resource.namespaced,
-            **(_SCALE if scale else {"kind": resource.kind}),
-            "verbs": _SUBRESOURCE_VERBS,
-        }
-        for name, scale in _subresources(resource)
-    ]
+    parts = []
+    for name, scale in _subresources(resource):
+        head = {"name": f"{resource.plural}/{name}", "singularName": "", "namespaced": resource.namespaced}
+        parts.append({**head, **(_SCALE if scale else {"kind": resource.kind}), "verbs": _SUBRESOURCE_VERBS})
     return [entry, *parts]
 
 
