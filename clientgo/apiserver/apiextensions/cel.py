@@ -30,6 +30,8 @@ RULES = "x-kubernetes-validations"
 _OLD = re.compile(r"\boldSelf\b")
 _QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
 _VALUES, _CONDITION, _MATCHED = ("self", "oldSelf"), ("object", "oldObject", "request"), ("pattern", "text")
+_SPECIAL = re.compile(r"\\|\(\?|\[:|\{,|&&|--|\|\||~~")
+_DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
 _MATCHES = "text.matches(pattern)"
 _REASONS = {
     "FieldValueForbidden": "Forbidden",
@@ -70,11 +72,22 @@ def condition_error(expression: str) -> str:
     return compile_error(expression, _CONDITION)
 
 
-@lru_cache(maxsize=4096)
 def matches(pattern: str, text: str) -> bool:
     """Return whether an RE2 pattern, as in schemas, matches anywhere in the text; an invalid one matches nothing."""
+    simple = _simple_pattern(pattern)
+    if simple is not None:
+        return simple.search(text) is not None
     result = _compiled(_MATCHES, _MATCHED).eval(data={"pattern": pattern, "text": text})
     return result.type() != cel.Type.ERROR and bool(result.plain_value())
+
+
+@lru_cache(maxsize=1024)
+def _simple_pattern(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern that Python understands as RE2 does, which takes a twentieth of the time; None for others."""
+    if _SPECIAL.search(pattern) or pattern_error(pattern):
+        return None
+    # Python's $ also matches before a newline at the end; within brackets it is a character.
+    return re.compile(_DOLLAR.sub(lambda found: found[1] or r"\Z", pattern))
 
 
 def pattern_error(pattern: str) -> str:

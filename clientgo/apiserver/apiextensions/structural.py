@@ -43,8 +43,9 @@ def subschemas(schema: Schema) -> Iterator[Schema]:
 
 def member_schemas(schema: Schema) -> Callable[[str], Schema | None]:
     """Return a function that finds the schema of an object's field, or None if it has none."""
-    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
-    return lambda field: properties.get(field, additional if isinstance(additional, dict) else None)
+    properties: Schema = schema.get("properties") or {}
+    additional = schema.get("additionalProperties")
+    return (lambda field: properties.get(field, additional)) if isinstance(additional, dict) else properties.get
 
 
 def join(path: str, field: str) -> str:
