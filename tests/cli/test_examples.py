@@ -1,9 +1,10 @@
-"""Projects in examples/: two complete ones, and the edited files of two others, which are scaffolded here.
+"""Projects in examples/: two complete ones, and the edited files of three others, which are scaffolded here.
 
 After a change of the scaffold, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py and review the diff.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -112,6 +113,35 @@ REDIS = Example(
     ),
     added=frozenset({"controllers/rediscluster_parts.py", "tests/test_rediscluster_parts.py"}),
 )
+WEBAPP = Example(
+    "webapp",
+    [
+        ("init", "--domain", "example.com", "--project-name", "webapp"),
+        ("create", "api", *kind("web", "v1alpha1", "WebApp"), "--resource", "--controller=false"),
+        ("create", "api", *kind("web", "v1", "WebApp"), "--resource", "--controller"),
+        (
+            *("create", "webhook", *kind("web", "v1", "WebApp"), "--defaulting", "--programmatic-validation"),
+            *("--conversion", "--spoke", "v1alpha1"),
+        ),
+    ],
+    frozenset(
+        {
+            "api/v1/webapp_types.py",
+            "api/v1alpha1/webapp_types.py",
+            "config/samples/web_v1_webapp.yaml",
+            "config/samples/web_v1alpha1_webapp.yaml",
+            "controllers/webapp_controller.py",
+            "tests/test_webapp_controller.py",
+            "tests/test_webapp_v1_defaulter.py",
+            "tests/test_webapp_v1_validator.py",
+            "tests/test_webapp_v1alpha1_conversion.py",
+            "webhooks/v1/webapp_defaulter.py",
+            "webhooks/v1/webapp_validator.py",
+            "webhooks/v1alpha1/webapp_conversion.py",
+        }
+    ),
+    added=frozenset({"controllers/webapp_parts.py"}),
+)
 EXAMPLES = pytest.mark.parametrize(
     "example",
     [
@@ -119,6 +149,7 @@ EXAMPLES = pytest.mark.parametrize(
         pytest.param(IPPOOL, marks=[pytest.mark.feature("A-34"), pytest.mark.feature("A-77")], id="ippool"),
         pytest.param(HOME, marks=pytest.mark.feature("A-35"), id="home"),
         pytest.param(REDIS, marks=[pytest.mark.feature("A-18"), pytest.mark.feature("A-36")], id="rediscluster"),
+        pytest.param(WEBAPP, marks=[pytest.mark.feature("A-18"), pytest.mark.feature("A-36")], id="webapp"),
     ],
 )
 
@@ -131,10 +162,10 @@ def scaffold(example: Example, folder: Path) -> Path:
     return folder
 
 
-def copy_files(example: Example, to: Path) -> Path:
-    """Copy the files in examples/, without caches."""
+def copy_files(folder: str, to: Path) -> Path:
+    """Copy a folder of examples/, without caches."""
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", ".kubeconfig")
-    return Path(shutil.copytree(ROOT / "examples" / example.folder, to, ignore=ignored, dirs_exist_ok=True))
+    return Path(shutil.copytree(ROOT / "examples" / folder, to, ignore=ignored, dirs_exist_ok=True))
 
 
 def copy_project(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> Path:
@@ -142,7 +173,7 @@ def copy_project(example: Example, tmp_path: Path, variables: Mapping[str, str])
     project = tmp_path / "project"
     if not example.complete:
         scaffold(example, project)
-    copy_files(example, project)
+    copy_files(example.folder, project)
     for command in () if example.complete else example.generates:
         run(project, variables, "python", "-m", "clientgo.cli", command)
     return project
@@ -150,7 +181,8 @@ def copy_project(example: Example, tmp_path: Path, variables: Mapping[str, str])
 
 @EXAMPLES
 def test_example_matches_the_scaffold_except_edited_files(example: Example, tmp_path: Path) -> None:
-    fresh, kept = read_files(scaffold(example, tmp_path / "fresh")), read_files(copy_files(example, tmp_path / "kept"))
+    fresh = read_files(scaffold(example, tmp_path / "fresh"))
+    kept = read_files(copy_files(example.folder, tmp_path / "kept"))
     if not example.complete:
         assert kept.keys() == example.edited | example.added
         assert {path for path in example.edited if fresh[path] == kept[path]} == set()
@@ -161,7 +193,7 @@ def test_example_matches_the_scaffold_except_edited_files(example: Example, tmp_
             place = ROOT / "examples" / example.folder / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(fresh[path])
-        kept = read_files(copy_files(example, tmp_path / "kept"))
+        kept = read_files(copy_files(example.folder, tmp_path / "kept"))
     roles = {path for path in kept if path.startswith("config/rbac/") and "DO NOT EDIT" in kept[path]}
     assert {path for path in fresh.keys() & kept.keys() if fresh[path] != kept[path]} == example.edited
     assert fresh.keys() - kept.keys() == set()
@@ -216,3 +248,17 @@ def test_manager_requires_a_certificate_unless_webhooks_are_disabled(
         with in_background(project, without, "make", "run", flags, sign="Starting workers") as log:
             run(project, variables, *kubectl, "apply", "-k", "config/samples")
             wait_for(log, '"ready"')
+
+
+def test_third_party_example_passes_its_checks_with_generated_types(
+    tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    folder = copy_files("certificates", tmp_path / "certificates")
+    ruff_config = ("--config", str(ROOT / "ruff.toml"))
+    [generate] = re.findall("^    (python -m clientgo.codegen .+)$", (folder / "expiry.py").read_text(), re.MULTILINE)
+    run(folder, variables, *generate.split())
+
+    run(folder, variables, "mypy", "--strict", "expiry.py", "test_expiry.py")
+    run(folder, variables, "ruff", "check", *ruff_config, "--ignore", "D1")
+    run(folder, variables, "ruff", "format", "--check", *ruff_config)
+    run(folder, variables, "python", "-m", "pytest", "-q")

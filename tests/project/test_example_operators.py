@@ -1,6 +1,7 @@
-"""The operator of one file, and the generated code of a cluster-scoped kind."""
+"""The operator of one file, the line counts of the examples, and the generated code of a cluster-scoped kind."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -90,6 +91,15 @@ def test_copies_of_a_deleted_source_are_deleted(client: FakeClient) -> None:
     assert copies(client).keys() == {"a"}
     client.delete(client.get(ConfigMap, NAME))
     assert copies(client) == {}
+
+
+@pytest.mark.parametrize("example", ["configmap_syncer.py", "certificates/expiry.py", "webapp/"])
+def test_line_count_in_the_list_of_examples_is_current(example: str) -> None:
+    readme = (ROOT / "examples" / "README.md").read_text()
+    [listed] = re.findall(rf"^\| `{example}` \| (\d+) \|", readme, re.MULTILINE)
+    place = ROOT / "examples" / example
+    files = [path for path in place.rglob("*.py") if "tests" not in path.parts[-2:]] if place.is_dir() else [place]
+    assert sum(len(path.read_text().splitlines()) for path in files) == int(listed)
 
 
 @pytest.mark.e2e
