@@ -7,7 +7,7 @@ requires `cryptography`, an optional dependency.
 import ipaddress
 import re
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -143,6 +143,11 @@ def self_signed(name: str, hosts: Iterable[str], lifetime: timedelta, *, clock: 
     return certificate.public_bytes(serialization.Encoding.PEM) + _key_pem(key)
 
 
+def expiry(certificate: bytes) -> datetime:
+    """Return the time until which the first certificate in PEM text is valid; raise `ValueError` if there is none."""
+    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc
+
+
 def merge_bundle(bundle: bytes, *, add: bytes = b"", remove: bytes = b"", clock: Clock = SYSTEM_CLOCK) -> bytes:
     """Return the certificates of a bundle (PEM) with some added and removed, without duplicates and expired ones."""
     added = _BLOCK.findall(add)
@@ -194,6 +199,6 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 
 def _is_valid(certificate: bytes, clock: Clock) -> bool:
     try:
-        return x509.load_pem_x509_certificate(certificate).not_valid_after_utc > utc(clock)
+        return expiry(certificate) > utc(clock)
     except ValueError:
         return False

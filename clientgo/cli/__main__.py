@@ -63,6 +63,13 @@ def _generate(options: argparse.Namespace, root: Path) -> int:
     return run_codegen(root, options.command, verify=options.verify)
 
 
+def _doctor(options: argparse.Namespace, root: Path) -> int:
+    # Imported here, as above: it needs the clients.
+    from clientgo.cli.doctor import doctor  # noqa: PLC0415
+
+    return doctor(options, root)
+
+
 def _create_api(options: argparse.Namespace, root: Path) -> int:
     code = create_api(options, root)
     for what in ("manifests", "generate") if options.make else ():
@@ -88,6 +95,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Path], int]] = {
     "manifests": _generate,
     "generate": _generate,
     "run": run,
+    "doctor": _doctor,
     "bundle": partial(make_bundle, say=say),
     "bundle validate": partial(validate_bundle, say=say),
     "chart": partial(make_chart, say=say),

@@ -62,6 +62,7 @@ def parser() -> Parser:
     )
     chart.add_argument("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
     _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
+    _doctor(_command(commands, "doctor", "check Python, the cluster, CRDs, permissions, ports and certificates"))
     # `clientgo.cli.__main__` passes the flags on to the server.
     commands.add_parser("apiserver", help="run an in-memory API server for development on loopback", add_help=False)
     completion = _command(commands, "completion", "print a shell completion script")
@@ -115,6 +116,18 @@ def _run(command: Parser) -> None:
     command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py [FLAG ...] | -- [FLAG ...]",
         help="file whose reconcilers to run instead of the project; flags after it are the manager's")  # fmt: skip
+
+
+def _doctor(command: Parser) -> None:
+    add = command.add_argument
+    add(
+        "--kubeconfig",
+        metavar="FILE",
+        help="kubeconfig to use (default: $KUBECONFIG, then the cluster this runs in, then ~/.kube/config)",
+    )
+    add("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
+    add("--as", dest="as_user", default="", metavar="USER",
+        help="user to check instead, such as system:serviceaccount:NAMESPACE:NAME")  # fmt: skip
 
 
 def _layout(command: Parser) -> None:

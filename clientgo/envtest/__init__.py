@@ -1,5 +1,13 @@
 """Test environments: a Kubernetes API to test against."""
 
-from clientgo.envtest.environment import Environment
+from typing import TYPE_CHECKING
+
+from clientgo.exports import on_demand
 
 __all__ = ["Environment"]
+
+if TYPE_CHECKING:
+    from clientgo.envtest.environment import Environment
+else:
+    # The bundled server needs optional dependencies, which the other modules do not.
+    __getattr__ = on_demand(__name__, {"environment": "Environment"})

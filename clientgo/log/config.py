@@ -30,17 +30,21 @@ def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | No
 
 
 def formatter_for(style: str, stream: TextIO, environ: Mapping[str, str]) -> logging.Formatter:
-    """Return the formatter of a style; colors are for terminals, unless NO_COLOR is set or TERM is "dumb".
+    """Return the formatter of a style.
 
     Raises:
         ValueError: an unknown style.
     """
     if style not in FORMATS:
         raise ValueError(f"unknown log format {style!r}: use one of {', '.join(FORMATS)}")
-    terminal = stream.isatty()
-    if style == "human" or (style == "auto" and terminal):
-        return HumanFormatter(colors=terminal and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb")
+    if style == "human" or (style == "auto" and stream.isatty()):
+        return HumanFormatter(colors=has_colors(stream, environ))
     return JSONFormatter() if style == "json" else TextFormatter()
+
+
+def has_colors(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Return True for a terminal, unless NO_COLOR is set or TERM is "dumb"."""
+    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
 
 
 class LineHandler(logging.StreamHandler[TextIO]):

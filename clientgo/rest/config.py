@@ -5,7 +5,7 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -63,7 +63,7 @@ class Config:
     limit.
 
     `max_response_bytes` limits the body of one response, compressed and decompressed, but not a watch or a streaming
-    list. 0 means unlimited, as in client-go.
+    list. 0 means unlimited, as in client-go. `source` tells people where the configuration is from.
     """
 
     host: str
@@ -91,6 +91,7 @@ class Config:
     timeout: float | None = None
     watch_idle_timeout: float = 85.0
     max_response_bytes: int = MAX_RESPONSE_BYTES
+    source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.qps > 0 and self.burst < 1:

@@ -310,6 +310,7 @@ def _config(cluster: ClusterInfo, user: AuthInfo, *, source: str, context: str, 
         # As in client-go, a token, password or certificate takes precedence over a plugin.
         delegated=None if _has_static_credentials(user) else delegated,
         namespace=namespace,
+        source=f"context {context} of {source}",
     )
 
 

@@ -71,7 +71,13 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
     # Without ca.crt the system's CA bundle applies, as in client-go. The token stays in its file, because the
     # kubelet replaces it there.
     ca_file = str(ca) if ca.is_file() else ""
-    return Config(address, token_file=str(token), ca_file=ca_file, namespace=_namespace(environ, folder))
+    return Config(
+        address,
+        token_file=str(token),
+        ca_file=ca_file,
+        namespace=_namespace(environ, folder),
+        source="service account of the pod",
+    )
 
 
 def _namespace(environ: Mapping[str, str], folder: Path) -> str:

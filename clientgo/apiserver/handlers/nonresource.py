@@ -6,14 +6,14 @@ from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_res
 from clientgo.apiserver.http.status import PageNotFound, not_acceptable
 from clientgo.apiserver.registry import discovery, openapi
 from clientgo.apiserver.state import State
+from clientgo.version import KUBERNETES
 
 Deferred = Callable[[], HTTPResponse]
 
-# The release whose responses were compared with this server's.
 VERSION = {
     "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.0+bundled",
+    "minor": KUBERNETES.partition(".")[2],
+    "gitVersion": f"v{KUBERNETES}.0+bundled",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",

@@ -1,0 +1,319 @@
+"""`clientgo doctor`: checks of what a program needs on this machine and in the cluster, one line each with the fix.
+
+    ok       Python       3.13.1, clientgo 0.1.0
+    problem  CRD          foos.samples.example.com is not installed: run make install
+
+Each check is a function of what it examines that yields its findings. Without a project only the general checks run,
+and without a reachable server those of this machine.
+"""
+
+import argparse
+import os
+import socket
+import sys
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clientgo.cli.creating import say
+from clientgo.cli.project import FILE, Project
+from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.commandline import FlagParser
+from clientgo.envtest.crds import CRDS, Object, read_crds, read_documents
+from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.types.authentication_v1 import SelfSubjectReview
+from clientgo.kubernetes.types.authorization_v1 import (
+    NonResourceAttributes,
+    ResourceAttributes,
+    SelfSubjectAccessReview,
+    SelfSubjectAccessReviewSpec,
+)
+from clientgo.log.config import has_colors
+from clientgo.log.facts import paint
+from clientgo.rest import Config, load_config
+from clientgo.rest.config import Impersonation
+from clientgo.rest.request import Request, Requester
+from clientgo.serving.certificates import CertificateDirectory
+from clientgo.version import KUBERNETES, VERSION
+from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
+
+OK, WARNING, PROBLEM = "ok", "warning", "problem"
+_COLORS = {OK: "32", WARNING: "33", PROBLEM: "31"}
+
+REQUEST_SECONDS = 5.0
+"""Time limit of each request, including its retries."""
+
+PYTHONS = ((3, 11), (3, 14))
+"""Oldest and newest tested version."""
+
+EXTRAS = {
+    "embedded": ("the local API server", ("cel_expr_python", "cryptography", "httptools", "uvicorn")),
+    "secure-serving": ("metrics over HTTPS without a given certificate", ("cryptography",)),
+}
+"""Optional dependencies of the distribution: what needs them, and their modules."""
+
+PORTS = {8081: "probes", 8080: "metrics over HTTP", 8443: "metrics over HTTPS"}
+"""Default ports of scaffolded managers, besides that of webhooks; only the first is in use without flags."""
+
+SKEW = 1
+"""Minor versions that the server may differ from the library's without a warning, as for kubectl."""
+
+RENEWAL = timedelta(days=1)
+"""Remaining lifetime of a certificate below which it is reported."""
+
+_ACCEPTED = ("NamesAccepted", "Established")
+"""Conditions of a CRD that is served."""
+
+_PLACEHOLDER = "system"
+"""Namespace in scaffolded manifests, which config/default replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Result of a check: its state, its subject, and a message that ends with the fix."""
+
+    state: str
+    subject: str
+    message: str
+
+    def line(self, *, colors: bool) -> str:
+        """Return the line to print."""
+        return f"{paint(f'{self.state:8}', _COLORS[self.state], on=colors)} {self.subject:12} {self.message}"
+
+
+Check = Callable[[], Iterable[Finding]]
+
+
+def doctor(options: argparse.Namespace, root: Path) -> int:
+    """Print a line for each finding; return 1 if one is a problem, else 0."""
+    colors, code = has_colors(sys.stdout, os.environ), 0
+    for finding in guarded("project", lambda: examine(options, root, os.environ)):
+        say(finding.line(colors=colors))
+        code = code or int(finding.state == PROBLEM)
+    return code
+
+
+def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Run the checks of this machine and the cluster, with the flags `kubeconfig`, `context` and `as_user`."""
+    project = Project.read(root) if (root / FILE).exists() else None
+    yield from check_python(sys.version_info[:3])
+    yield from check_extras(lambda module: find_spec(module) is not None)
+    hint = "give --kubeconfig FILE; in a project: make cluster"
+    try:
+        config = load_config(kubeconfig=options.kubeconfig, context=options.context, hint=hint, environ=environ)
+    except ConfigError as error:
+        yield Finding(PROBLEM, "kubeconfig", str(error))
+    else:
+        yield Finding(OK, "kubeconfig", f"{config.source}: {config.host}")
+        user = replace(config, impersonate=Impersonation(options.as_user)) if options.as_user else config
+        yield from examine_cluster(config, user, root, project)
+    hooks = FlagParser(WebhookFlags, prog="clientgo doctor", description="").parse(())
+    served = project is not None and any(one.webhooks for one in project.resources) and webhooks_enabled(environ)
+    ports = {**PORTS, hooks.webhook_port: "webhooks"}
+    needed = () if project is None else (8081, hooks.webhook_port) if served else (8081,)
+    yield from guarded("ports", lambda: check_ports(ports, needed))
+    if served:
+        folder = Path(hooks.webhook_cert_path or default_cert_dir())
+        names = hooks.webhook_cert_name, hooks.webhook_cert_key
+        yield from guarded("certificate", lambda: check_certificate(folder, *names))
+
+
+def examine_cluster(config: Config, user: Config, root: Path, project: Project | None) -> Iterator[Finding]:
+    """Check the server and, if it responds, what the project needs there and what `user` may do."""
+    with ExitStack() as stack:
+        client, other = (
+            stack.enter_context(closing(Clientset(replace(one, timeout=REQUEST_SECONDS)))) for one in (config, user)
+        )
+        yield from (found := list(guarded("server", lambda: check_server(client))))
+        if any(finding.state == PROBLEM for finding in found):
+            return
+        yield from guarded("user", lambda: check_user(other))
+        folder = root / "config"
+        if (folder / "crd" / "bases").exists():
+            paths = filter(Path.exists, [folder / "crd" / "bases", folder / "crd" / "patches"])
+            yield from guarded("CRDs", lambda: check_crds(client.requester, read_crds(paths)))
+        if project is not None:
+            namespace = f"{project.name}-system"
+            yield from guarded("permissions", lambda: check_permissions(other, folder / "rbac/role.yaml", namespace))
+
+
+def guarded(subject: str, check: Check) -> Iterator[Finding]:
+    """Yield the findings of a check; its failure is a problem."""
+    try:
+        yield from check()
+    except ClientGoError as error:
+        yield Finding(PROBLEM, subject, str(error))
+    except Exception as error:  # noqa: BLE001  # one broken check must not hide the others
+        yield Finding(PROBLEM, subject, f"the check failed, please report it: {type(error).__name__}: {error}")
+
+
+def check_python(version: Sequence[int]) -> Iterator[Finding]:
+    """Check the version of Python."""
+    (oldest, newest), text = PYTHONS, ".".join(map(str, version))
+    if oldest <= tuple(version[:2]) <= newest:
+        yield Finding(OK, "Python", f"{text}, clientgo {VERSION}")
+    else:
+        tested = f"{'.'.join(map(str, oldest))} to {'.'.join(map(str, newest))}"
+        yield Finding(WARNING, "Python", f"{text}: clientgo {VERSION} is tested with {tested}: use one of them")
+
+
+def check_extras(installed: Callable[[str], bool]) -> Iterator[Finding]:
+    """Check the optional dependencies."""
+    for extra, (purpose, modules) in EXTRAS.items():
+        missing = ", ".join(module for module in modules if not installed(module))
+        if missing:
+            fix = f"pip install 'clientgo[{extra}]'"
+            yield Finding(WARNING, "extras", f"no {missing}, needed for {purpose}: {fix}")
+        else:
+            yield Finding(OK, "extras", f"{extra}: {purpose}")
+
+
+def check_server(client: Clientset) -> Iterator[Finding]:
+    """Check that the server responds, and its version."""
+    version = client.discovery.version()
+    digits = "".join(filter(str.isdigit, version.minor)) or "0"
+    skew = int(digits) - int(KUBERNETES.partition(".")[2])
+    about = f"{version.git_version}, clientgo is written for {KUBERNETES}"
+    if abs(skew) <= SKEW:
+        yield Finding(OK, "server", about)
+    elif skew > 0:
+        yield Finding(WARNING, "server", f"{about}, which lacks its new fields: upgrade clientgo")
+    else:
+        yield Finding(WARNING, "server", f"{about}: do not use fields that the server lacks (kubectl explain)")
+
+
+def check_user(client: Clientset) -> Iterator[Finding]:
+    """Tell as whom the server identifies the user."""
+    try:
+        user = client.authentication_v1.self_subject_reviews().create(SelfSubjectReview()).status.user_info
+    except NotFound:  # before Kubernetes 1.28
+        return
+    if user is not None:
+        yield Finding(OK, "user", f"{user.username} ({', '.join(user.groups)})")
+
+
+def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Finding]:
+    """Compare the CRDs on the server with these."""
+    good = 0
+    for crd in wanted:
+        name = crd["metadata"]["name"]
+        try:
+            body = requester.do(Request(verb="get", resource=CRDS, name=name))
+        except NotFound:
+            yield Finding(PROBLEM, "CRD", f"{name} is not installed: run make install")
+            continue
+        except Forbidden as error:
+            yield Finding(WARNING, "CRD", f"{name} cannot be compared: {error}")
+            continue
+        found = msgspec.json.decode(body)
+        place = difference(_comparable(crd["spec"]), _comparable(found["spec"]))
+        conditions = found.get("status", {}).get("conditions") or ()
+        refused = [one["message"] for one in conditions if one["type"] in _ACCEPTED and one["status"] != "True"]
+        if place:
+            yield Finding(PROBLEM, "CRD", f"{name} differs from config/crd in spec{place}: run make install")
+        elif refused:
+            yield Finding(PROBLEM, "CRD", f"{name} is not served: {'; '.join(refused)}")
+        else:
+            good += 1
+    if good:
+        yield Finding(OK, "CRDs", f"{good} installed, equal to config/crd")
+
+
+def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a CRD's spec without what the server or kustomize sets."""
+    conversion = (spec.get("conversion") or {}).get("strategy", "None")
+    return {key: value for key, value in spec.items() if value is not False} | {"conversion": conversion}
+
+
+def difference(one: Any, other: Any) -> str:
+    """Return the path of the first difference, such as `.versions[0].served`; empty if both are equal."""
+    if one == other:
+        return ""
+    if isinstance(one, dict) and isinstance(other, dict):
+        key = next(key for key in {**one, **other} if key not in one or key not in other or one[key] != other[key])
+        return f".{key}{difference(one.get(key), other.get(key))}"
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        index = next(index for index, value in enumerate(one) if value != other[index])
+        return f"[{index}]{difference(one[index], other[index])}"
+    return ""
+
+
+def check_permissions(client: Clientset, role: Path, namespace: str) -> Iterator[Finding]:
+    """Check that the user has the permissions in a file of roles; `namespace` replaces the placeholder in it."""
+    reviews = client.authorization_v1.self_subject_access_reviews()
+    count, denied = 0, dict[str, list[str]]()
+    for verb, what, spec in _accesses(read_documents([role]), namespace):
+        count += 1
+        if not reviews.create(SelfSubjectAccessReview(spec=spec)).status.allowed:
+            denied.setdefault(what, []).append(verb)
+    fix = "bind config/rbac/role.yaml to the user, as make deploy does for the manager's service account"
+    for what, verbs in denied.items():
+        yield Finding(PROBLEM, "permission", f"the user may not {', '.join(verbs)} {what}: {fix}")
+    if not denied:
+        yield Finding(OK, "permissions", f"all {count} of config/rbac/role.yaml")
+
+
+def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, str, SelfSubjectAccessReviewSpec]]:
+    for role in roles:
+        namespace = role["metadata"].get("namespace", "")
+        namespace = placeholder if namespace == _PLACEHOLDER else namespace
+        where = f" in the namespace {namespace}" if namespace else ""
+        for rule in role["rules"]:
+            names = rule.get("resourceNames", [""])
+            for verb, url in product(rule["verbs"], rule.get("nonResourceURLs", ())):
+                yield (
+                    verb,
+                    url,
+                    SelfSubjectAccessReviewSpec(non_resource_attributes=NonResourceAttributes(path=url, verb=verb)),
+                )
+            for group, resource, name, verb in product(
+                rule.get("apiGroups", ()), rule.get("resources", ()), names, rule["verbs"]
+            ):
+                plural, _, subresource = resource.partition("/")
+                what = f"{resource}{group and f' of {group}'}{name and f' named {name}'}{where}"
+                attributes = ResourceAttributes(
+                    group=group, resource=plural, subresource=subresource, name=name, namespace=namespace, verb=verb
+                )
+                yield verb, what, SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+
+
+def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Finding]:
+    """Check that ports are free, by their purposes; only those that are needed are a problem."""
+    free, fix = [], "stop the program that has it, or set another port by flag"
+    for port, purpose in ports.items():
+        try:
+            socket.create_server(("", port)).close()
+            free.append(str(port))
+        except OSError as error:
+            state = PROBLEM if port in needed else WARNING
+            yield Finding(state, "port", f"{port} ({purpose}) cannot be used: {os.strerror(error.errno or 0)}: {fix}")
+    if free:
+        yield Finding(OK, "ports", f"free: {', '.join(free)}")
+
+
+def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = SYSTEM_CLOCK) -> Iterator[Finding]:
+    """Check that the certificate of the webhook server is there, matches its key, and is valid for a while."""
+    fix = "run make cluster, which writes one, or set ENABLE_WEBHOOKS=false"
+    try:
+        CertificateDirectory(folder, certificate=certificate, key=key)
+    except ConfigError as error:
+        yield Finding(PROBLEM, "certificate", f"{error}: {fix}")
+        return
+    if find_spec("cryptography") is None:
+        fix = "pip install 'clientgo[secure-serving]'"
+        yield Finding(WARNING, "certificate", f"{folder}: expiry not checked, without cryptography: {fix}")
+        return
+    from clientgo.pki import expiry  # noqa: PLC0415  # needs an optional dependency
+
+    end = expiry((folder / certificate).read_bytes())
+    state = PROBLEM if end <= utc(clock) else WARNING if end - utc(clock) < RENEWAL else OK
+    text = f"{folder}: valid until {end:%Y-%m-%d %H:%M} UTC"
+    yield Finding(state, "certificate", text if state == OK else f"{text}: {fix}")

@@ -1,0 +1,219 @@
+"""`clientgo doctor`: the state and fix of each check."""
+
+import socket
+from collections.abc import Iterator
+from configparser import ConfigParser
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from clientgo.cli import doctor
+from clientgo.cli.doctor import OK, PROBLEM, WARNING, Finding, examine_cluster
+from clientgo.cli.project import Project
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.envtest import Environment
+from clientgo.envtest.crds import install, read_crds
+from clientgo.kubernetes.clientset import Clientset
+from clientgo.pki import CertificateAuthority
+from clientgo.rest import Config, RESTClient
+from clientgo.testing.clock import FakeClock
+from tests.cli.processes import free_port
+from tests.cli.projects import ROOT, clientgo
+
+HOME = ROOT / "examples" / "home"
+CRD = "homes.ajd.my.domain"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
+    """Server with RBAC, without the project's CRDs."""
+    kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
+    made = Environment(bundled=True, secure=True, kubeconfig=kubeconfig)
+    with made:
+        yield made
+
+
+def of_home(config: Config, user: Config | None = None) -> dict[str, Finding]:
+    """Check the cluster for examples/home; return the first finding about each subject."""
+    found = list(examine_cluster(config, user or config, HOME, Project.read(HOME)))
+    return {finding.subject: finding for finding in reversed(found)}
+
+
+def metadata() -> ConfigParser:
+    parser = ConfigParser()
+    parser.read(ROOT / "setup.cfg")
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("version", "state"), [((3, 11, 0), OK), ((3, 14, 2), OK), ((3, 15, 0), WARNING), ((3, 10, 9), WARNING)]
+)
+def test_python_must_be_a_tested_version(version: tuple[int, ...], state: str) -> None:
+    [finding] = doctor.check_python(version)
+    assert finding.state == state
+
+
+def test_versions_of_python_are_those_of_the_distribution() -> None:
+    classifiers = metadata()["metadata"]["classifiers"].splitlines()
+    for major, minor in doctor.PYTHONS:
+        assert f"Programming Language :: Python :: {major}.{minor}" in classifiers
+    major, minor = doctor.PYTHONS[1]
+    assert f"Programming Language :: Python :: {major}.{minor + 1}" not in classifiers
+
+
+def test_missing_module_is_reported_with_its_extra() -> None:
+    found = list(doctor.check_extras(lambda module: module != "uvicorn"))
+    assert [finding.state for finding in found] == [WARNING, OK]
+    assert found[0].message == "no uvicorn, needed for the local API server: pip install 'clientgo[embedded]'"
+
+
+def test_extras_are_those_of_the_distribution() -> None:
+    required = metadata()["options.extras_require"]
+    for extra, (_, modules) in doctor.EXTRAS.items():
+        lines = [line for line in required[extra].splitlines() if line and ";" not in line]
+        assert {line.partition(">")[0].replace("-", "_") for line in lines} == set(modules)
+
+
+class Versions:
+    """Requester of a server of one version."""
+
+    def __init__(self, minor: str) -> None:
+        self.minor = minor
+
+    def raw(self, _method: str, _path: str) -> bytes:
+        return msgspec.json.encode({"major": "1", "minor": self.minor, "gitVersion": f"v1.{self.minor}.0"})
+
+
+@pytest.mark.parametrize(
+    ("minor", "state", "fix"),
+    [("36", OK, ""), ("37+", OK, ""), ("38", WARNING, "upgrade clientgo"), ("30", WARNING, "kubectl explain")],
+)
+def test_skew_to_the_version_of_the_library_is_a_warning(minor: str, state: str, fix: str) -> None:
+    server: Any = Versions(minor)
+    [finding] = doctor.check_server(Clientset(server))
+    assert finding.state == state
+    assert fix in finding.message
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "place"),
+    [
+        ({"a": [{"b": 1}]}, {"a": [{"b": 1}]}, ""),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ".a[0].b"),
+        ({"a": [1]}, {"a": [1, 2]}, ".a"),
+        ({"a": {}}, {"a": {"b": None}}, ".a.b"),
+    ],
+)
+def test_difference_is_the_path_of_the_first_one(one: object, other: object, place: str) -> None:
+    assert doctor.difference(one, other) == place
+
+
+@pytest.mark.integration
+def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
+    config = environment.add_user("admin", "system:masters")
+    assert of_home(config)["CRD"] == Finding(PROBLEM, "CRD", f"{CRD} is not installed: run make install")
+
+    client = RESTClient(config)
+    [crd] = read_crds([HOME / "config/crd/bases"])
+    install(client, [crd])
+    found = of_home(config)
+    assert {finding.state for finding in found.values()} == {OK}
+    assert found["CRDs"].message == "1 installed, equal to config/crd"
+    assert found["user"].message.startswith("admin (system:masters")
+
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Older."
+    install(client, [crd])
+    client.close()
+    assert of_home(config)["CRD"].message == (
+        f"{CRD} differs from config/crd in spec.versions[0].schema.openAPIV3Schema.description: run make install"
+    )
+
+
+@pytest.mark.integration
+def test_missing_permission_of_the_role_is_a_problem(environment: Environment) -> None:
+    admin, ann = environment.add_user("admin", "system:masters"), environment.add_user("ann")
+    found = list(examine_cluster(admin, ann, HOME, Project.read(HOME)))
+    denied = [finding.message.partition(":")[0] for finding in found if finding.subject == "permission"]
+    assert "the user may not create, patch events" in denied
+    assert "the user may not get, patch, update homes/status of ajd.my.domain" in denied
+    assert of_home(ann)["CRD"].state == WARNING
+
+
+@pytest.mark.integration
+def test_unreachable_server_is_one_problem() -> None:
+    found = of_home(Config(f"http://127.0.0.1:{free_port()}"))
+    assert list(found) == ["server"]
+    assert found["server"].state == PROBLEM
+    assert "connection refused" in found["server"].message
+
+
+@pytest.mark.integration
+def test_general_checks_need_no_project(
+    environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig = str(environment._kubeconfig)
+    assert clientgo(tmp_path, "doctor", "--kubeconfig", kubeconfig) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines][:6] == ["Python", "extras", "extras", "kubeconfig", "server", "user"]
+    assert f"context clientgo-embedded of {kubeconfig}: https://" in lines[3]
+
+    assert clientgo(tmp_path, "doctor", "--kubeconfig", kubeconfig, "--context", "other") == 1
+    problem = (
+        f"problem  kubeconfig   context 'other' not found in the kubeconfig {kubeconfig} (it has clientgo-embedded)"
+    )
+    assert problem in capsys.readouterr().out.splitlines()
+
+
+def test_invalid_project_is_a_problem(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "PROJECT").write_text("domain: [")
+    assert clientgo(tmp_path, "doctor") == 1
+    assert capsys.readouterr().out.startswith("problem  project      invalid PROJECT")
+
+
+@pytest.mark.integration
+def test_used_port_is_a_problem_if_the_project_needs_it() -> None:
+    with socket.create_server(("", 0)) as server:
+        used, free = server.getsockname()[1], free_port()
+        for needed, state in (((used,), PROBLEM), ((), WARNING)):
+            first, second = doctor.check_ports({used: "probes", free: "metrics"}, needed)
+            assert first.state == state
+            assert first.message.startswith(f"{used} (probes) cannot be used: Address already in use: stop the program")
+            assert second == Finding(OK, "ports", f"free: {free}")
+
+
+@pytest.mark.parametrize(
+    ("days", "state"), [(0, OK), (6.5, WARNING), (8, PROBLEM)], ids=["valid", "expires within a day", "expired"]
+)
+def test_certificate_is_checked_for_its_expiry(tmp_path: Path, days: float, state: str) -> None:
+    authority = CertificateAuthority.create("ca")
+    for name, content in zip(("tls.crt", "tls.key"), authority.server(["localhost"]), strict=True):
+        (tmp_path / name).write_bytes(content)
+    later = FakeClock(time=SYSTEM_CLOCK.time() + timedelta(days=days).total_seconds())
+    [finding] = doctor.check_certificate(tmp_path, "tls.crt", "tls.key", later)
+    assert finding.state == state
+    assert ("make cluster" in finding.message) == (state != OK)
+
+
+def test_certificate_that_is_missing_or_of_another_key_is_a_problem(tmp_path: Path) -> None:
+    [missing] = doctor.check_certificate(tmp_path, "tls.crt", "tls.key")
+    authority = CertificateAuthority.create("ca")
+    (tmp_path / "tls.crt").write_bytes(authority.server(["localhost"])[0])
+    (tmp_path / "tls.key").write_bytes(authority.server(["localhost"])[1])
+    [other] = doctor.check_certificate(tmp_path, "tls.crt", "tls.key")
+    assert (missing.state, other.state) == (PROBLEM, PROBLEM)
+    assert "No such file" in missing.message
+    assert "are not a certificate and its key" in other.message
+
+
+def test_failing_check_is_a_problem_and_not_a_traceback() -> None:
+    [finding] = doctor.guarded("ports", lambda: [Finding(OK, "ports", str(1 // 0))])
+    assert finding.state == PROBLEM
+    assert finding.message.endswith("ZeroDivisionError: integer division or modulo by zero")
+
+
+@pytest.mark.parametrize(("colors", "start"), [(True, "\x1b[31mproblem"), (False, "problem  CRD  ")])
+def test_state_is_colored_on_a_terminal(colors: bool, start: str) -> None:
+    assert Finding(PROBLEM, "CRD", "x").line(colors=colors).startswith(start)
