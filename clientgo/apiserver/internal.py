@@ -10,13 +10,13 @@ import msgspec
 
 from clientgo.apiserver.api import Api, result_of
 from clientgo.apiserver.auth.users import MASTERS, authenticated
-from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH
 from clientgo.apiserver.http.messages import HTTPRequest, Query
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import Key
 
-_PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH, "strategic": STRATEGIC_PATCH}
+_PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH}
 
 
 class Internal:
@@ -31,15 +31,10 @@ class Internal:
         """Create an object and return it as stored."""
         return self._send("POST", self._path(key, namespace), msgspec.json.encode(obj))
 
-    def update(self, key: Key, namespace: str, obj: Object, *, subresource: str = "") -> Object:
-        """Replace an object and return it as stored."""
-        path = self._path(key, namespace, obj["metadata"]["name"], subresource)
-        return self._send("PUT", path, msgspec.json.encode(obj))
-
     def patch(
         self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
     ) -> Object:
-        """Patch an object (`kind`: merge, json or strategic) and return it as stored."""
+        """Patch an object (`kind`: merge or json) and return it as stored."""
         path = self._path(key, namespace, name, subresource)
         return self._send("PATCH", path, msgspec.json.encode(patch), content_type=_PATCHES[kind])
 

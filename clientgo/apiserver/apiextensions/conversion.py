@@ -25,6 +25,7 @@ Key = bytes
 _API_VERSION = "apiextensions.k8s.io/v1"
 _SECONDS = 30.0  # apiextensions-apiserver's limit
 _CACHE_SIZE = 20_000
+_CHANGEABLE = ("labels", "annotations")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -107,30 +108,32 @@ def _checked(objects: list[Object], response: Any, uid: str, api_version: str) -
         raise CallFailed("no response provided")
     if response.get("uid") != uid:
         raise CallFailed(f'expected response.uid="{uid}", got "{response.get("uid") or ""}"')
-    result = response.get("result") or {}
+    result, converted = response.get("result") or {}, response.get("convertedObjects") or []
     if result.get("status") != "Success":
         raise CallFailed(result.get("message") or "response.result.status was 'Failure', not 'Success'")
-    converted = response.get("convertedObjects") or []
     if len(converted) != len(objects):
         raise CallFailed(f"webhook returned {len(converted)} objects, expected {len(objects)}")
-    return [_restored(index, *pair, api_version) for index, pair in enumerate(zip(objects, converted, strict=True))]
+    restored = []
+    for index, (original, given) in enumerate(zip(objects, converted, strict=True)):
+        why = _change(original, given, api_version)
+        if why:
+            raise CallFailed(f"invalid converted object at index {index}: {why}")
+        # Of the metadata, only labels and annotations may change.
+        meta = {field: value for field, value in original["metadata"].items() if field not in _CHANGEABLE}
+        meta |= {field: given["metadata"][field] for field in _CHANGEABLE if given["metadata"].get(field)}
+        restored.append({**given, "metadata": meta})
+    return restored
 
 
-def _restored(index: int, original: Object, converted: Any, api_version: str) -> Object:
-    """Return the converted object with the original metadata except labels and annotations."""
-    where = f"invalid converted object at index {index}"
-    if not isinstance(converted, dict) or not isinstance(converted.get("metadata"), dict):
-        raise CallFailed(f"{where}: no object with metadata")
+def _change(original: Object, given: Any, api_version: str) -> str:
+    if not isinstance(given, dict) or not isinstance(given.get("metadata"), dict):
+        return "no object with metadata"
     for field, wanted in (("apiVersion", api_version), ("kind", original["kind"])):
-        if converted.get(field) != wanted:
-            raise CallFailed(f"{where}: invalid {field}: expected {wanted}, got {converted.get(field) or ''}")
-    meta, given = original["metadata"], converted["metadata"]
-    for field in ("name", "namespace", "uid"):
-        if given.get(field, "") != meta.get(field, ""):
-            raise CallFailed(f"{where}: metadata.{field} must not change")
-    kept = {field: value for field, value in meta.items() if field not in ("labels", "annotations")}
-    changed = {field: given[field] for field in ("labels", "annotations") if given.get(field)}
-    return {**converted, "metadata": {**kept, **changed}}
+        if given.get(field) != wanted:
+            return f"invalid {field}: expected {wanted}, got {given.get(field) or ''}"
+    fields = ("name", "namespace", "uid")
+    changed = [one for one in fields if given["metadata"].get(one, "") != original["metadata"].get(one, "")]
+    return f"metadata.{changed[0]} must not change" if changed else ""
 
 
 def _key(obj: Object, api_version: str) -> Key:

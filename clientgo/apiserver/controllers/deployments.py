@@ -12,6 +12,7 @@ Without a delay the status is written before the client's own write is answered,
 a real cluster. With a delay, however short, the order is the real one: the response first, availability later.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clientgo.apiserver.controllers.base import InternalController, annotation
@@ -136,15 +137,13 @@ class DeploymentSimulation(InternalController):
         return obj, rollout
 
     def _write(self, key: Key, obj: Object, stage: Stage) -> None:
-        if key == DEPLOYMENTS:
-            status = deployment_status(obj, stage, self._now())
-        elif key == STATEFUL_SETS:
-            status = stateful_set_status(obj, stage)
-        elif key == DAEMON_SETS:
-            status = daemon_set_status(obj, stage, self._wanted(obj))
-        else:
-            status = replica_set_status(obj, stage.ready)
-        self._write_status(key, obj, status)
+        statuses: dict[Key, Callable[[], Object]] = {
+            DEPLOYMENTS: lambda: deployment_status(obj, stage, self._now()),
+            STATEFUL_SETS: lambda: stateful_set_status(obj, stage),
+            DAEMON_SETS: lambda: daemon_set_status(obj, stage, self._wanted(obj)),
+            REPLICA_SETS: lambda: replica_set_status(obj, stage.ready),
+        }
+        self._write_status(key, obj, statuses[key]())
 
     def _wanted(self, obj: Object) -> int:
         if obj["kind"] != "DaemonSet":

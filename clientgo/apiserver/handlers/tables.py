@@ -31,10 +31,9 @@ def render(
     *,
     list_meta: dict[str, Any],
     include: str = "Metadata",
-    headers: bool = True,
     clock: Clock = SYSTEM_CLOCK,
 ) -> dict[str, Any]:
-    """Return the objects as a meta.k8s.io/v1 Table; `headers=False` omits the columns (later frames of a watch).
+    """Return the objects as a meta.k8s.io/v1 Table.
 
     `list_meta` becomes the table's metadata (of a single object: its resourceVersion only).
 
@@ -51,7 +50,7 @@ def render(
         "kind": "Table",
         "apiVersion": META_VERSION,
         "metadata": list_meta,
-        "columnDefinitions": [_definition(printed.column) for printed in printer] if headers else None,
+        "columnDefinitions": [_definition(printed.column) for printed in printer],
         "rows": [
             {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
             for obj in objects

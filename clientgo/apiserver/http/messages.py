@@ -194,7 +194,7 @@ PLAIN = Form()
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str, *, forms: bool = True) -> Form:
+def negotiate(accept: str) -> Form:
     """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406)."""
     if not accept:
         return PLAIN
@@ -207,6 +207,6 @@ def negotiate(accept: str, *, forms: bool = True) -> Form:
         wanted = params.get("as", "")
         if not wanted:
             return Form(yaml=yaml)
-        if forms and params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
+        if params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
             return Form(wanted, params["v"], yaml)
     raise not_acceptable(("application/json", "application/yaml"))

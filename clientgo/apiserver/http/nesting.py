@@ -8,6 +8,7 @@ billion nodes.
 """
 
 import re
+from itertools import accumulate
 from typing import Any
 
 import yaml
@@ -22,8 +23,11 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def json_error(body: bytes) -> str:
     """Return the error of JSON that nests too deep, or ""."""
-    suspicious = body.count(b"{") + body.count(b"[") > MAX_DEPTH
-    return "exceeded max depth" if suspicious and _json_too_deep(body) else ""
+    if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
+        return ""
+    brackets = _STRINGS.sub(b"", body).translate(None, _NO_BRACKETS)
+    depths = accumulate(1 if byte in b"{[" else -1 for byte in brackets)
+    return "exceeded max depth" if any(depth > MAX_DEPTH for depth in depths) else ""
 
 
 def yaml_error(body: bytes) -> str:
@@ -40,24 +44,11 @@ def value_error(value: Any) -> str:
     """Return the error of a value that nests too deep, or "": patches can nest deep values."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [
-            child
-            for one in level
-            if isinstance(one, dict | list)
-            for child in (one.values() if isinstance(one, dict) else one)
-        ]
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [child for children in inner for child in children]
         if not level:
             return ""
     return "exceeded max depth"
-
-
-def _json_too_deep(body: bytes) -> bool:
-    depth = 0
-    for byte in _STRINGS.sub(b"", body).translate(None, _NO_BRACKETS):
-        depth += 1 if byte in b"{[" else -1
-        if depth > MAX_DEPTH:
-            return True
-    return False
 
 
 def _yaml_error(body: bytes) -> str:

@@ -19,12 +19,12 @@ _CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create",
 _SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
-def legacy_root(registry: Registry, *, server_address: str = "127.0.0.1") -> dict[str, Any]:
-    """Return the document of `/api`: the versions of the core group, and the server's address (`host:port`)."""
+def legacy_root(registry: Registry) -> dict[str, Any]:
+    """Return the document of `/api`: the versions of the core group, and the server's address."""
     return {
         "kind": "APIVersions",
         "versions": registry.groups().get("", []),
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1"}],
     }
 
 

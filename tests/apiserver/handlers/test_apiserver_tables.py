@@ -122,10 +122,6 @@ def test_rows_carry_metadata_the_object_or_nothing_as_asked() -> None:
         row_object("Some")
 
 
-def test_later_frames_of_a_watch_leave_the_columns_out() -> None:
-    assert render(foo(), [FOO], list_meta={}, headers=False, clock=CLOCK)["columnDefinitions"] is None
-
-
 def test_partial_metadata_list_holds_each_objects_metadata() -> None:
     listed = partial_metadata_list([FOO], {"resourceVersion": "7"})
     assert (listed["kind"], listed["metadata"]) == ("PartialObjectMetadataList", {"resourceVersion": "7"})
