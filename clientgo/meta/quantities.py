@@ -22,37 +22,21 @@ from clientgo.meta.wire import wire_type
 _FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
 _DECIMAL = {"n": -3, "u": -2, "m": -1, "": 0, "k": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 _BINARY = {"": 0, "Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
-
-
-QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {
-    "ResourceRequirements": frozenset({"limits", "requests"}),
-    "VolumeResourceRequirements": frozenset({"limits", "requests"}),
-    "ResourceQuotaSpec": frozenset({"hard"}),
-    "ResourceQuotaStatus": frozenset({"hard", "used"}),
-    "LimitRangeItem": frozenset({"default", "defaultRequest", "max", "maxLimitRequestRatio", "min"}),
-    "NodeStatus": frozenset({"capacity", "allocatable"}),
-    "NodeAllocatableMappedResources": frozenset({"quantity"}),
-    "NodeAllocatableOverheadResources": frozenset({"perContainer", "perPod"}),
-    "PersistentVolumeSpec": frozenset({"capacity"}),
-    "PersistentVolumeClaimStatus": frozenset({"allocatedResources", "capacity"}),
-    "PodSpec": frozenset({"overhead"}),
-    "PodStatus": frozenset({"allocatedResources"}),
-    "ContainerStatus": frozenset({"allocatedResources"}),
-    "EmptyDirVolumeSource": frozenset({"sizeLimit"}),
-    "ResourceFieldSelector": frozenset({"divisor"}),
-    "HPAScalingRules": frozenset({"tolerance"}),
-    "MetricTarget": frozenset({"averageValue", "value"}),
-    "MetricValueStatus": frozenset({"averageValue", "value"}),
-    "CSIStorageCapacity": frozenset({"capacity", "maximumVolumeSize"}),
-    "Overhead": frozenset({"podFixed"}),
-    "CapacityRequestPolicy": frozenset({"default", "validValues"}),
-    "CapacityRequestPolicyRange": frozenset({"max", "min", "step"}),
-    "CapacityRequirements": frozenset({"requests"}),
-    "Counter": frozenset({"value"}),
-    "DeviceCapacity": frozenset({"value"}),
-    "DeviceRequestAllocationResult": frozenset({"consumedCapacity"}),
-    "NodeAllocatableResourceMapping": frozenset({"allocationMultiplier"}),
-}
+_FIELDS = {
+    "ResourceRequirements": "limits requests", "VolumeResourceRequirements": "limits requests",
+    "ResourceQuotaSpec": "hard", "ResourceQuotaStatus": "hard used",
+    "LimitRangeItem": "default defaultRequest max maxLimitRequestRatio min", "NodeStatus": "allocatable capacity",
+    "NodeAllocatableMappedResources": "quantity", "NodeAllocatableOverheadResources": "perContainer perPod",
+    "PersistentVolumeSpec": "capacity", "PersistentVolumeClaimStatus": "allocatedResources capacity",
+    "PodSpec": "overhead", "PodStatus": "allocatedResources", "ContainerStatus": "allocatedResources",
+    "EmptyDirVolumeSource": "sizeLimit", "ResourceFieldSelector": "divisor", "HPAScalingRules": "tolerance",
+    "MetricTarget": "averageValue value", "MetricValueStatus": "averageValue value",
+    "CSIStorageCapacity": "capacity maximumVolumeSize", "Overhead": "podFixed",
+    "CapacityRequestPolicy": "default validValues", "CapacityRequestPolicyRange": "max min step",
+    "CapacityRequirements": "requests", "Counter": "value", "DeviceCapacity": "value",
+    "DeviceRequestAllocationResult": "consumedCapacity", "NodeAllocatableResourceMapping": "allocationMultiplier",
+}  # fmt: skip
+QUANTITY_FIELDS: Mapping[str, frozenset[str]] = {name: frozenset(fields.split()) for name, fields in _FIELDS.items()}
 """Go type → JSON fields that are quantities, or maps or lists of them; generated types declare strings."""
 
 

@@ -6,7 +6,7 @@ Fields: metadata.name=a,status.phase!=Failed; `\,`, `\=` and `\\` stand for the 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,6 +17,15 @@ _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-
 _INTEGER = re.compile(r"([+-]?)0*([0-9]{1,19})")
 _OPERATORS = {"=": "=", "==": "=", "!=": "!=", ">": ">", "<": "<"}
 _SPECIAL = frozenset(("==", "!=", "=", "!", ",", "(", ")", ">", "<", ""))
+
+_CHECKS: Mapping[str, Callable[[str | None, tuple[str, ...]], bool]] = {
+    "=": lambda value, values: value in values,
+    "in": lambda value, values: value in values,
+    "!=": lambda value, values: value not in values,
+    "notin": lambda value, values: value not in values,
+    "exists": lambda value, _: value is not None,
+    "!": lambda value, _: value is None,
+}
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -29,34 +38,21 @@ class Requirement(msgspec.Struct, frozen=True):
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Report whether labels match; as in Kubernetes, `!=` and `notin` match an absent label."""
         value = labels.get(self.key)
-        match self.operator:
-            case "=" | "in":
-                return value is not None and value in self.values
-            case "!=" | "notin":
-                return value is None or value not in self.values
-            case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case _:
-                return self._compares(value)
-
-    def _compares(self, value: str | None) -> bool:
+        check = _CHECKS.get(self.operator)
+        if check is not None:
+            return check(value, self.values)
         number, bound = _int64(value or ""), _int64(self.values[0])
         if number is None or bound is None:
             return False
         return number > bound if self.operator == ">" else number < bound
 
     def __str__(self) -> str:
-        match self.operator:
-            case "exists":
-                return self.key
-            case "!":
-                return f"!{self.key}"
-            case "in" | "notin":
-                return f"{self.key} {self.operator} ({','.join(self.values)})"
-            case _:
-                return f"{self.key}{self.operator}{self.values[0]}"
+        if self.operator in ("exists", "!"):
+            return f"{self.operator.removeprefix('exists')}{self.key}"
+        values = ",".join(self.values)
+        if self.operator in ("in", "notin"):
+            return f"{self.key} {self.operator} ({values})"
+        return f"{self.key}{self.operator}{values}"
 
 
 class Selector(msgspec.Struct, frozen=True):

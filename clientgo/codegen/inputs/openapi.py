@@ -97,7 +97,7 @@ def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
             or "metadata" not in properties
         ):
             continue
-        api, whole = _api(kinds[0], served[kinds[0]]), resolved(schema, schemas)
+        api, whole = _api(kinds[0], served[kinds[0]]), _Resolver(schemas).resolved(schema)
         for message in misnamed(api, built_in=True):
             raise NoDefinition(message)
         check_schema(whole, f"components.schemas.{name}")
@@ -155,22 +155,18 @@ DEEPEST = 200
 _FREE: Mapping[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def resolved(schema: Mapping[str, Any], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Resolve the references of a schema; recursive types become free-form objects.
+class _Resolver:
+    """Resolver of references between schemas; recursive types become free-form objects.
 
     Raises:
         NoDefinition: the result exceeds `MOST_PARTS` values or `DEEPEST` levels.
     """
-    made: dict[str, Any] = _Resolver(schemas).resolved(schema, ())
-    return made
 
-
-class _Resolver:
     def __init__(self, schemas: Mapping[str, Any]) -> None:
         self._schemas = schemas
         self._left = MOST_PARTS
 
-    def resolved(self, value: Any, inside: tuple[str, ...], depth: int = 0) -> Any:
+    def resolved(self, value: Any, inside: tuple[str, ...] = (), depth: int = 0) -> Any:
         self._left -= 1
         if self._left < 0:
             raise NoDefinition(f"its references expand to more than {MOST_PARTS} values")

@@ -6,9 +6,17 @@ from itertools import groupby
 from clientgo.codegen.model import GroupVersion, Kind
 from clientgo.codegen.names import class_case
 from clientgo.codegen.render.source import WIDTH, call, quoted
-from clientgo.codegen.render.templatefiles import Import, Layout, Text, fill, import_block, import_of, joined
-
-_FACTORY: Import = ("clientgo.cache.factory", ["InformerFactory"])
+from clientgo.codegen.render.templatefiles import (
+    Import,
+    Layout,
+    Text,
+    fill,
+    group_imports,
+    import_block,
+    import_of,
+    joined,
+    load,
+)
 
 
 def cache_texts(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Iterator[Text]:
@@ -75,12 +83,19 @@ def _informers(group: GroupVersion, layout: Layout) -> Text:
         api_version=group.api_version,
         group_version=group.class_name,
         imports=import_block(imports, layout),
-        informers=joined((fill("informer", name=kind.class_name) for kind in group.kinds), blank_lines=2),
+        informers=joined(map(_informer, group.kinds), blank_lines=2),
         accessors=joined(
             fill("informer_accessor", name=kind.class_name, accessor=kind.accessor) for kind in group.kinds
         ),
     )
     return Text(layout.module("informers", group.module), body, group.sources)
+
+
+def _informer(kind: Kind) -> str:
+    name = kind.class_name
+    return fill(
+        "informer", name=name, head=call(f"class {name}Informer", [f"KindInformer[{name}, {name}Lister]"], end=":")
+    )
 
 
 def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
@@ -106,17 +121,25 @@ def _factory(
     names: Sequence[tuple[str, str]], groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]
 ) -> Text:
     package = layout.module("informers")
-    imports = [(f"{package}.{name}", [f"{class_case(name)}Informers"]) for name, _ in names]
-    needed: list[Import] = [_FACTORY, ("clientgo.meta.objects", ["GroupVersionResource"])]
-    whole, part = ("factory_lazy", "factory_lazy_group") if layout.lazy else ("factory", "factory_group")
+    classes = {name: f"{class_case(name)}Informers" for name, _ in names}
+    imports = [(f"{package}.{name}", [found]) for name, found in classes.items()]
+    needed: list[Import] = [
+        ("clientgo.cache.factory", ["InformerFactory"]),
+        ("clientgo.meta.objects", ["GroupVersionResource"]),
+    ]
     accessors = joined(
-        fill(part, package=package, name=name, group=group or "core", group_class=class_case(name))
+        fill(
+            "factory_group",
+            name=name,
+            group=group or "core",
+            group_class=class_case(name),
+            load=load(f"{package}.{name}", classes[name], layout),
+        )
         for name, group in names
     )
-    indent = "    " if layout.lazy else ""
-    block = import_block(imports if layout.lazy else [*imports, *needed], layout, indent=indent)
     places = "\n".join(_entry(kind, f"{package}.{group.module}") for group in groups for kind in group.kinds)
-    return Text(f"{package}.factory", fill(whole, imports=block, resources=places, groups=accessors), sources)
+    block = group_imports(imports, needed, layout)
+    return Text(f"{package}.factory", fill("factory", imports=block, resources=places, groups=accessors), sources)
 
 
 def _entry(kind: Kind, module: str) -> str:

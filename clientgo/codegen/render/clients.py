@@ -15,9 +15,11 @@ from clientgo.codegen.render.templatefiles import (
     Layout,
     Text,
     fill,
+    group_imports,
     import_block,
     import_of,
     joined,
+    load,
     used_imports,
 )
 from clientgo.meta.scheme import ALL_VERBS
@@ -120,17 +122,20 @@ def _accessor(kind: Kind) -> str:
 
 
 def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
-    package = layout.module(layout.clients)
-    imports: list[Import] = [(f"{package}.{g.module}", [g.class_name]) for g in groups]
-    whole, part = ("clientset_lazy", "clientset_lazy_group") if layout.lazy else ("clientset", "clientset_group")
-    if not layout.lazy:
-        imports.append(("clientgo.typed.clientset", ["BaseClientset"]))
+    places = {group: layout.module(layout.clients, group.module) for group in groups}
+    imports: list[Import] = [(place, [group.class_name]) for group, place in places.items()]
     parts = joined(
-        fill(part, package=package, module=g.module, group_version=g.class_name, api_version=g.api_version)
-        for g in groups
+        fill(
+            "clientset_group",
+            module=group.module,
+            group_version=group.class_name,
+            api_version=group.api_version,
+            load=load(place, group.class_name, layout),
+        )
+        for group, place in places.items()
     )
-    body = fill(whole, imports=import_block(imports, layout, indent="    " if layout.lazy else ""), groups=parts)
-    return Text(layout.module(layout.clientset), body, sources)
+    block = group_imports(imports, [("clientgo.typed.clientset", ["BaseClientset"])], layout)
+    return Text(layout.module(layout.clientset), fill("clientset", imports=block, groups=parts), sources)
 
 
 def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:

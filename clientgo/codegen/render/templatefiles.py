@@ -79,7 +79,7 @@ _STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*
 _STANDARD = {"collections.abc": ("Mapping", "Sequence"), "datetime": ("datetime",), "typing": ("Any",)}
 
 
-def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "", whole: Iterable[str] = ()) -> str:
+def import_block(imports: Iterable[Import], layout: Layout, *, whole: Iterable[str] = ()) -> str:
     """Return sorted imports: standard library, third-party, project; `whole` are modules imported by name."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
@@ -90,8 +90,22 @@ def import_block(imports: Iterable[Import], layout: Layout, *, indent: str = "",
         if names:
             part = 0 if module in _STANDARD else 1 if module.split(".")[0] in foreign else 2
             parts[part].append(import_line(module, names))
-    block = "\n\n".join("\n".join(part) for part in parts if part)
-    return "\n".join(indent + line if line else "" for line in block.splitlines())
+    return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def group_imports(groups: Iterable[Import], needed: Iterable[Import], layout: Layout) -> str:
+    """Return the imports of a module that offers `groups`, which it imports on first use if the layout is lazy."""
+    if not layout.lazy:
+        return import_block([*groups, *needed], layout)
+    lines = import_block(groups, layout).splitlines()
+    indented = "\n".join(f"    {line}" if line else "" for line in lines)
+    return fill("lazy_imports", imports=import_block(needed, layout), groups=indented).rstrip("\n")
+
+
+def load(module: str, name: str, layout: Layout) -> str:
+    """Return the statement that imports a group in its accessor, if the layout is lazy."""
+    line = f"        from {module} import {name}  # noqa: PLC0415  # loads only this group\n\n"
+    return line if layout.lazy else ""
 
 
 def used_imports(
