@@ -9,7 +9,7 @@ The file needs no `run(...)`: every `Reconciler` class that it defines is run.
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -37,6 +37,13 @@ class FileFlags(ManagerFlags):
     embedded: bool = flag(
         False, "start an in-memory API server with the file's CRDs instead of connecting to a cluster", group=CLUSTER
     )
+    crds: tuple[Path, ...] = flag(
+        (),
+        "file or folder with CRDs of third-party kinds for --embedded; repeatable",
+        group=CLUSTER,
+        metavar="PATH",
+        type=Path,
+    )
 
 
 def run_file(path: Path, arguments: Sequence[str]) -> int:
@@ -61,7 +68,7 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
         if not flags.embedded:
             run_manager(found, flags, flags.config("run without a cluster: --embedded"), options, stop)
             return
-        with _embedded_cluster(found) as config:
+        with _embedded_cluster(found, flags.crds) as config:
             run_manager(found, flags, config, options, stop)
 
     return exit_code(start)
@@ -89,7 +96,7 @@ def _load(path: Path) -> ModuleType:
 
 
 @contextmanager
-def _embedded_cluster(found: Iterable[type[Reconciler[Any]]]) -> Iterator[Config]:
+def _embedded_cluster(found: Iterable[type[Reconciler[Any]]], crd_paths: Sequence[Path]) -> Iterator[Config]:
     try:
         # Loaded here: a program on a real cluster needs neither the server nor its libraries.
         from clientgo.envtest.local import local_cluster, print_guide  # noqa: PLC0415
@@ -99,14 +106,17 @@ def _embedded_cluster(found: Iterable[type[Reconciler[Any]]]) -> Iterator[Config
         ) from error
     problems = Problems()
     used = {kind for cls in found for kind in cls.declaration.kinds() if not is_built_in(kind)}
-    kinds = read_modules(sorted({kind.__module__ for kind in used}), problems)
+    own = {kind.__module__ for kind in used if is_dataclass(kind)}
+    if (foreign := [kind.__name__ for kind in used if kind.__module__ not in own]) and not crd_paths:
+        raise CommandError(f"--embedded needs the CRD of {' and '.join(sorted(foreign))}: add --crds FILE")
+    kinds = read_modules(sorted(own), problems)
     files = crds(kinds, SchemaMaker(problems), problems)
     for problem in problems:
         raise CommandError(problem)
     with TemporaryDirectory() as folder:
         for name, (documents, _) in files.items():
             Path(folder, name).write_text(to_yaml(documents[0]), encoding="utf-8")
-        with local_cluster([Path(folder)]) as (config, kubeconfig):
-            plurals = ",".join(dict.fromkeys(api_of(own.cls).plural for own in kinds))
+        with local_cluster([Path(folder), *crd_paths]) as (config, kubeconfig):
+            plurals = ",".join(sorted({api_of(kind).plural for kind in used}))
             print_guide(config, kubeconfig, [f"kubectl get {plurals}"] if plurals else [])
             yield config

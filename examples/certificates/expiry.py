@@ -1,7 +1,7 @@
 """Warns of TLS certificates that are about to expire: a controller for a kind that someone else defines.
 
     python -m clientgo.codegen --from-crd certificates.yaml --output-package certs --generators client
-    clientgo run expiry.py
+    clientgo run expiry.py --embedded --crds certificates.yaml
 
 It records an Event and sets an annotation. For a prober it keeps a ConfigMap with the host names of each certificate.
 """

@@ -250,15 +250,31 @@ def test_manager_requires_a_certificate_unless_webhooks_are_disabled(
             wait_for(log, '"ready"')
 
 
-def test_third_party_example_passes_its_checks_with_generated_types(
-    tmp_path: Path, variables: Mapping[str, str]
-) -> None:
+@pytest.fixture
+def certificates(tmp_path: Path, variables: Mapping[str, str]) -> Path:
+    """Copy of the third-party example with its generated types, for which its docstring has the command."""
     folder = copy_files("certificates", tmp_path / "certificates")
-    ruff_config = ("--config", str(ROOT / "ruff.toml"))
     [generate] = re.findall("^    (python -m clientgo.codegen .+)$", (folder / "expiry.py").read_text(), re.MULTILINE)
     run(folder, variables, *generate.split())
+    return folder
 
-    run(folder, variables, "mypy", "--strict", "expiry.py", "test_expiry.py")
-    run(folder, variables, "ruff", "check", *ruff_config, "--ignore", "D1")
-    run(folder, variables, "ruff", "format", "--check", *ruff_config)
-    run(folder, variables, "python", "-m", "pytest", "-q")
+
+def test_third_party_example_passes_its_checks(certificates: Path, variables: Mapping[str, str]) -> None:
+    ruff_config = ("--config", str(ROOT / "ruff.toml"))
+    run(certificates, variables, "mypy", "--strict", "expiry.py", "test_expiry.py")
+    run(certificates, variables, "ruff", "check", *ruff_config, "--ignore", "D1")
+    run(certificates, variables, "ruff", "format", "--check", *ruff_config)
+    run(certificates, variables, "python", "-m", "pytest", "-q")
+
+
+def test_third_party_example_runs_on_an_embedded_server_with_its_crd(
+    certificates: Path, variables: Mapping[str, str]
+) -> None:
+    command = ("python", "-m", "clientgo.cli", "run", "expiry.py", "--embedded")
+    with in_background(certificates, variables, *command, "--crds", "certificates.yaml", sign="Starting workers"):
+        pass
+    with (
+        pytest.raises(AssertionError, match="--embedded needs the CRD of Certificate: add --crds FILE"),
+        in_background(certificates, variables, *command, sign="Starting workers"),
+    ):
+        pass
