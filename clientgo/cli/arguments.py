@@ -90,6 +90,8 @@ def _init(command: Parser) -> None:
         help="license header of generated files (default: %(default)s)",
     )
     add("--license-file", default="", metavar="FILE", help="file with your own license header")
+    add("--clientgo-from", type=Path, metavar="PATH",
+        help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip
     _layout(command)
 
 

@@ -9,15 +9,19 @@ from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import Part, parts
-from clientgo.version import VERSION
+from clientgo.cli.wheels import install_words
 
 _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "request", "self"})
 """Names that the scaffolded code uses, besides Python's keywords."""
 
 
-def begin(writer: ScaffoldWriter, project: Project, header: str = "") -> None:
-    """Write the files of a new project; `header` is the header of its generated files."""
-    words = {**_project_words(project), "header": header.removesuffix("\n") or f"# Part of {project.name}."}
+def begin(writer: ScaffoldWriter, project: Project, root: Path, header: str = "") -> None:
+    """Write the files of a new project in the folder `root`; `header` is the header of its generated files."""
+    words = {
+        **_project_words(project),
+        **install_words(root),
+        "header": header.removesuffix("\n") or f"# Part of {project.name}.",
+    }
     for archive in ("project", "make", "config", *(("namespaced",) if project.namespaced else ())):
         for part in parts(archive, words):
             writer.add(part)
@@ -94,7 +98,6 @@ def _project_words(project: Project) -> dict[str, str]:
         "project": project.name,
         "domain": project.domain,
         "lease": f"{unique}.{project.domain}",
-        "clientgo": VERSION,
     }
 
 

@@ -2,7 +2,7 @@
 
 import os
 import re
-import shlex
+import site
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from clientgo.testing.eventually import eventually
-from tests.cli.projects import ROOT
+from clientgo.version import VERSION
+from tests.cli.projects import ROOT, run
 from tests.processes import Child
 
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -21,12 +22,20 @@ _BLOCK = re.compile(
 
 
 def steps() -> Iterator[str]:
-    """Yield the page as shell commands, without `console` blocks, which need a package index or an image registry."""
+    """Yield the page as shell commands, without `console` blocks, which have other paths or need an image registry."""
     for block in _BLOCK.finditer(TUTORIAL):
         if block["language"] == "sh":
             yield block["text"]
         else:
             yield f"cat > {block['path']} <<'END'\n{block['text']}END\n"
+
+
+def virtual_environment(folder: Path) -> Path:
+    """Create a virtual environment without clientgo that has all other packages of this one; return its Python."""
+    run(ROOT, os.environ, sys.executable, "-m", "venv", "--without-pip", str(folder))
+    [packages] = folder.glob("lib/python*/site-packages")
+    (packages / "others.pth").write_text("\n".join(site.getsitepackages()) + "\n")
+    return folder / "bin" / "python3"
 
 
 @pytest.mark.e2e
@@ -35,12 +44,11 @@ def steps() -> Iterator[str]:
 @pytest.mark.feature("A-66")
 @pytest.mark.feature("A-70")
 def test_tutorial_commands_work(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    commands = tmp_path / "bin"
-    commands.mkdir()
-    # The command that installing the package would create.
-    (commands / "clientgo").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m clientgo.cli "$@"\n')
-    (commands / "clientgo").chmod(0o755)
-    environment = {**variables, "PATH": f"{commands}{os.pathsep}{variables['PATH']}"}
+    python = virtual_environment(tmp_path / "venv")
+    environment = {name: value for name, value in variables.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+    # Without isolation the wheel is built without a package index.
+    environment |= {"CLIENTGO_SOURCE": str(ROOT), "PYTHON": "python3", "PIP_NO_BUILD_ISOLATION": "0"}
+    environment["PATH"] = f"{python.parent}{os.pathsep}{variables['PATH']}"
     script = "set -euxo pipefail\n" + "".join(steps())
     output = tmp_path / "output.txt"
     with Child(["bash", "-c", script], output, cwd=tmp_path, env=environment) as shell:
@@ -55,6 +63,9 @@ def test_tutorial_commands_work(tmp_path: Path, variables: Mapping[str, str]) ->
     assert 'spec.image: Invalid value: "nginx:latest": use the tag of a release' in text
     assert "v1: 2" in text
     assert re.search(r"^foo-v1 +3 +3 ", text, re.MULTILINE)
+    wheels = [path.name for path in (tmp_path / "foo" / "wheels").iterdir()]
+    assert wheels == [f"clientgo-{VERSION}-py3-none-any.whl"]
+    assert f"./wheels/{wheels[0]}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
 
 
 def test_every_tutorial_file_has_a_path() -> None:
