@@ -16,7 +16,7 @@ ListType = Literal["atomic", "set", "map"]
 MapType = Literal["granular", "atomic"]
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A CEL rule that the API server evaluates (x-kubernetes-validations); `self` is the annotated value."""
 
     rule: str
@@ -27,7 +27,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     optional_old_self: bool | None = None
 
 
-class ExternalDocs(msgspec.Struct, frozen=True):
+class ExternalDocs(msgspec.Struct, frozen=True, omit_defaults=True):
     """A link to external documentation."""
 
     url: str

@@ -23,7 +23,7 @@ ALL_VERBS = (
 """The methods a generated client can have."""
 
 
-class Column(msgspec.Struct, frozen=True):
+class Column(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """A printer column of `kubectl get`; `json_path` such as `.spec.replicas`."""
 
     name: str
@@ -34,12 +34,12 @@ class Column(msgspec.Struct, frozen=True):
     priority: int = 0
 
 
-class ScaleSubresource(msgspec.Struct, frozen=True):
+class ScaleSubresource(msgspec.Struct, frozen=True, omit_defaults=True):
     """JSON paths of the scale subresource."""
 
-    spec_path: str
-    status_path: str
-    selector_path: str = ""
+    spec_path: str = msgspec.field(name="specReplicasPath")
+    status_path: str = msgspec.field(name="statusReplicasPath")
+    selector_path: str = msgspec.field(default="", name="labelSelectorPath")
 
 
 class WebhookConversion(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clientgo.codegen.crd.rules import rule_entry, unchanging
+from msgspec import to_builtins
+
+from clientgo.codegen.crd.rules import unchanging
 from clientgo.codegen.crd.serverchecks import pattern_errors
 from clientgo.meta.constraints import Meta
 
@@ -116,7 +118,6 @@ def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
     if meta.enum:
         schema["enum"] = list(meta.enum)
     if meta.external_docs is not None:
-        docs = {"url": meta.external_docs.url, "description": meta.external_docs.description}
-        schema["externalDocs"] = {key: value for key, value in docs.items() if value}
+        schema["externalDocs"] = to_builtins(meta.external_docs)
     if rules := (*meta.rules, *((unchanging(),) if meta.immutable else ())):
-        schema.setdefault("x-kubernetes-validations", []).extend(map(rule_entry, rules))
+        schema.setdefault("x-kubernetes-validations", []).extend(map(to_builtins, rules))

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any
 
+from msgspec import to_builtins
+
 from clientgo.codegen.crd.checks import check_version
 from clientgo.codegen.crd.schema import Schema, SchemaMaker
 from clientgo.codegen.inputs.apitypes import OwnKind
@@ -120,18 +122,13 @@ def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, 
     api, schema = own.kind.api, whole_schema(maker, own.cls)
     subresources: dict[str, Any] = {"status": {}} if api.status else {}
     if api.scale is not None:
-        paths = {
-            "specReplicasPath": api.scale.spec_path,
-            "statusReplicasPath": api.scale.status_path,
-            "labelSelectorPath": api.scale.selector_path,
-        }
-        subresources["scale"] = non_empty(paths)
+        subresources["scale"] = to_builtins(api.scale)
     check_version(own, schema, problems)
     optional = {
         "deprecated": api.deprecated,
         "deprecationWarning": api.deprecation_warning,
         "schema": {"openAPIV3Schema": schema},
-        "additionalPrinterColumns": [_column(column) for column in _columns(api.columns)],
+        "additionalPrinterColumns": [to_builtins(column) for column in _columns(api.columns)],
         "selectableFields": [{"jsonPath": path} for path in api.selectable_fields],
         "subresources": subresources,
     }
@@ -158,8 +155,3 @@ def _columns(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     if not columns or any(column.json_path == _AGE.json_path or column.name == _AGE.name for column in columns):
         return columns
     return (*columns, _AGE)
-
-
-def _column(column: Column) -> dict[str, Any]:
-    optional = {key: getattr(column, key) for key in ("description", "format", "priority")}
-    return {"name": column.name, "type": column.type, "jsonPath": column.json_path, **non_empty(optional)}

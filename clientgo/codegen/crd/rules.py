@@ -1,26 +1,9 @@
 """CEL rules, including those for constraints such as `immutable` and `exactly_one_of`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.meta.constraints import Meta, Rule
-
-
-def rule_entry(rule: Rule) -> dict[str, Any]:
-    """Return an entry of x-kubernetes-validations without empty fields."""
-    entry: dict[str, Any] = {"rule": rule.rule}
-    for name, key in (
-        ("message", "message"),
-        ("message_expression", "messageExpression"),
-        ("reason", "reason"),
-        ("field_path", "fieldPath"),
-    ):
-        if value := getattr(rule, name):
-            entry[key] = value
-    if rule.optional_old_self is not None:
-        entry["optionalOldSelf"] = rule.optional_old_self
-    return entry
 
 
 def unchanging() -> Rule:

@@ -15,7 +15,7 @@ import msgspec
 
 from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
 from clientgo.codegen.crd.constraints import apply_constraints
-from clientgo.codegen.crd.rules import choice_rules, kept, rule_entry
+from clientgo.codegen.crd.rules import choice_rules, kept
 from clientgo.codegen.crd.serverchecks import default_errors
 from clientgo.codegen.inputs.fields import Member, members, unwrap
 from clientgo.codegen.problems import Problems
@@ -124,7 +124,7 @@ class SchemaMaker:
                 self._problems.at_class(cls, f"{cls.__name__} has no field {error}: expected one of {known}")
         rules += [kept(m.json_name) for m in found if _is_immutable(m) and not _is_required(m)]
         if rules:
-            schema.setdefault("x-kubernetes-validations", []).extend(rule_entry(rule) for rule in rules)
+            schema.setdefault("x-kubernetes-validations", []).extend(map(msgspec.to_builtins, rules))
 
     def _members(self, cls: type[Any]) -> list[Member]:
         try:

@@ -96,7 +96,7 @@ def _kinds(document: Any, source: str) -> Iterator[ForeignKind]:
 
 
 def _api(spec: "_Spec", version: "_Version") -> ApiType:
-    names, scale = spec.names, version.subresources.scale
+    names = spec.names
     return ApiType(
         group=spec.group,
         version=version.name,
@@ -107,7 +107,7 @@ def _api(spec: "_Spec", version: "_Version") -> ApiType:
         short_names=names.short_names,
         categories=names.categories,
         status=version.subresources.status is not None,
-        scale=ScaleSubresource(scale.spec_path, scale.status_path, scale.selector_path) if scale else None,
+        scale=version.subresources.scale,
         storage=version.storage,
     )
 
@@ -159,15 +159,9 @@ class _Validation(msgspec.Struct, frozen=True):
     open_api: Any = msgspec.field(default=None, name="openAPIV3Schema")
 
 
-class _Scale(msgspec.Struct, frozen=True):
-    spec_path: str = msgspec.field(name="specReplicasPath")
-    status_path: str = msgspec.field(name="statusReplicasPath")
-    selector_path: str = msgspec.field(default="", name="labelSelectorPath")
-
-
 class _Subresources(msgspec.Struct, frozen=True):
     status: dict[str, Any] | None = None
-    scale: _Scale | None = None
+    scale: ScaleSubresource | None = None
 
 
 class _Version(msgspec.Struct, frozen=True):
