@@ -27,7 +27,7 @@ from clientgo.cli.project import FILE, Project
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.commandline import FlagParser
 from clientgo.envtest.crds import CRDS, Object, read_crds, read_documents
-from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound
+from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound, Unauthorized
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.authentication_v1 import SelfSubjectReview
 from clientgo.kubernetes.types.authorization_v1 import (
@@ -114,7 +114,7 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     else:
         yield Finding(OK, "kubeconfig", f"{config.source}: {config.host}")
         user = replace(config, impersonate=Impersonation(options.as_user)) if options.as_user else config
-        yield from examine_cluster(config, user, root, project)
+        yield from guarded("server", lambda: examine_cluster(config, user, root, project))
     hooks = FlagParser(WebhookFlags, prog="clientgo doctor", description="").parse(())
     served = project is not None and any(one.webhooks for one in project.resources) and webhooks_enabled(environ)
     ports = {**PORTS, hooks.webhook_port: "webhooks"}
@@ -178,7 +178,12 @@ def check_extras(installed: Callable[[str], bool]) -> Iterator[Finding]:
 
 def check_server(client: Clientset) -> Iterator[Finding]:
     """Check that the server responds, and its version."""
-    version = client.discovery.version()
+    try:
+        version = client.discovery.version()
+    except Unauthorized as error:
+        fix = "check the user of the kubeconfig's context, or log in again"
+        yield Finding(PROBLEM, "server", f"it does not accept the credentials ({error}): {fix}")
+        return
     digits = "".join(filter(str.isdigit, version.minor)) or "0"
     skew = int(digits) - int(KUBERNETES.partition(".")[2])
     about = f"{version.git_version}, clientgo is written for {KUBERNETES}"

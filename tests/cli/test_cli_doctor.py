@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Iterator
 from configparser import ConfigParser
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -143,11 +144,15 @@ def test_missing_permission_of_the_role_is_a_problem(environment: Environment) -
 
 
 @pytest.mark.integration
-def test_unreachable_server_is_one_problem() -> None:
-    found = of_home(Config(f"http://127.0.0.1:{free_port()}"))
-    assert list(found) == ["server"]
-    assert found["server"].state == PROBLEM
-    assert "connection refused" in found["server"].message
+def test_unusable_server_is_one_problem(environment: Environment) -> None:
+    wrong_token = replace(environment.add_user("ann"), token="wrong")
+    for config, message in (
+        (Config(f"http://127.0.0.1:{free_port()}"), "connection refused"),
+        (wrong_token, "it does not accept the credentials (Unauthorized): check the user"),
+    ):
+        [finding] = examine_cluster(config, config, HOME, Project.read(HOME))
+        assert (finding.state, finding.subject) == (PROBLEM, "server")
+        assert message in finding.message
 
 
 @pytest.mark.integration

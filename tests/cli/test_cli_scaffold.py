@@ -149,6 +149,7 @@ def test_make_targets_pass_variables_on(foo: Path, variables: Mapping[str, str])
     assert make("docker-buildx", *image, "PLATFORMS=linux/s390x") == (
         f"buildx build --platform=linux/s390x --tag {IMAGE} --push .\n"
     )
+    assert make("doctor", "CLIENTGO=echo", "ARGS=--context dev") == "doctor --context dev\n"
     assert make("cleanup-test-e2e", "KIND=echo") == "delete cluster --name foo-test-e2e\n"
     assert make("setup-test-e2e", "KIND=echo") == "create cluster --name foo-test-e2e\n"
     deletes = make("undeploy", "uninstall", "KUBECTL=echo", "ignore-not-found=false").splitlines()
