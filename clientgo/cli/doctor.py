@@ -77,7 +77,7 @@ _PLACEHOLDER = "system"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """Result of a check: its state, its subject, and a message that ends with the fix."""
 
     state: str
@@ -89,7 +89,7 @@ class Finding:
         return f"{paint(f'{self.state:8}', _COLORS[self.state], on=colors)} {self.subject:12} {self.message}"
 
 
-Check = Callable[[], Iterable[Finding]]
+Check = Callable[[], Iterable[Diagnosis]]
 
 
 def doctor(options: argparse.Namespace, root: Path) -> int:
@@ -101,7 +101,7 @@ def doctor(options: argparse.Namespace, root: Path) -> int:
     return code
 
 
-def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str]) -> Iterator[Diagnosis]:
     """Run the checks of this machine and the cluster, with the flags `kubeconfig`, `context` and `as_user`."""
     project = Project.read(root) if (root / FILE).exists() else None
     yield from check_python(sys.version_info[:3])
@@ -110,9 +110,9 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     try:
         config = load_config(kubeconfig=options.kubeconfig, context=options.context, hint=hint, environ=environ)
     except ConfigError as error:
-        yield Finding(PROBLEM, "kubeconfig", str(error))
+        yield Diagnosis(PROBLEM, "kubeconfig", str(error))
     else:
-        yield Finding(OK, "kubeconfig", f"{config.source}: {config.host}")
+        yield Diagnosis(OK, "kubeconfig", f"{config.source}: {config.host}")
         user = replace(config, impersonate=Impersonation(options.as_user)) if options.as_user else config
         yield from guarded("server", lambda: examine_cluster(config, user, root, project))
     hooks = FlagParser(WebhookFlags, prog="clientgo doctor", description="").parse(())
@@ -126,7 +126,7 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
         yield from guarded("certificate", lambda: check_certificate(folder, *names))
 
 
-def examine_cluster(config: Config, user: Config, root: Path, project: Project | None) -> Iterator[Finding]:
+def examine_cluster(config: Config, user: Config, root: Path, project: Project | None) -> Iterator[Diagnosis]:
     """Check the server and, if it responds, what the project needs there and what `user` may do."""
     with ExitStack() as stack:
         client, other = (
@@ -145,67 +145,67 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
             yield from guarded("permissions", lambda: check_permissions(other, folder / "rbac/role.yaml", namespace))
 
 
-def guarded(subject: str, check: Check) -> Iterator[Finding]:
+def guarded(subject: str, check: Check) -> Iterator[Diagnosis]:
     """Yield the findings of a check; its failure is a problem."""
     try:
         yield from check()
     except ClientGoError as error:
-        yield Finding(PROBLEM, subject, str(error))
+        yield Diagnosis(PROBLEM, subject, str(error))
     except Exception as error:  # noqa: BLE001  # one broken check must not hide the others
-        yield Finding(PROBLEM, subject, f"the check failed, please report it: {type(error).__name__}: {error}")
+        yield Diagnosis(PROBLEM, subject, f"the check failed, please report it: {type(error).__name__}: {error}")
 
 
-def check_python(version: Sequence[int]) -> Iterator[Finding]:
+def check_python(version: Sequence[int]) -> Iterator[Diagnosis]:
     """Check the version of Python."""
     (oldest, newest), text = PYTHONS, ".".join(map(str, version))
     if oldest <= tuple(version[:2]) <= newest:
-        yield Finding(OK, "Python", f"{text}, clientgo {VERSION}")
+        yield Diagnosis(OK, "Python", f"{text}, clientgo {VERSION}")
     else:
         tested = f"{'.'.join(map(str, oldest))} to {'.'.join(map(str, newest))}"
-        yield Finding(WARNING, "Python", f"{text}: clientgo {VERSION} is tested with {tested}: use one of them")
+        yield Diagnosis(WARNING, "Python", f"{text}: clientgo {VERSION} is tested with {tested}: use one of them")
 
 
-def check_extras(installed: Callable[[str], bool]) -> Iterator[Finding]:
+def check_extras(installed: Callable[[str], bool]) -> Iterator[Diagnosis]:
     """Check the optional dependencies."""
     for extra, (purpose, modules) in EXTRAS.items():
         missing = ", ".join(module for module in modules if not installed(module))
         if missing:
             fix = f"pip install 'clientgo[{extra}]'"
-            yield Finding(WARNING, "extras", f"no {missing}, needed for {purpose}: {fix}")
+            yield Diagnosis(WARNING, "extras", f"no {missing}, needed for {purpose}: {fix}")
         else:
-            yield Finding(OK, "extras", f"{extra}: {purpose}")
+            yield Diagnosis(OK, "extras", f"{extra}: {purpose}")
 
 
-def check_server(client: Clientset) -> Iterator[Finding]:
+def check_server(client: Clientset) -> Iterator[Diagnosis]:
     """Check that the server responds, and its version."""
     try:
         version = client.discovery.version()
     except Unauthorized as error:
         fix = "check the user of the kubeconfig's context, or log in again"
-        yield Finding(PROBLEM, "server", f"it does not accept the credentials ({error}): {fix}")
+        yield Diagnosis(PROBLEM, "server", f"it does not accept the credentials ({error}): {fix}")
         return
     digits = "".join(filter(str.isdigit, version.minor)) or "0"
     skew = int(digits) - int(KUBERNETES.partition(".")[2])
     about = f"{version.git_version}, clientgo is written for {KUBERNETES}"
     if abs(skew) <= SKEW:
-        yield Finding(OK, "server", about)
+        yield Diagnosis(OK, "server", about)
     elif skew > 0:
-        yield Finding(WARNING, "server", f"{about}, which lacks its new fields: upgrade clientgo")
+        yield Diagnosis(WARNING, "server", f"{about}, which lacks its new fields: upgrade clientgo")
     else:
-        yield Finding(WARNING, "server", f"{about}: do not use fields that the server lacks (kubectl explain)")
+        yield Diagnosis(WARNING, "server", f"{about}: do not use fields that the server lacks (kubectl explain)")
 
 
-def check_user(client: Clientset) -> Iterator[Finding]:
+def check_user(client: Clientset) -> Iterator[Diagnosis]:
     """Tell as whom the server identifies the user."""
     try:
         user = client.authentication_v1.self_subject_reviews().create(SelfSubjectReview()).status.user_info
     except NotFound:  # before Kubernetes 1.28
         return
     if user is not None:
-        yield Finding(OK, "user", f"{user.username} ({', '.join(user.groups)})")
+        yield Diagnosis(OK, "user", f"{user.username} ({', '.join(user.groups)})")
 
 
-def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Finding]:
+def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Diagnosis]:
     """Compare the CRDs on the server with these."""
     good = 0
     for crd in wanted:
@@ -213,23 +213,23 @@ def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Findi
         try:
             body = requester.do(Request(verb="get", resource=CRDS, name=name))
         except NotFound:
-            yield Finding(PROBLEM, "CRD", f"{name} is not installed: run make install")
+            yield Diagnosis(PROBLEM, "CRD", f"{name} is not installed: run make install")
             continue
         except Forbidden as error:
-            yield Finding(WARNING, "CRD", f"{name} cannot be compared: {error}")
+            yield Diagnosis(WARNING, "CRD", f"{name} cannot be compared: {error}")
             continue
         found = msgspec.json.decode(body)
         place = difference(_comparable(crd["spec"]), _comparable(found["spec"]))
         conditions = found.get("status", {}).get("conditions") or ()
         refused = [one["message"] for one in conditions if one["type"] in _ACCEPTED and one["status"] != "True"]
         if place:
-            yield Finding(PROBLEM, "CRD", f"{name} differs from config/crd in spec{place}: run make install")
+            yield Diagnosis(PROBLEM, "CRD", f"{name} differs from config/crd in spec{place}: run make install")
         elif refused:
-            yield Finding(PROBLEM, "CRD", f"{name} is not served: {'; '.join(refused)}")
+            yield Diagnosis(PROBLEM, "CRD", f"{name} is not served: {'; '.join(refused)}")
         else:
             good += 1
     if good:
-        yield Finding(OK, "CRDs", f"{good} installed, equal to config/crd")
+        yield Diagnosis(OK, "CRDs", f"{good} installed, equal to config/crd")
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def difference(one: Any, other: Any) -> str:
     return ""
 
 
-def check_permissions(client: Clientset, role: Path, namespace: str) -> Iterator[Finding]:
+def check_permissions(client: Clientset, role: Path, namespace: str) -> Iterator[Diagnosis]:
     """Check that the user has the permissions in a file of roles; `namespace` replaces the placeholder in it."""
     reviews = client.authorization_v1.self_subject_access_reviews()
     count, denied = 0, dict[str, list[str]]()
@@ -261,9 +261,9 @@ def check_permissions(client: Clientset, role: Path, namespace: str) -> Iterator
             denied.setdefault(what, []).append(verb)
     fix = "bind config/rbac/role.yaml to the user, as make deploy does for the manager's service account"
     for what, verbs in denied.items():
-        yield Finding(PROBLEM, "permission", f"the user may not {', '.join(verbs)} {what}: {fix}")
+        yield Diagnosis(PROBLEM, "permission", f"the user may not {', '.join(verbs)} {what}: {fix}")
     if not denied:
-        yield Finding(OK, "permissions", f"all {count} of config/rbac/role.yaml")
+        yield Diagnosis(OK, "permissions", f"all {count} of config/rbac/role.yaml")
 
 
 def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, str, SelfSubjectAccessReviewSpec]]:
@@ -290,7 +290,7 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
                 yield verb, what, SelfSubjectAccessReviewSpec(resource_attributes=attributes)
 
 
-def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Finding]:
+def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Diagnosis]:
     """Check that ports are free, by their purposes; only those that are needed are a problem."""
     free, fix = [], "stop the program that has it, or set another port by flag"
     for port, purpose in ports.items():
@@ -299,26 +299,26 @@ def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Fi
             free.append(str(port))
         except OSError as error:
             state = PROBLEM if port in needed else WARNING
-            yield Finding(state, "port", f"{port} ({purpose}) cannot be used: {os.strerror(error.errno or 0)}: {fix}")
+            yield Diagnosis(state, "port", f"{port} ({purpose}) cannot be used: {os.strerror(error.errno or 0)}: {fix}")
     if free:
-        yield Finding(OK, "ports", f"free: {', '.join(free)}")
+        yield Diagnosis(OK, "ports", f"free: {', '.join(free)}")
 
 
-def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = SYSTEM_CLOCK) -> Iterator[Finding]:
+def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = SYSTEM_CLOCK) -> Iterator[Diagnosis]:
     """Check that the certificate of the webhook server is there, matches its key, and is valid for a while."""
     fix = "run make cluster, which writes one, or set ENABLE_WEBHOOKS=false"
     try:
         CertificateDirectory(folder, certificate=certificate, key=key)
     except ConfigError as error:
-        yield Finding(PROBLEM, "certificate", f"{error}: {fix}")
+        yield Diagnosis(PROBLEM, "certificate", f"{error}: {fix}")
         return
     if find_spec("cryptography") is None:
         fix = "pip install 'clientgo[secure-serving]'"
-        yield Finding(WARNING, "certificate", f"{folder}: expiry not checked, without cryptography: {fix}")
+        yield Diagnosis(WARNING, "certificate", f"{folder}: expiry not checked, without cryptography: {fix}")
         return
     from clientgo.pki import expiry  # noqa: PLC0415  # needs an optional dependency
 
     end = expiry((folder / certificate).read_bytes())
     state = PROBLEM if end <= utc(clock) else WARNING if end - utc(clock) < RENEWAL else OK
     text = f"{folder}: valid until {end:%Y-%m-%d %H:%M} UTC"
-    yield Finding(state, "certificate", text if state == OK else f"{text}: {fix}")
+    yield Diagnosis(state, "certificate", text if state == OK else f"{text}: {fix}")

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from clientgo.cli import doctor
-from clientgo.cli.doctor import OK, PROBLEM, WARNING, Finding, examine_cluster
+from clientgo.cli.doctor import OK, PROBLEM, WARNING, Diagnosis, examine_cluster
 from clientgo.cli.project import Project
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
@@ -37,7 +37,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environmen
         yield made
 
 
-def of_home(config: Config, user: Config | None = None) -> dict[str, Finding]:
+def of_home(config: Config, user: Config | None = None) -> dict[str, Diagnosis]:
     """Check the cluster for examples/home; return the first finding about each subject."""
     found = list(examine_cluster(config, user or config, HOME, Project.read(HOME)))
     return {finding.subject: finding for finding in reversed(found)}
@@ -115,7 +115,7 @@ def test_difference_is_the_path_of_the_first_one(one: object, other: object, pla
 @pytest.mark.integration
 def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
     config = environment.add_user("admin", "system:masters")
-    assert of_home(config)["CRD"] == Finding(PROBLEM, "CRD", f"{CRD} is not installed: run make install")
+    assert of_home(config)["CRD"] == Diagnosis(PROBLEM, "CRD", f"{CRD} is not installed: run make install")
 
     client = RESTClient(config)
     [crd] = read_crds([HOME / "config/crd/bases"])
@@ -186,7 +186,7 @@ def test_used_port_is_a_problem_if_the_project_needs_it() -> None:
             first, second = doctor.check_ports({used: "probes", free: "metrics"}, needed)
             assert first.state == state
             assert first.message.startswith(f"{used} (probes) cannot be used: Address already in use: stop the program")
-            assert second == Finding(OK, "ports", f"free: {free}")
+            assert second == Diagnosis(OK, "ports", f"free: {free}")
 
 
 @pytest.mark.parametrize(
@@ -214,11 +214,11 @@ def test_certificate_that_is_missing_or_of_another_key_is_a_problem(tmp_path: Pa
 
 
 def test_failing_check_is_a_problem_and_not_a_traceback() -> None:
-    [finding] = doctor.guarded("ports", lambda: [Finding(OK, "ports", str(1 // 0))])
+    [finding] = doctor.guarded("ports", lambda: [Diagnosis(OK, "ports", str(1 // 0))])
     assert finding.state == PROBLEM
     assert finding.message.endswith("ZeroDivisionError: integer division or modulo by zero")
 
 
 @pytest.mark.parametrize(("colors", "start"), [(True, "\x1b[31mproblem"), (False, "problem  CRD  ")])
 def test_state_is_colored_on_a_terminal(colors: bool, start: str) -> None:
-    assert Finding(PROBLEM, "CRD", "x").line(colors=colors).startswith(start)
+    assert Diagnosis(PROBLEM, "CRD", "x").line(colors=colors).startswith(start)
