@@ -147,15 +147,9 @@ class Audit:
     def _event(self, account: _Account, wanted: Attributes, code: int) -> Object:
         several = wanted.verb == "deletecollection"
         written = {} if several else account.written
-        reference = {
-            "resource": wanted.resource,
-            "namespace": wanted.namespace,
-            "name": wanted.name or written.get("name", ""),
-            "uid": written.get("uid", ""),
-            "apiGroup": wanted.group,
-            "apiVersion": wanted.version,
-            "subresource": wanted.subresource,
-        }
+        reference = {"resource": wanted.resource, "namespace": wanted.namespace}
+        reference |= {"name": wanted.name or written.get("name", ""), "uid": written.get("uid", "")}
+        reference |= {"apiGroup": wanted.group, "apiVersion": wanted.version, "subresource": wanted.subresource}
         event: Object = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",

@@ -30,6 +30,7 @@ _VOLUMES = frozenset((
     "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected",
     "secret",
 ))  # fmt: skip
+_CONTEXT = "securityContext"
 _PROFILES = ("RuntimeDefault", "Localhost")
 _APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -102,7 +103,7 @@ def _forbidden(reason: str, bad: Callable[[Object], object], wrong: str, *, pod:
     def check(_: Object, spec: Object) -> CheckResult | None:
         names = _where(spec, bad)
         setters = _setters(spec, bad) if pod else _named(names) if names else ""
-        return (reason, f"{setters} {wrong}") if setters else None
+        return (reason, f"{setters} must {wrong}") if setters else None
 
     return check
 
@@ -113,7 +114,7 @@ def _forbidden_values(field: str, value: Callable[[Object], str], *, pod: bool =
     def check(meta: Object, spec: Object) -> CheckResult | None:
         values = _quoted(sorted({value(context) for context in _contexts(spec)} - {""}))
         path = f"securityContext.{field}{'.type' if pod else ''}"
-        return _forbidden(field, value, f"must not set {path} to {values}", pod=pod)(meta, spec)
+        return _forbidden(field, value, f"not set {path} to {values}", pod=pod)(meta, spec)
 
     return check
 
@@ -159,7 +160,7 @@ def _added_capabilities(allowed: frozenset[str]) -> Check:
 
     def check(meta: Object, spec: Object) -> CheckResult | None:
         wrong = _quoted(sorted({one for _, context, _ in _containers(spec) for one in added(context)}))
-        told = f"must not include {wrong} in securityContext.capabilities.add"
+        told = f"not include {wrong} in {_CONTEXT}.capabilities.add"
         return _forbidden("non-default capabilities", added, told)(meta, spec)
 
     return check
@@ -253,21 +254,19 @@ def _non_root(_: Object, spec: Object) -> CheckResult | None:
     return "runAsNonRoot != true", f"pod or {_named(names)} must set securityContext.runAsNonRoot=true"
 
 
-_privileged = _forbidden(
-    "privileged", lambda one: one.get("privileged"), "must not set securityContext.privileged=true"
-)
+_privileged = _forbidden("privileged", lambda one: one.get("privileged"), f"not set {_CONTEXT}.privileged=true")
+_root_user = _forbidden("runAsUser=0", lambda one: one.get("runAsUser") == 0, "not set runAsUser=0", pod=True)
 _escalation = _forbidden(
     "allowPrivilegeEscalation != false",
     lambda one: one.get("allowPrivilegeEscalation") is not False,
-    "must set securityContext.allowPrivilegeEscalation=false",
+    f"set {_CONTEXT}.allowPrivilegeEscalation=false",
 )
 _host_process = _forbidden(
     "hostProcess",
     lambda one: (one.get("windowsOptions") or {}).get("hostProcess"),
-    "must not set securityContext.windowsOptions.hostProcess=true",
+    f"not set {_CONTEXT}.windowsOptions.hostProcess=true",
     pod=True,
 )
-_root_user = _forbidden("runAsUser=0", lambda one: one.get("runAsUser") == 0, "must not set runAsUser=0", pod=True)
 _host_ports = _used(
     "hostPort",
     lambda container: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")],

@@ -22,6 +22,7 @@ META_VERSION = "meta.k8s.io/v1"
 INCLUDES = ("None", "Metadata", "Object")
 """The values of the `includeObject` query parameter."""
 
+_SHOWN = ("name", "type", "format", "description", "priority")
 _CUSTOM_AGE = Column("Age", "date", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
 
 
@@ -46,16 +47,13 @@ def render(
     if resource.custom:
         printer = (NAME, *map(_custom, resource.columns or (_CUSTOM_AGE,)))
     now = utc(clock)
-    return {
-        "kind": "Table",
-        "apiVersion": META_VERSION,
-        "metadata": list_meta,
-        "columnDefinitions": [_definition(printed.column) for printed in printer],
-        "rows": [
-            {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
-            for obj in objects
-        ],
-    }
+    rows = [
+        {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
+        for obj in objects
+    ]
+    columns = [{field: getattr(one.column, field) for field in _SHOWN} for one in printer]
+    head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}
+    return {**head, "columnDefinitions": columns, "rows": rows}
 
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
@@ -75,10 +73,6 @@ def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str
 
 def _row_object(obj: dict[str, Any], include: str) -> dict[str, Any] | None:
     return {"None": None, "Object": obj}.get(include, partial_metadata(obj))
-
-
-def _definition(column: Column) -> dict[str, Any]:
-    return {field: getattr(column, field) for field in ("name", "type", "format", "description", "priority")}
 
 
 def _custom(column: Column) -> Printed:

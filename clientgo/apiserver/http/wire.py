@@ -56,6 +56,10 @@ class BufferedTransport:
         self.__exit__()
         self._transport.close()
 
+    def is_closing(self) -> bool:
+        """Return whether the transport is closing; uvicorn asks several times for each request."""
+        return self._transport.is_closing()
+
     def get_write_buffer_size(self) -> int:
         """Return the number of unsent bytes."""
         return self._transport.get_write_buffer_size() + sum(map(len, self._held or ()))
