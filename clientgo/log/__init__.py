@@ -13,12 +13,29 @@ it contains no credential that can be recognised: by `register_secret`, by its f
 line of defence; the library itself logs no credentials.
 """
 
-from clientgo.log.config import LEVELS, current_level, level_of, set_level, setup, verbosity
-from clientgo.log.credentials import REDACTED, redact, register_secret
-from clientgo.log.facts import Logger, get_logger
-from clientgo.log.fields import context
-from clientgo.log.formats import FORMATS, HumanFormatter, JSONFormatter, TextFormatter
-from clientgo.log.repeats import Repeats
+from typing import TYPE_CHECKING
+
+from clientgo.exports import on_demand
+
+if TYPE_CHECKING:
+    from clientgo.log.config import LEVELS, current_level, level_of, set_level, setup, verbosity
+    from clientgo.log.credentials import REDACTED, redact, register_secret
+    from clientgo.log.fields import context
+    from clientgo.log.formats import FORMATS, HumanFormatter, JSONFormatter, TextFormatter
+    from clientgo.log.logger import Logger, get_logger
+    from clientgo.log.repeats import Repeats
+else:
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "config": "LEVELS current_level level_of set_level setup verbosity",
+            "credentials": "REDACTED redact register_secret",
+            "fields": "context",
+            "formats": "FORMATS HumanFormatter JSONFormatter TextFormatter",
+            "logger": "Logger get_logger",
+            "repeats": "Repeats",
+        },
+    )
 
 __all__ = [
     "setup", "set_level", "current_level", "level_of", "verbosity", "context", "Repeats",

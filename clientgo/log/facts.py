@@ -6,15 +6,12 @@ Lines on a terminal have this form. So have the library's messages where a handl
 `logging.basicConfig` or Python's handler of last resort.
 """
 
-import logging
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from clientgo.log.credentials import redact
-from clientgo.log.fields import current_fields
-from clientgo.log.values import Clean, one_line, to_json, to_json_value, truncate
+from clientgo.log.values import Clean, one_line, to_json, to_json_value
 
 HEADER = frozenset({"ts", "level", "v", "logger", "caller", "thread", "msg", "stacktrace"})
 """Names that a line's header uses."""
@@ -75,37 +72,3 @@ def _text(value: Any) -> str:
 def paint(text: str, color: str, *, on: bool) -> str:
     """Return the text in one line, in a color of a terminal if `on`."""
     return f"\x1b[{color}m{one_line(text)}\x1b[0m" if on else one_line(text)
-
-
-class LogMessage(str):
-    """Constant message of a log record; `str` adds its facts, for handlers that format it themselves."""
-
-    __slots__ = ("_facts",)
-    _facts: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, plain: str, facts: Mapping[str, Any]) -> "LogMessage":
-        """Return the message with its facts."""
-        made = cls(plain)
-        made._facts = facts
-        return made
-
-    def plain(self) -> str:
-        """Return the message without its facts."""
-        return str.__str__(self)
-
-    def __str__(self) -> str:
-        return describe(truncate(self.plain(), redact), facts_of(self._facts, redact))
-
-
-class Logger(logging.LoggerAdapter[logging.Logger]):
-    """Logger for messages without arguments, whose facts are in `extra`."""
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
-        """Return a message with the facts of `extra` and of the context."""
-        return LogMessage.of(msg, {**current_fields(), **(kwargs.get("extra") or {})}), kwargs
-
-
-def get_logger(name: str) -> Logger:
-    """Return the logger of that name, for messages that tell their facts with every handler."""
-    return Logger(logging.getLogger(name))

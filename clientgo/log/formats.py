@@ -15,8 +15,9 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from clientgo.log.credentials import may_hold_credentials, redact
-from clientgo.log.facts import FAINT, LogMessage, describe, facts_of, key_text, paint
+from clientgo.log.facts import FAINT, describe, facts_of, key_text, paint
 from clientgo.log.fields import current_fields
+from clientgo.log.logger import LogMessage
 from clientgo.log.values import Clean, exception_lines, one_line, to_json, truncate
 
 FORMATS = ("auto", "human", "text", "json")

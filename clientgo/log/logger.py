@@ -1,0 +1,48 @@
+"""Loggers of the library: a constant message, and the facts in `extra` with it for every handler.
+
+Every module of the library has a logger, so this one imports nothing until a message is formatted.
+"""
+
+import logging
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from clientgo.log.fields import current_fields
+
+
+class LogMessage(str):
+    """Constant message of a log record; `str` adds its facts, for handlers that format it themselves."""
+
+    __slots__ = ("_facts",)
+    _facts: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, plain: str, facts: Mapping[str, Any]) -> "LogMessage":
+        """Return the message with its facts."""
+        made = cls(plain)
+        made._facts = facts
+        return made
+
+    def plain(self) -> str:
+        """Return the message without its facts."""
+        return str.__str__(self)
+
+    def __str__(self) -> str:
+        from clientgo.log.credentials import redact  # noqa: PLC0415
+        from clientgo.log.facts import describe, facts_of  # noqa: PLC0415
+        from clientgo.log.values import truncate  # noqa: PLC0415
+
+        return describe(truncate(self.plain(), redact), facts_of(self._facts, redact))
+
+
+class Logger(logging.LoggerAdapter[logging.Logger]):
+    """Logger for messages without arguments, whose facts are in `extra`."""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
+        """Return a message with the facts of `extra` and of the context."""
+        return LogMessage.of(msg, {**current_fields(), **(kwargs.get("extra") or {})}), kwargs
+
+
+def get_logger(name: str) -> Logger:
+    """Return the logger of that name, for messages that tell their facts with every handler."""
+    return Logger(logging.getLogger(name))
