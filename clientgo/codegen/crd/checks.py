@@ -62,7 +62,8 @@ class _Place:
 
 def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
     """Report errors in one version of a CRD."""
-    for fault in (*_at_root(schema, status=own.kind.api.status), *_walked(schema), *_paths(own, schema)):
+    messages = (*_at_root(schema, status=own.kind.api.status), *_paths(own, schema))
+    for fault in (*(SchemaProblem((), message) for message in messages), *_walked(schema)):
         cls, field = _class_at(own.cls, fault.path)
         if field:
             problems.at_field(cls, field, fault.message)
@@ -91,14 +92,12 @@ def _format_path(path: SchemaPath) -> str:
     return "".join(part if part == _EACH else f".{part}" for part in path)
 
 
-def _at_root(schema: Schema, *, status: bool) -> Iterator[SchemaProblem]:
+def _at_root(schema: Schema, *, status: bool) -> Iterator[str]:
     forbidden = sorted(key for key in schema.keys() - _ROOT_WITH_STATUS if schema[key] is not False)
     if schema.get("type") != "object" or schema.get("nullable"):
-        yield SchemaProblem((), "a whole object must have the type object, and cannot be null")
+        yield "a whole object must have the type object, and cannot be null"
     elif status and forbidden:
-        yield SchemaProblem(
-            (), f"{', '.join(forbidden)} cannot be set for a whole object with a status: constrain a field instead"
-        )
+        yield f"{', '.join(forbidden)} cannot be set for a whole object with a status: constrain a field instead"
 
 
 def _walked(schema: Schema) -> Iterator[SchemaProblem]:
@@ -239,35 +238,32 @@ def _schema_at(schema: Schema, path: str) -> Schema | None:
     return here
 
 
-def _paths(own: OwnKind, schema: Schema) -> Iterator[SchemaProblem]:
-    api = own.kind.api
-    paths = [*(column.json_path for column in api.columns), *api.selectable_fields]
+def _paths(own: OwnKind, schema: Schema) -> Iterator[str]:
+    api, selectable = own.kind.api, own.kind.api.selectable_fields
+    paths = [*(column.json_path for column in api.columns), *selectable]
     if api.scale is not None:
         paths += [path for path in (api.scale.spec_path, api.scale.status_path, api.scale.selector_path) if path]
     for path in paths:
-        missing = _missing(schema, path)
-        if missing:
-            yield SchemaProblem((), f"path not found: {path} ({own.cls.__name__} has no {missing})")
-    if len(set(api.selectable_fields)) > _MOST_SELECTABLE:
-        yield SchemaProblem(
-            (), f"{len(set(api.selectable_fields))} selectable fields: at most {_MOST_SELECTABLE} are allowed"
-        )
-    for path in api.selectable_fields:
-        yield from (
-            SchemaProblem((), f"invalid selectable field {path!r}: {told}") for told in _selectable(own, schema, path)
-        )
+        if missing := _missing(schema, path):
+            yield f"path not found: {path} ({own.cls.__name__} has no {missing})"
+    if len(set(selectable)) > _MOST_SELECTABLE:
+        yield f"{len(set(selectable))} selectable fields: at most {_MOST_SELECTABLE} are allowed"
+    for path in selectable:
+        if selectable.count(path) > 1:
+            yield f"invalid selectable field {path!r}: it is named twice"
+        if told := _not_selectable(schema, path):
+            yield f"invalid selectable field {path!r}: {told}"
 
 
-def _selectable(own: OwnKind, schema: Schema, path: str) -> Iterator[str]:
-    if own.kind.api.selectable_fields.count(path) > 1:
-        yield "it is named twice"
+def _not_selectable(schema: Schema, path: str) -> str:
     if path.startswith(".metadata"):
-        yield "fields of metadata are not allowed: .metadata.name and .metadata.namespace are selectable anyway"
-    elif "[" in path:
-        yield "items of lists are not selectable: name a field of type str, bool or int"
-    elif not _missing(schema, path) and (_schema_at(schema, path) or {}).get("type") not in _SELECTABLE:
-        kind = (_schema_at(schema, path) or {}).get("type", "of no single type")
-        yield f"the field is {kind}: name a field of type str, bool or int"
+        return "fields of metadata are not allowed: .metadata.name and .metadata.namespace are selectable anyway"
+    if "[" in path:
+        return "items of lists are not selectable: name a field of type str, bool or int"
+    kind = (_schema_at(schema, path) or {}).get("type", "of no single type")
+    if kind in _SELECTABLE or _missing(schema, path):
+        return ""
+    return f"the field is {kind}: name a field of type str, bool or int"
 
 
 def _missing(schema: Schema, path: str) -> str:

@@ -113,10 +113,10 @@ def _check_class(cls: type[Any], problems: Problems) -> bool:
             cls, f"{cls.__name__} is not a dataclass: add @dataclass(frozen=True, slots=True) below @api_type"
         )
         return False
-    for part in sorted(_dataclasses_in(cls), key=lambda part: part.__qualname__):
-        _check_dataclass(part, problems)
+    _check_dataclasses(cls, problems)
     names = {field.name for field in dataclasses.fields(cls)}
-    if _type_of(cls, "metadata") is not ObjectMeta:
+    hints = _hints(cls)
+    if hints is not None and unwrap(hints.get("metadata"))[0] is not ObjectMeta:
         problems.at_class(cls, f"{cls.__name__} has no metadata: add `metadata: ObjectMeta`")
     check_api(cls, problems)
     if api_of(cls).status and "status" not in names:
@@ -124,42 +124,32 @@ def _check_class(cls: type[Any], problems: Problems) -> bool:
     return True
 
 
-def _check_dataclass(cls: type[Any], problems: Problems) -> None:
+def _hints(cls: type[Any], problems: Problems | None = None) -> dict[str, Any] | None:
     try:
-        get_type_hints(cls)
+        return get_type_hints(cls)
     except (NameError, TypeError) as error:
-        problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
-    params: Any = getattr(cls, "__dataclass_params__", None)
-    if params is not None and not params.frozen:
-        problems.at_class(cls, f"{cls.__name__} is mutable: use @dataclass(frozen=True, slots=True)")
-    fields = {field.name for field in dataclasses.fields(cls)}
-    for name, value in vars(cls).items():
-        if name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__"):
-            continue
-        problems.at_field(cls, name, f"missing annotation: write `{name}: {type(value).__name__} = ...`")
+        if problems is not None:
+            problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
+        return None
 
 
-def _type_of(cls: type[Any], field: str) -> Any:
-    try:
-        return unwrap(get_type_hints(cls, include_extras=True).get(field))[0]
-    except (NameError, TypeError):
-        return ObjectMeta  # reported when the schema is made
-
-
-def _dataclasses_in(cls: type[Any]) -> set[type[Any]]:
-    found: set[type[Any]] = set()
+def _check_dataclasses(cls: type[Any], problems: Problems) -> None:
+    """Check a dataclass and those that its fields refer to."""
+    seen: set[type[Any]] = set()
     waiting = [cls]
     while waiting:
         each = waiting.pop()
-        if each in found:
+        if each in seen:
             continue
-        found.add(each)
-        try:
-            hints = get_type_hints(each)
-        except (NameError, TypeError):
-            continue
-        waiting += [part for hint in hints.values() for part in _classes_in(hint)]
-    return found
+        seen.add(each)
+        waiting += [part for hint in (_hints(each, problems) or {}).values() for part in _classes_in(hint)]
+        params: Any = getattr(each, "__dataclass_params__", None)
+        if params is not None and not params.frozen:
+            problems.at_class(each, f"{each.__name__} is mutable: use @dataclass(frozen=True, slots=True)")
+        fields = {field.name for field in dataclasses.fields(each)}
+        for name, value in vars(each).items():
+            if not (name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__")):
+                problems.at_field(each, name, f"missing annotation: write `{name}: {type(value).__name__} = ...`")
 
 
 def _classes_in(hint: Any) -> Iterator[type[Any]]:
