@@ -128,6 +128,12 @@ class Environment:
         return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
 
     @property
+    def config(self) -> Config:
+        """Configuration of the administrator; the environment must have been started."""
+        assert self._config is not None, "the environment has been started"
+        return self._config
+
+    @property
     def control_plane(self) -> "ControlPlane | None":
         """The etcd and kube-apiserver of this environment, which a test may restart."""
         return self._plane
@@ -165,14 +171,14 @@ class Environment:
         The bundled server identifies the user by a token, a control plane by a certificate, an existing cluster by
         impersonation.
         """
-        assert self._config is not None, "the environment has been started"
+        config = self.config
         if self._plane is not None:
             return self._plane.user(name, *groups)
         if self.server is None:
-            return replace(self._config, impersonate=Impersonation(name, groups=groups))
+            return replace(config, impersonate=Impersonation(name, groups=groups))
         token = _new_token().decode()
         self.server.add_user(token, authenticated(name, *groups))
-        return replace(self._config, token=token)
+        return replace(config, token=token)
 
     def stop(self) -> None:
         """Stop the server and remove its kubeconfig. Idempotent.

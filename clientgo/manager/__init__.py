@@ -19,7 +19,7 @@ from clientgo.leaderelection import LeadershipLost
 from clientgo.lifecycle import exit_code
 from clientgo.manager.builder import ControllerBuilder
 from clientgo.manager.cache import CacheNotSynced
-from clientgo.manager.client import Client
+from clientgo.manager.client import Client, DirectClient
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.conditions import (
     Condition,
@@ -48,7 +48,7 @@ from clientgo.signals import stop_on_signals
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
-    "CacheOptions", "ByObject", "CacheNotSynced", "Client", "ApiReader", "Cluster", "ClusterOptions",
+    "CacheOptions", "ByObject", "CacheNotSynced", "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
     "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError",
     "Controller", "ControllerBuilder", "ControllerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",

@@ -19,13 +19,14 @@ from clientgo.dynamic.unstructured import Unstructured
 from clientgo.errors import NotFound
 from clientgo.manager.cache import Cache, ReadYourWrites, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
+from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
 from clientgo.manager.requesters import FieldValidation, ValidatingRequester
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
-from clientgo.meta.scheme import api_of
+from clientgo.meta.scheme import Scheme, api_of
 from clientgo.meta.selectors import Selector, everything, parse_selector
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import Patch
@@ -319,6 +320,17 @@ class Client:
 
     def _is_direct(self, cls: type) -> bool:
         return issubclass(cls, Unstructured) and not self._cache_unstructured
+
+
+class DirectClient(Client):
+    """Client without a cache, for tests and programs without a manager: it also reads from the server."""
+
+    def __init__(self, requester: Requester, *, field_manager: str = "clientgo") -> None:
+        kinds = Kinds(Scheme())
+        super().__init__(Cache(requester, kinds, CacheOptions()), requester, kinds, field_manager=field_manager)
+
+    def _is_direct(self, _cls: type) -> bool:
+        return True
 
 
 def _controlled(obj: T, owner: ApiObject | None) -> T:

@@ -79,6 +79,20 @@ def test_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, st
     assert "2 passed" in run(foo, variables, "make", "test")
 
 
+@pytest.mark.feature("A-73")
+def test_forgotten_permission_fails_the_tests_with_the_declaration_to_add(
+    foo: Path, variables: Mapping[str, str]
+) -> None:
+    controller, test = foo / "controllers/foo_controller.py", foo / "tests/test_foo_controller.py"
+    controller.write_text(controller.read_text().replace('"get", "list", "patch", "update", "watch"', '"get"'))
+    test.write_text(test.read_text().replace("timeout=20", "timeout=2"))
+    with pytest.raises(AssertionError) as failed:
+        run(foo, variables, "make", "test")
+    assert "config/rbac/role.yaml lacks permissions that were used" in str(failed.value)
+    declaration = '@rbac(groups="samplecontroller.c9g.io", resources="foos", verbs=("list", "watch"))'
+    assert f" {declaration}\n" in str(failed.value)
+
+
 @pytest.mark.feature("A-64")
 @pytest.mark.slow
 def test_second_run_of_the_generators_changes_nothing(foo: Path, variables: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from queue import Queue
 
-from clientgo.manager import Manager, Result
+from clientgo.manager import Client, Manager, Result
 from clientgo.meta import ApiObject, ObjectName, object_name
 
 from api.v1.home_types import Home
@@ -22,13 +22,15 @@ class Watched(HomeReconciler):
         return result
 
 
-def test_the_sample_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
+def test_the_sample_is_reconciled(
+    manager: Manager, started: Callable[[], Manager], client: Client, created: list[ApiObject]
+) -> None:
     reconciler = Watched(manager)
     manager.add_reconciler(reconciler)
     started()
     name = ObjectName("default", "test-home")
 
     wanted = sample(Home, "ajd_v1_home.yaml", **name._asdict())
-    created.append(manager.client.create(wanted))
+    created.append(client.create(wanted))
 
     assert reconciler.done.get(timeout=20) == name

@@ -1,15 +1,16 @@
 """Fixtures: one API server for all tests, with the project's CRDs and webhooks, and a manager for each test."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from clientgo.envtest import Environment
+from clientgo.envtest.accounts import ManagerAccount
 from clientgo.lifecycle import Group
-from clientgo.manager import Manager, Options
+from clientgo.manager import Client, DirectClient, Manager, Options
 from clientgo.meta import ApiObject
-from clientgo.rest import Config
+from clientgo.rest import RESTClient
 
 # +clientgo:scaffold:imports
 
@@ -22,31 +23,48 @@ def existing(*places: str) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Config]:
-    """An API server; USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS selects a real one."""
-    crds = existing("crd/bases", "crd/external", "crd/patches")
-    environment = Environment(crd_paths=crds, webhook_paths=existing("webhook"))
+def environment() -> Iterator[Environment]:
+    """An API server with RBAC; USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS selects a real one."""
+    environment = Environment(
+        crd_paths=existing("crd/bases", "crd/external", "crd/patches"),
+        webhook_paths=existing("webhook"),
+        secure=True,
+        owner_references_permissions=True,
+    )
     with ExitStack() as stack:
-        config = stack.enter_context(environment)
+        stack.enter_context(environment)
         # +clientgo:scaffold:webhooks
-        yield config
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def account(environment: Environment) -> Iterator[ManagerAccount]:
+    """The manager's service account, with the role that `make manifests` generates from `@rbac`."""
+    with ManagerAccount(environment, CONFIG / "rbac" / "role.yaml") as account:
+        yield account
 
 
 @pytest.fixture
-def manager(cluster: Config) -> Iterator[Manager]:
-    """A manager without probe and metrics servers, started by `started`."""
-    made = Manager(cluster, options=Options(name="test"))
-    yield made
-    made.close()
+def manager(account: ManagerAccount) -> Iterator[Manager]:
+    """A manager without probe and metrics servers, started by `started`; a missing permission fails the test."""
+    with account.client() as client, closing(Manager(client, options=Options(name="test"))) as made:
+        yield made
 
 
 @pytest.fixture
-def created(manager: Manager) -> Iterator[list[ApiObject]]:
+def client(environment: Environment) -> Iterator[Client]:
+    """A client of the cluster's administrator, without a cache."""
+    with closing(RESTClient(environment.config)) as requester:
+        yield DirectClient(requester)
+
+
+@pytest.fixture
+def created(client: Client) -> Iterator[list[ApiObject]]:
     """Objects to delete after the test, so that the test can be repeated on the same cluster."""
     objects: list[ApiObject] = []
     yield objects
     for obj in objects:
-        manager.client.delete(obj, missing_ok=True)
+        client.delete(obj, missing_ok=True)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from queue import Queue
 
-from clientgo.manager import Manager, Result
+from clientgo.manager import Client, Manager, Result
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName
 
 from api.v1alpha1.ippool_types import IPPool, IPPoolSpec
@@ -22,20 +22,22 @@ class Watched(IPPoolReconciler):
         return result
 
 
-def test_a_new_object_is_reconciled(manager: Manager, started: Callable[[], Manager], created: list[ApiObject]) -> None:
+def test_a_new_object_is_reconciled(
+    manager: Manager, started: Callable[[], Manager], client: Client, created: list[ApiObject]
+) -> None:
     reconciler = Watched(manager)
     manager.add_reconciler(reconciler)
     started()
     name = ObjectName("", "test-ippool")
 
     pool = IPPool(metadata=ObjectMeta(name=name.name), spec=IPPoolSpec(cidr="10.0.0.0/24"))
-    created.append(manager.client.create(pool))
+    created.append(client.create(pool))
 
     assert reconciler.done.get(timeout=20) == name
 
 
 def test_pools_that_overlap_name_each_other(
-    manager: Manager, started: Callable[[], Manager], created: list[ApiObject]
+    manager: Manager, started: Callable[[], Manager], client: Client, created: list[ApiObject]
 ) -> None:
     reconciler = Watched(manager)
     manager.add_reconciler(reconciler)
@@ -43,7 +45,7 @@ def test_pools_that_overlap_name_each_other(
     pools = Clientset(manager.requester).tsi_v1alpha1.ip_pools()
 
     for name, cidr in (("narrow", "10.8.1.0/24"), ("wide", "10.8.0.0/16")):
-        created.append(pools.create(IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr))))
+        created.append(client.create(IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr))))
 
     while [pools.get(name).status.overlaps for name in ("narrow", "wide")] != [("wide",), ("narrow",)]:
         reconciler.done.get(timeout=20)

@@ -6,7 +6,7 @@ from clientgo.envtest import Environment
 from clientgo.errors import NotFound
 from clientgo.kubernetes.types.apps_v1 import StatefulSet
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node, Service
-from clientgo.manager import Manager, Result, find_status_condition, is_status_condition_true
+from clientgo.manager import Client, Manager, Result, find_status_condition, is_status_condition_true
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
@@ -19,9 +19,9 @@ PARTS: tuple[type[ApiObject], ...] = (ConfigMap, Service, StatefulSet)
 class Watched(RedisClusterReconciler):
     """Reconciler that records successful requests, and the number of servers when a cluster is deleted."""
 
-    def __init__(self, manager: Manager) -> None:
+    def __init__(self, manager: Manager, admin: Client) -> None:
         super().__init__(manager.client, manager.recorder)
-        self.manager = manager
+        self.admin = admin
         self.done: Queue[ObjectName] = Queue()
         self.left: list[int] = []
 
@@ -43,7 +43,7 @@ class Watched(RedisClusterReconciler):
             self.done.get(timeout=20)
 
     def read(self, name: ObjectName) -> RedisCluster:
-        return self.manager.api_reader.get(RedisCluster, name)
+        return self.admin.get(RedisCluster, name)
 
     def is_ready(self, name: ObjectName) -> bool:
         """Report whether the cluster is ready for its latest generation."""
@@ -53,22 +53,22 @@ class Watched(RedisClusterReconciler):
 
 
 @pytest.fixture
-def redis(manager: Manager, started: Callable[[], Manager]) -> Iterator[Watched]:
+def redis(manager: Manager, started: Callable[[], Manager], client: Client) -> Iterator[Watched]:
     """Running controller; deletes all RedisClusters afterwards."""
-    if Environment().kind != "bundled server" and not manager.api_reader.list(Node):
+    if Environment().kind != "bundled server" and not client.list(Node):
         pytest.skip("without nodes no StatefulSet becomes ready")
-    reconciler = Watched(manager)
+    reconciler = Watched(manager, client)
     manager.add_reconciler(reconciler)
     started()
     yield reconciler
-    manager.client.delete_all_of(RedisCluster, namespace="default")
-    reconciler.wait(lambda: not manager.api_reader.list(RedisCluster))
+    client.delete_all_of(RedisCluster, namespace="default")
+    reconciler.wait(lambda: not client.list(RedisCluster))
 
 
 def made(redis: Watched, name: str) -> ObjectName:
     """Create the sample with another name and wait until it is ready."""
     there = ObjectName("default", name)
-    redis.client.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **there._asdict()))
+    redis.admin.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **there._asdict()))
     redis.wait(lambda: redis.is_ready(there))
     return there
 
@@ -76,7 +76,7 @@ def made(redis: Watched, name: str) -> ObjectName:
 def versions(redis: Watched, name: ObjectName) -> list[str]:
     """Return the resource versions of the cluster and its owned objects."""
     kinds: tuple[type[ApiObject], ...] = (RedisCluster, *PARTS)
-    return [redis.manager.api_reader.get(kind, name).metadata.resource_version for kind in kinds]
+    return [redis.admin.get(kind, name).metadata.resource_version for kind in kinds]
 
 
 def test_the_sample_becomes_ready_with_all_its_parts(redis: Watched) -> None:
@@ -87,9 +87,9 @@ def test_the_sample_becomes_ready_with_all_its_parts(redis: Watched) -> None:
     assert not is_status_condition_true(cluster.status.conditions, "Progressing")
     assert cluster.metadata.finalizers == (FINALIZER,)
     for kind in PARTS:
-        part = redis.manager.api_reader.get(kind, name)
+        part = redis.admin.get(kind, name)
         assert part.metadata.owner_references == (new_controller_ref(cluster),)
-    assert "maxmemory-policy allkeys-lru\n" in redis.manager.api_reader.get(ConfigMap, name).data["redis.conf"]
+    assert "maxmemory-policy allkeys-lru\n" in redis.admin.get(ConfigMap, name).data["redis.conf"]
 
 
 def test_unchanged_cluster_is_not_written(redis: Watched) -> None:
@@ -104,12 +104,12 @@ def test_unchanged_cluster_is_not_written(redis: Watched) -> None:
 @pytest.mark.parametrize("kind", PARTS)
 def test_deleted_owned_object_is_recreated(redis: Watched, kind: type[ApiObject]) -> None:
     name = made(redis, f"lost-{kind.__name__.lower()}")
-    was = redis.manager.api_reader.get(kind, name)
+    was = redis.admin.get(kind, name)
 
-    redis.client.delete(was)
+    redis.admin.delete(was)
 
     def is_back() -> bool:
-        found = redis.manager.api_reader.list(kind, namespace="default")
+        found = redis.admin.list(kind, namespace="default")
         return any(one.metadata.name == name.name and one.metadata.uid != was.metadata.uid for one in found)
 
     redis.wait(is_back)
@@ -117,11 +117,11 @@ def test_deleted_owned_object_is_recreated(redis: Watched, kind: type[ApiObject]
 
 def test_changed_owned_object_is_reverted(redis: Watched) -> None:
     name = made(redis, "changed")
-    typed = redis.manager.api_reader
+    typed = redis.admin
 
-    redis.client.patch(typed.get(StatefulSet, name), {"spec": {"replicas": 1}})
-    redis.client.patch(typed.get(ConfigMap, name), {"data": {"redis.conf": "", "more": "x"}})
-    redis.client.patch(typed.get(Service, name), {"spec": {"selector": {"app.kubernetes.io/instance": "other"}}})
+    redis.admin.patch(typed.get(StatefulSet, name), {"spec": {"replicas": 1}})
+    redis.admin.patch(typed.get(ConfigMap, name), {"data": {"redis.conf": "", "more": "x"}})
+    redis.admin.patch(typed.get(Service, name), {"spec": {"selector": {"app.kubernetes.io/instance": "other"}}})
 
     redis.wait(lambda: typed.get(StatefulSet, name).spec.replicas == 3)
     redis.wait(lambda: typed.get(ConfigMap, name).data.keys() == {"redis.conf"})
@@ -130,7 +130,7 @@ def test_changed_owned_object_is_reverted(redis: Watched) -> None:
 
 def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
     name = made(redis, "scaled")
-    typed = redis.client.typed(RedisCluster, "default")
+    typed = redis.admin.typed(RedisCluster, "default")
     scale = typed.get_scale("scaled")
     assert scale.status.selector == "app.kubernetes.io/name=redis,app.kubernetes.io/instance=scaled"
 
@@ -143,22 +143,22 @@ def test_scale_subresource_scales_the_cluster(redis: Watched) -> None:
 def test_deleted_cluster_stops_its_servers_first(redis: Watched) -> None:
     name = made(redis, "ending")
 
-    redis.client.delete(redis.read(name))
+    redis.admin.delete(redis.read(name))
 
-    redis.wait(lambda: not redis.manager.api_reader.list(RedisCluster))
+    redis.wait(lambda: not redis.admin.list(RedisCluster))
     assert redis.left == [0]
     with pytest.raises(NotFound):
         redis.read(name)
 
 
 def test_name_conflict_is_reported_in_the_status(redis: Watched, created: list[ApiObject]) -> None:
-    owner = redis.client.create(ConfigMap(metadata=ObjectMeta(name="owner", namespace="default")))
+    owner = redis.admin.create(ConfigMap(metadata=ObjectMeta(name="owner", namespace="default")))
     created.append(owner)
     theirs = ObjectMeta(name="taken", namespace="default", owner_references=(new_controller_ref(owner),))
-    created.append(redis.client.create(ConfigMap(metadata=theirs)))
+    created.append(redis.admin.create(ConfigMap(metadata=theirs)))
     name = ObjectName("default", "taken")
 
-    redis.client.create(RedisCluster(ObjectMeta(name="taken", namespace="default"), RedisClusterSpec(replicas=1)))
+    redis.admin.create(RedisCluster(ObjectMeta(name="taken", namespace="default"), RedisClusterSpec(replicas=1)))
 
     def ready() -> str:
         found = find_status_condition(redis.read(name).status.conditions, "Ready")

@@ -1,5 +1,5 @@
 import pytest
-from clientgo.manager import Condition, Manager
+from clientgo.manager import Client, Condition
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, replace
 from clientgo.webhook import field
 
@@ -20,14 +20,14 @@ def test_sample_survives_a_round_trip() -> None:
     assert from_hub(to_hub(wanted)) == wanted
 
 
-def test_object_can_be_read_in_both_versions(manager: Manager, created: list[ApiObject]) -> None:
-    made = manager.client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
+def test_object_can_be_read_in_both_versions(client: Client, created: list[ApiObject]) -> None:
+    made = client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
     created.append(made)
 
-    read = manager.api_reader.get(v1.RedisCluster, NAME)
+    read = client.get(v1.RedisCluster, NAME)
     assert (read.spec.replicas, read.spec.max_memory) == (3, "64mb")
     assert read.spec.settings == ("maxmemory-policy allkeys-lru",)
-    assert from_hub(read).spec == manager.api_reader.get(v1alpha1.RedisCluster, NAME).spec == made.spec
+    assert from_hub(read).spec == client.get(v1alpha1.RedisCluster, NAME).spec == made.spec
 
 
 @pytest.mark.parametrize(

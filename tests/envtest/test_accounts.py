@@ -1,0 +1,96 @@
+"""Service accounts of managers under test: permissions of their roles, and reports of missing ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest import Environment
+from clientgo.envtest.accounts import ManagerAccount
+from clientgo.errors import ConfigError, Forbidden
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.manager import DirectClient
+from clientgo.meta import ObjectMeta, ObjectName, OwnerReference
+
+pytestmark = pytest.mark.integration
+
+ROLE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: manager-role, namespace: elsewhere}
+rules:
+- {apiGroups: [""], resources: [configmaps], verbs: [get, create]}
+"""
+NAME = ObjectName("default", "one")
+
+
+@pytest.fixture(scope="module")
+def environment() -> Iterator[Environment]:
+    environment = Environment(bundled=True, secure=True, owner_references_permissions=True)
+    with environment:
+        yield environment
+
+
+@pytest.fixture
+def account(environment: Environment, tmp_path: Path) -> Iterator[ManagerAccount]:
+    role = tmp_path / "role.yaml"
+    role.write_text(ROLE)
+    with ManagerAccount(environment, role) as account:
+        yield account
+
+
+def test_account_has_the_permissions_of_its_role_in_all_namespaces(account: ManagerAccount) -> None:
+    with account.client() as client:
+        created = DirectClient(client).create(ConfigMap(metadata=ObjectMeta(name="one", namespace="default")))
+        assert DirectClient(client).get(ConfigMap, NAME) == created
+
+
+def test_missing_permissions_are_reported_as_declarations(account: ManagerAccount) -> None:
+    def use_missing_permissions(client: DirectClient) -> None:
+        for act in (
+            lambda: client.list(ConfigMap),
+            lambda: client.delete(ConfigMap(metadata=ObjectMeta(name="one", namespace="default"))),
+            lambda: client.create(Namespace(metadata=ObjectMeta(name="other"))),
+            lambda: client.list(Namespace),
+            lambda: client.list(Namespace),
+        ):
+            with pytest.raises(Forbidden):
+                act()
+
+    with pytest.raises(AssertionError) as failed, account.client() as requester:
+        use_missing_permissions(DirectClient(requester))
+    message, *declarations = str(failed.value).splitlines()
+    assert message.endswith("role.yaml lacks permissions that were used; declare them and run make manifests:")
+    assert declarations == [
+        '@rbac(groups="core", resources="configmaps", verbs=("delete", "list"))',
+        '@rbac(groups="core", resources="namespaces", verbs=("create", "list"))',
+    ]
+
+
+def test_other_rejections_are_reported_with_their_message(account: ManagerAccount) -> None:
+    owner = OwnerReference(
+        api_version="apps/v1", kind="Deployment", name="web", uid="1", controller=True, block_owner_deletion=True
+    )
+    owned = ConfigMap(metadata=ObjectMeta(name="owned", namespace="default", owner_references=(owner,)))
+    with pytest.raises(AssertionError, match="cannot set blockOwnerDeletion"), account.client() as client:
+        DirectClient(client).create(owned)
+
+
+def test_error_of_the_block_is_the_context_of_the_report(account: ManagerAccount) -> None:
+    with pytest.raises(AssertionError) as failed, account.client() as client:
+        DirectClient(client).list(Namespace)
+    assert isinstance(failed.value.__context__, Forbidden)
+
+
+def test_role_is_removed_at_the_end(environment: Environment, tmp_path: Path) -> None:
+    role = tmp_path / "role.yaml"
+    role.write_text(ROLE)
+    with ManagerAccount(environment, role) as account:
+        pass
+    with pytest.raises(AssertionError), account.client() as client:
+        DirectClient(client).get(ConfigMap, NAME)
+
+
+def test_missing_role_is_an_error_that_names_the_command(environment: Environment, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"role\.yaml does not exist: run make manifests"):
+        ManagerAccount(environment, tmp_path / "role.yaml").__enter__()
