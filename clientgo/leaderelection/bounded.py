@@ -10,7 +10,7 @@ replace only the record it was meant to replace.
 import math
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
@@ -45,6 +45,7 @@ class BoundedLock:
         self._deadline = math.inf
         self._stop = threading.Event()
         self._group = Group(clock=clock)
+        self._calls: list[_Call[Any]] = []  # those that had not ended when the last one began, and that one
 
     def __repr__(self) -> str:
         return f"<BoundedLock {self._lock.describe()}, {len(self.under_way())} calls>"
@@ -56,7 +57,8 @@ class BoundedLock:
 
     def under_way(self) -> list[str]:
         """Return the threads of calls that have not ended, including abandoned ones."""
-        return self._group.alive()
+        # Not the threads that are alive: that of an answered call may take a moment to end.
+        return [call.name for call in self._calls if not call.ended]
 
     @property
     def identity(self) -> str:
@@ -89,13 +91,15 @@ class BoundedLock:
 
     def _call(self, what: str, call: Callable[[Lock], R]) -> R:
         lock = self._lock.fork()
-        made, now = _Call(lambda: call(lock)), self._clock.now()
+        made = _Call(f"lease-{what}-{self.describe()}", lambda: call(lock))
+        now = self._clock.now()
         deadline = min(self._deadline, now + self._longest)
         if self._stop.is_set():
             raise CallStopped(f"shutting down; did not {what} lease {self.describe()}")
         if now >= deadline:
             raise CallGivenUp(f"no time left to {what} lease {self.describe()}")
-        self._group.start(made.run, name=f"lease-{what}-{self.describe()}")
+        self._calls = [*(one for one in self._calls if not one.ended), made]
+        self._group.start(made.run, name=made.name)
         with made.changed:
             while not made.ended:
                 now = self._clock.now()
@@ -110,7 +114,8 @@ class BoundedLock:
 
 
 class _Call(Generic[R]):
-    def __init__(self, call: Callable[[], R]) -> None:
+    def __init__(self, name: str, call: Callable[[], R]) -> None:
+        self.name = name
         self._call = call
         self._answer: R | None = None
         self._error: BaseException | None = None

@@ -33,6 +33,14 @@ def test_calls_are_passed_on_and_so_are_their_errors() -> None:
     lock.record_event("no recorder, no event")
 
 
+def test_answered_call_is_no_longer_under_way_though_its_thread_may_be() -> None:
+    lock = bounded(FakeClientset(), FakeClock())
+    lock.create(RECORD)
+    for _ in range(300):
+        lock.get()
+        assert lock.under_way() == []
+
+
 @pytest.mark.parametrize(
     ("deadline", "stops", "waited"),
     [
