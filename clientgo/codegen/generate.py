@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from clientgo.codegen.crd.manifest import crds
@@ -17,11 +17,13 @@ from clientgo.codegen.inputs.openapi import read_documents
 from clientgo.codegen.manifests import openapi_files, role_files, webhook_files
 from clientgo.codegen.options import FOLDERS, SUBPACKAGES
 from clientgo.codegen.problems import Problems
+from clientgo.codegen.rbac import built_in_kinds
 from clientgo.codegen.render.applyconfigurations import apply_texts
 from clientgo.codegen.render.clients import render
 from clientgo.codegen.render.openapi import openapi_texts, published_schemas
 from clientgo.codegen.render.templatefiles import Layout, Text, fill
 from clientgo.codegen.render.thirdparty import foreign_groups
+from clientgo.meta.scheme import ApiType
 
 
 def generate(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:
@@ -37,10 +39,12 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
     if generators & set(SUBPACKAGES) and options.output_package is not None and not problems:
         _add_modules(output, options, generators, list(_modules(options, generators, own, foreign, problems)), problems)
     declared = read_declarations(options.declarations, problems)
-    plurals: dict[str, set[str]] = {}
-    for kind in own:
-        plurals.setdefault(kind.kind.api.group, set()).add(kind.kind.api.plural)
-    check_declarations(declared, plurals, problems)
+    check_declarations(
+        declared,
+        _plurals(kind.kind.api for kind in own),
+        _plurals(built_in_kinds().values() if declared else ()),
+        problems,
+    )
     maker = SchemaMaker(
         problems,
         allow_floats=options.allow_floats,
@@ -59,6 +63,14 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
             output.add_manifests(options.root / folder, files())
     output.patched |= patched_files([options.root / path for path in options.patch_schema], own, maker, problems)
     return output
+
+
+def _plurals(kinds: Iterable[ApiType]) -> dict[str, set[str]]:
+    """Return the plurals of these kinds by API group."""
+    found: dict[str, set[str]] = {}
+    for api in kinds:
+        found.setdefault(api.group, set()).add(api.plural)
+    return found
 
 
 def _add_modules(

@@ -112,7 +112,7 @@ def limited(rules: Iterable[RbacRule], namespace: str, own: Mapping[str, ApiType
 
     Cluster-scoped resources and URLs stay unrestricted. Resources of unknown groups are assumed to be namespaced.
     """
-    known = {**_built_in(), **own}
+    known = {**built_in_kinds(), **own}
     for rule in rules:
         if rule.namespace or rule.urls:
             yield rule
@@ -129,7 +129,8 @@ def _group_resource(group: str, resource: str) -> str:
     return plural if group in ("", "core") else f"{plural}.{group}"
 
 
-def _built_in() -> dict[str, ApiType]:
+def built_in_kinds() -> dict[str, ApiType]:
+    """Return the built-in kinds that the library has clients of, by group resource."""
     found = {}
     for module in pkgutil.iter_modules(clients.__path__):
         for value in vars(importlib.import_module(f"{clients.__name__}.{module.name}")).values():

@@ -8,6 +8,7 @@ import ast
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +155,16 @@ _VERBS = frozenset({
 _HOOK_VERBS = frozenset({"*", "create", "update", "delete", "connect"})
 
 
-def check_declarations(found: Iterable[Declared], plurals: Mapping[str, set[str]], problems: Problems) -> None:
-    """Report invalid declarations; `plurals` are the resources of the project's groups."""
+Plurals = Mapping[str, set[str]]
+"""Plurals of kinds by API group."""
+
+
+def check_declarations(found: Iterable[Declared], own: Plurals, built_in: Plurals, problems: Problems) -> None:
+    """Report invalid declarations; `own` are the project's kinds."""
     for declared in found:
         declaration = declared.declaration
         complaints = _of_rule(declaration) if isinstance(declaration, RbacRule) else _of_webhook(declaration)
-        for message in (*complaints, *_unknown(declaration, plurals)):
+        for message in (*complaints, *_unknown(declaration, own, built_in)):
             problems.at_module(declared.file, declared.line, message)
 
 
@@ -191,12 +196,27 @@ def _of_webhook(hook: WebhookDeclaration) -> Iterator[str]:
         yield "the API server rejects these side effects: use side_effects='None' or 'NoneOnDryRun'"
 
 
-def _unknown(declaration: Declaration, plurals: Mapping[str, set[str]]) -> Iterator[str]:
-    known = [plurals.get(group) for group in declaration.groups]
-    if not all(known):
-        return
+def _unknown(declaration: Declaration, own: Plurals, built_in: Plurals) -> Iterator[str]:
+    groups = ["" if group == "core" else group for group in declaration.groups]
+    for group in groups:
+        if group not in ("", "*") and "." not in group and group not in built_in:
+            yield f"unknown group {group!r}: expected {_suggestion(group, built_in) or 'a domain, such as example.com'}"
+            return
+    known = [own.get(group) or built_in.get(group) for group in groups]
     for resource in declaration.resources:
         plain = resource.partition("/")[0]
-        if plain != "*" and not any(plain in (names or ()) for names in known):
-            offered = ", ".join(sorted(name for names in known for name in names or ()))
-            yield f"unknown plural {plain!r} in {', '.join(declaration.groups)}: expected one of {offered}"
+        if plain == "*" or any(plain in (names or ()) for names in known):
+            continue
+        offered = sorted(name for names in known for name in names or ())
+        where = f"unknown plural {plain!r} in {', '.join(declaration.groups)}: expected"
+        if known and all(group in own for group in groups):
+            yield f"{where} one of {', '.join(offered)}"
+        elif all(known):
+            # A cluster may serve kinds that the library has no types for: only what looks like a mistake is one.
+            homes = [f"groups={group or 'core'!r}" for group, names in built_in.items() if plain in names]
+            if likely := _suggestion(plain, offered) or " or ".join(homes):
+                yield f"{where} {likely}"
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    return "".join(repr(match) for match in get_close_matches(word, known, n=1, cutoff=0.8))

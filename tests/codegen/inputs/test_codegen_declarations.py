@@ -151,6 +151,12 @@ HOOK = (
     ("text", "expected"),
     [
         ('rbac(groups="fleet.example.com", resources="ship", verbs="get")', "unknown plural 'ship' in fleet."),
+        ('rbac(groups="core", resources="servicess", verbs="get")', "'servicess' in core: expected 'services'"),
+        ('rbac(groups="apps", resources="deployment/status", verbs="get")', "in apps: expected 'deployments'"),
+        ('rbac(groups="core", resources="deployments", verbs="get")', "in core: expected groups='apps'"),
+        ('rbac(groups="", resources="ingresses", verbs="get")', "expected groups='networking.k8s.io'"),
+        ('rbac(groups="app", resources="deployments", verbs="get")', "unknown group 'app': expected 'apps'"),
+        ('rbac(groups="fleet", resources="ships", verbs="get")', "unknown group 'fleet': expected a domain, such as"),
         ('rbac(groups="apps", resources="deployments", verbs="read")', "invalid verb 'read': expected some of *"),
         ('rbac(groups="apps", resources="deployments", verbs=())', "a permission requires verbs, such as verbs="),
         ('rbac(resources="pods", verbs="get")', "a permission for resources requires groups="),
