@@ -12,10 +12,10 @@ from clientgo.boundeddict import BoundedDict
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.store import Indexer, List, Transform, keep_everything
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
-from clientgo.meta.resourceversion import at_least
 
 T = TypeVar("T", bound=ApiObject)
 

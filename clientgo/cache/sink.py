@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from clientgo.cache.metrics import InformerMetrics
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
-from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent
+from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.resourceversion import at_least
 from clientgo.metrics import provider
 
 if TYPE_CHECKING:

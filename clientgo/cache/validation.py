@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList
+from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionKind, ObjectMeta
-from clientgo.meta.resourceversion import at_least
 from clientgo.meta.scheme import ApiType
 
 T = TypeVar("T", bound=ApiObject)

@@ -11,9 +11,17 @@ from clientgo.cache.validation import RejectReason
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
-from clientgo.meta.listwatch import BadEvent, Bookmark, ChangeType, ListerWatcher, ListOptions, Watch, WatchEvent
+from clientgo.meta.listwatch import (
+    BadEvent,
+    Bookmark,
+    ChangeType,
+    ListerWatcher,
+    ListOptions,
+    Watch,
+    WatchEvent,
+    compare_resource_versions,
+)
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.rest.transport import IdleTimeout
 
 log = get_logger(__name__)

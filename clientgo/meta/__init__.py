@@ -3,6 +3,7 @@
 from clientgo.meta.codec import ObjectList, Undecodable, decode, encode, from_dict, replace, to_dict
 from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained
 from clientgo.meta.lens import change
+from clientgo.meta.listwatch import compare_resource_versions
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import (
     EMPTY_MAP,
@@ -15,7 +16,6 @@ from clientgo.meta.objects import (
     OwnerReference,
 )
 from clientgo.meta.ownership import controller_of, is_controlled_by, meta_for, new_controller_ref
-from clientgo.meta.resourceversion import compare_resource_versions
 from clientgo.meta.scheme import ApiType, Column, ScaleSubresource, Scheme, WebhookConversion, api_of, api_type
 from clientgo.meta.selectors import Selector, everything, nothing, parse_selector, selector_for
 

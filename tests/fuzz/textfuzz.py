@@ -9,10 +9,10 @@ from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.storage.selection import select
 from clientgo.errors import BadRequest
 from clientgo.log import redact
+from clientgo.meta.listwatch import at_least, compare_resource_versions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo.meta.resourceversion import at_least, compare_resource_versions
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta import compare_resource_versions
-from clientgo.meta.resourceversion import at_least
+from clientgo.meta.listwatch import at_least
 
 
 @pytest.mark.feature("B-RV-01")
