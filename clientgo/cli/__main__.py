@@ -77,6 +77,12 @@ def _create_api(options: argparse.Namespace, root: Path) -> int:
     return code
 
 
+def _upgrade(options: argparse.Namespace, root: Path) -> int:
+    from clientgo.cli.upgrade import upgrade  # noqa: PLC0415  # with the generators, as above
+
+    return upgrade(options, root)
+
+
 def _completion(options: argparse.Namespace, _: Path) -> int:
     say(script(options.shell, parser()))
     return 0
@@ -92,6 +98,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Path], int]] = {
     "edit": edit,
     "create api": _create_api,
     "create webhook": create_webhook,
+    "upgrade": _upgrade,
     "manifests": _generate,
     "generate": _generate,
     "run": run,

@@ -43,6 +43,8 @@ def parser() -> Parser:
     commands = made.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _edit(_command(commands, "edit", "change the settings of the project"))
+    upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
+    upgrade.add_argument("--clientgo-from", type=Path, metavar="PATH", help="replace the project's wheel of clientgo")
     create = _command(commands, "create", "scaffold an API or a webhook")
     what_to_create = create.add_subparsers(metavar="api|webhook", required=True)
     _api(_command(what_to_create, "api", "scaffold an API type, its controller, or both"))

@@ -80,6 +80,9 @@ class ProjectResource:
             said["core"] = True
         if self.external:
             said["external"] = True
+        if self.foreign and self.grouped:
+            # The path of a kind of the project says it.
+            said["grouped"] = True
         if self.api:
             said["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
         if self.named:
@@ -206,6 +209,6 @@ def _resource(said: dict[str, Any]) -> ProjectResource:
         named=[name for name in controllers if name != usual],
         core=core,
         external=str(said["path"]) if said.get("external") else "",
-        grouped=said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
+        grouped=bool(said.get("grouped")) or said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
         webhooks={name: value for name, value in said.get("webhooks", {}).items() if name != "webhookVersion"},
     )

@@ -1,11 +1,13 @@
 """Writer of scaffolded files that keeps the user's changes.
 
-`.clientgo/scaffold.json`, which belongs in version control, records a hash of each written file. A file is overwritten
-only if it still has that hash, or with `force`.
+`.clientgo/scaffold.json`, which belongs in version control, has the compressed text of each written file. A file is
+overwritten only if it still has that text, or with `force`. The texts are the base of the merge of `clientgo upgrade`.
 """
 
+import base64
 import hashlib
 import json
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +32,8 @@ class ScaffoldWriter:
         self._root = root
         self._tell = tell
         self._force = force
-        self._hashes = _read(root / RECORD)
+        self.written = _read(root)
+        """Text of each file as this command wrote it."""
         self._done: dict[str, str] = {}
 
     def add(self, part: Part) -> None:
@@ -41,10 +44,11 @@ class ScaffoldWriter:
             self._write(part)
 
     def close(self) -> None:
-        """Save the hashes and report each file once."""
+        """Save the texts and report each file once."""
         place = self._root / RECORD
         place.parent.mkdir(exist_ok=True)
-        place.write_text(json.dumps(self._hashes, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        packed = {path: base64.b64encode(zlib.compress(text, 9)).decode() for path, text in self.written.items()}
+        place.write_text(json.dumps(packed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         for path, done in self._done.items():
             self._tell(done, path)
 
@@ -55,18 +59,26 @@ class ScaffoldWriter:
     def ours(self, path: str) -> bool:
         """Report whether a file is unchanged since this command wrote it."""
         place = self._root / path
-        return place.is_file() and self._hashes.get(path) == _hash(place.read_bytes())
+        return place.is_file() and self.written.get(path) == place.read_bytes()
+
+    def replace(self, path: str, content: bytes | None, *, written: bytes) -> None:
+        """Write a file, unless the content is None, and record the text that the templates have for it."""
+        if content is not None:
+            place = self._root / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        self.written[path] = written
 
     def _write(self, part: Part) -> None:
         place = self._root / part.path
         there, new = place.exists(), part.text.encode()
         if there and place.read_bytes() == new:
-            self._hashes[part.path] = _hash(new)
+            self.written[part.path] = new
             self.note("kept", part.path)
         elif there and not self._force and not self.ours(part.path):
             self.note("kept", f"{part.path} (modified; use --force to overwrite)")
         else:
-            self._put(part.path, new)
+            self.replace(part.path, new, written=new)
             self.note("updated" if there else "created", part.path)
 
     def _insert(self, part: Part) -> None:
@@ -82,18 +94,12 @@ class ScaffoldWriter:
             lines = "; ".join(line.strip() for line in part.text.splitlines())
             self.note("kept", f"{part.path} (marker {_MARK}{part.marker} not found; add these lines yourself: {lines})")
         elif after != before:
-            # A modified file stays marked as modified: its recorded hash does not change.
-            if self.ours(part.path):
-                self._put(part.path, after.encode())
-            else:
-                place.write_text(after, encoding="utf-8")
+            place.write_text(after, encoding="utf-8")
             self.note("updated", part.path)
-
-    def _put(self, path: str, content: bytes) -> None:
-        place = self._root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
-        self._hashes[path] = _hash(content)
+        # A modified file stays marked as modified: the recorded text gets the lines, and not the user's changes.
+        recorded = inserted(self.written.get(part.path, b"").decode(), part.marker, part.text)
+        if recorded is not None:
+            self.written[part.path] = recorded.encode()
 
 
 def inserted(text: str, marker: str, lines: str) -> str | None:
@@ -130,14 +136,21 @@ def _joined(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read(place: Path) -> dict[str, str]:
+def _read(root: Path) -> dict[str, bytes]:
+    place = root / RECORD
     try:
-        return msgspec.json.decode(place.read_bytes(), type=dict[str, str])
+        found = msgspec.json.decode(place.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
     except msgspec.DecodeError as error:
         raise CommandError(f"invalid {place}: restore it from version control, or remove it and use --force") from error
+    return {path: text for path, packed in found.items() if (text := _text(root / path, packed)) is not None}
 
 
-def _hash(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _text(place: Path, packed: str) -> bytes | None:
+    try:
+        return zlib.decompress(base64.b64decode(packed))
+    except (ValueError, zlib.error):
+        # The first projects have hashes, which tell only whether the file is modified.
+        content = place.read_bytes() if place.is_file() else b""
+        return content if hashlib.sha256(content).hexdigest() == packed else None

@@ -18,6 +18,7 @@ BASH = [
         {
             "init",
             "edit",
+            "upgrade",
             "create",
             "manifests",
             "generate",

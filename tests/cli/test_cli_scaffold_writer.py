@@ -1,5 +1,8 @@
-"""Scaffold writer: it keeps modified files, inserts lines at markers and reports each file."""
+"""Scaffold writer, which keeps modified files and inserts lines at markers; upgrades by what it has recorded."""
 
+import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,9 @@ from hypothesis import strategies as st
 from clientgo.cli.names import CommandError
 from clientgo.cli.scaffold_writer import RECORD, ScaffoldWriter, inserted
 from clientgo.cli.template_files import Part
+from clientgo.version import VERSION
+from tests.cli.projects import FOO, clientgo, foo_project, read_files
+from tests.codegen.generating import CREDENTIALS
 
 MAIN = """\
 from clientgo.rest import load_config
@@ -123,3 +129,166 @@ def test_invalid_scaffold_record_is_reported(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(CommandError, match=r"invalid .*: restore it from version control"):
         ScaffoldWriter(tmp_path, tell=lambda *_: None)
+
+
+def test_record_of_hashes_still_tells_modified_files_from_others(tmp_path: Path) -> None:
+    (tmp_path / RECORD).parent.mkdir()
+    for name in ("same", "modified"):
+        (tmp_path / name).write_text("old\n")
+    hashes = dict.fromkeys(("same", "modified", "missing"), hashlib.sha256(b"old\n").hexdigest())
+    (tmp_path / RECORD).write_text(json.dumps(hashes))
+    (tmp_path / "modified").write_text("mine\n")
+
+    reported = write(tmp_path, *(Part(name, "new\n") for name in hashes))
+
+    modified = ("kept", "modified (modified; use --force to overwrite)")
+    assert reported == [("updated", "same"), modified, ("created", "missing")]
+
+
+OLDER = "0.0.9"
+
+
+@pytest.fixture
+def older(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[str, str, str], Path]:
+    """A function that makes a project whose templates of an older version had another text in one file."""
+
+    def make(path: str, new: str, old: str) -> Path:
+        project = foo_project(tmp_path / "p")
+        text = (project / path).read_text()
+        assert new in text
+        write(project, Part(path, text.replace(new, old)))
+        text = (project / "PROJECT").read_text()
+        (project / "PROJECT").write_text(text.replace(f"cliVersion: {VERSION}", f"cliVersion: {OLDER}"))
+        capsys.readouterr()
+        return project
+
+    return make
+
+
+OLD_LINE = ("Makefile", "IMG ?= controller:latest\n", "IMAGE ?= controller:old\n")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_upgrade_replaces_unmodified_files_and_records_the_version(
+    older: Callable[[str, str, str], Path], capsys: pytest.CaptureFixture[str], again: bool
+) -> None:
+    project = older(*OLD_LINE)
+    expected = (project / "Makefile").read_text().replace(*reversed(OLD_LINE[1:]))
+
+    assert clientgo(project, "upgrade") == 0
+    done = f"updated  Makefile\nUpgraded from clientgo {OLDER} to {VERSION}.\n"
+    assert capsys.readouterr().out == f"{done}Next: make manifests generate test\n"
+    assert (project / "Makefile").read_text() == expected
+    assert f"cliVersion: {VERSION}\n" in (project / "PROJECT").read_text()
+    if again:
+        before = read_files(project)
+        assert clientgo(project, "upgrade") == 0
+        assert read_files(project) == before
+
+
+@pytest.mark.e2e
+def test_upgrade_merges_changes_of_both_sides(
+    older: Callable[[str, str, str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = older(*OLD_LINE)
+    mine = (project / "Makefile").read_text() + "\nmine:\n"
+    (project / "Makefile").write_text(mine)
+
+    assert clientgo(project, "upgrade") == 0
+    assert "merged   Makefile\n" in capsys.readouterr().out
+    assert (project / "Makefile").read_text() == mine.replace(*reversed(OLD_LINE[1:]))
+
+
+@pytest.mark.e2e
+def test_upgrade_marks_conflicts_and_keeps_both_sides(
+    older: Callable[[str, str, str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = older(*OLD_LINE)
+    text = (project / "Makefile").read_text()
+    (project / "Makefile").write_text(text.replace(OLD_LINE[2], "IMAGE ?= mine\n"))
+
+    assert clientgo(project, "upgrade") == 1
+    told = capsys.readouterr()
+    assert "conflict Makefile\n" in told.out
+    assert told.err.startswith("clientgo upgrade: resolve the conflicts, marked by <<<<<<<, in Makefile;")
+    sides = f"<<<<<<< yours\nIMAGE ?= mine\n=======\n{OLD_LINE[1]}>>>>>>> clientgo {VERSION}\n"
+    assert (project / "Makefile").read_text() == text.replace(OLD_LINE[2], sides)
+    # A second run has nothing to merge: the new text is the base.
+    assert clientgo(project, "upgrade") == 0
+    assert (project / "Makefile").read_text() == text.replace(OLD_LINE[2], sides)
+
+
+def test_upgrade_keeps_modified_deleted_and_own_files_and_creates_new_ones(
+    older: Callable[[str, str, str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = older(*OLD_LINE)
+    (project / "README.md").write_text("mine\n")
+    (project / "controllers/foo_controller.py").write_text("# mine\n")
+    (project / "AGENTS.md").unlink()
+    (project / "own.py").write_text("")
+    record = json.loads((project / RECORD).read_text())
+    del record[".devcontainer/devcontainer.json"]
+    (project / RECORD).write_text(json.dumps(record))
+    (project / ".devcontainer/devcontainer.json").unlink()
+
+    assert clientgo(project, "upgrade") == 0
+    out = capsys.readouterr().out
+    assert sorted(out.splitlines()[:-2]) == ["created  .devcontainer/devcontainer.json", "updated  Makefile"]
+    assert (project / "README.md").read_text() == "mine\n"
+    assert (project / "controllers/foo_controller.py").read_text() == "# mine\n"
+    assert not (project / "AGENTS.md").exists()
+    assert (project / "own.py").exists()
+
+
+def test_upgrade_repeats_all_commands(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+    theirs = ("--group", "credentials.example.net", "--version", "v1", "--kind", "Credential")
+    deployment = ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--controller")
+    hub = (*FOO[:2], "--version", "v1", "--kind", "Foo")
+    assert clientgo(project, "edit", "--multigroup") == 0
+    for command in (
+        ("api", *hub, "--resource", "--controller=false"),
+        ("api", *theirs, "--resource=false", "--controller", "--from-crd", str(CREDENTIALS)),
+        ("api", *deployment),
+        ("api", *deployment, "--controller-name", "scaler"),
+        ("webhook", *FOO, "--programmatic-validation", "--validation-path", "/mine"),
+        ("webhook", *hub, "--defaulting", "--conversion"),
+        ("webhook", *theirs, "--defaulting"),
+    ):
+        assert clientgo(project, "create", *command) == 0
+    before = read_files(project)
+
+    assert clientgo(project, "upgrade") == 0
+    after = read_files(project)
+    assert after.keys() == before.keys()
+    # Lines of several commands may be inserted in another order.
+    different = {path for path in after if sorted(after[path].splitlines()) != sorted(before[path].splitlines())}
+    assert different <= {".clientgo/scaffold.json"}
+
+
+@pytest.mark.parametrize("marker", [True, False])
+def test_lines_that_a_command_adds_to_a_modified_file_are_no_difference(tmp_path: Path, marker: bool) -> None:
+    project = foo_project(tmp_path / "p")
+    text = (project / "main.py").read_text()
+    mine = "# mine\n" + text if marker else text.replace("    # +clientgo:scaffold:controllers\n", "    # mine\n")
+    (project / "main.py").write_text(mine)
+    second = (*FOO[:4], "--kind", "Bar", "--resource", "--controller")
+    assert clientgo(project, "create", "api", *second) == 0
+    before = read_files(project)
+
+    assert clientgo(project, "upgrade") == 0
+    assert read_files(project) == before
+
+
+def test_upgrade_replaces_the_wheel(tmp_path: Path) -> None:
+    for version in ("1", "2"):
+        (tmp_path / f"clientgo-{version}-py3-none-any.whl").write_text(version)
+    project = tmp_path / "p"
+    project.mkdir()
+    wheels = [f"../clientgo-{version}-py3-none-any.whl" for version in ("1", "2")]
+    assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", wheels[0]) == 0
+
+    assert clientgo(project, "upgrade", "--clientgo-from", wheels[1]) == 0
+    made = read_files(project)
+    assert [path for path in made if path.startswith("wheels/")] == ["wheels/clientgo-2-py3-none-any.whl"]
+    assert "./wheels/clientgo-2-py3-none-any.whl[secure-serving]\n" in made["requirements.txt"]

@@ -31,8 +31,7 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     if not SEMVER.fullmatch(options.version):
         raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
     writer = ScaffoldWriter(root, tell=lambda done, path: done != "kept" and say(f"{done:<8} {path}"))
-    for part in parts("olm", _words(project)):
-        writer.add(part)
+    add_manifests(writer, project)
     writer.close()
     release = Release(options.package or project.name, options.version, options.image, options.use_image_digests)
     channels = Channels(tuple(options.channels.split(",")), options.default_channel)
@@ -40,6 +39,12 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     for done, path in write(root, files):
         say(f"{done:<8} {path}")
     return 0
+
+
+def add_manifests(writer: ScaffoldWriter, project: Project) -> None:
+    """Write config/manifests, the source of the bundle, and config/scorecard."""
+    for part in parts("olm", _words(project)):
+        writer.add(part)
 
 
 def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
