@@ -5,7 +5,7 @@ import pytest
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentStatus
 from clientgo.kubernetes.types.core_v1 import Service
 from clientgo.kubernetes.types.networking_v1 import Ingress
-from clientgo.manager import Manager, find_status_condition
+from clientgo.manager import Client, Manager, find_status_condition
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, is_controlled_by, replace
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
@@ -113,12 +113,14 @@ def test_only_backups_of_the_app_are_deleted(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*/*")] == ["other"]
 
 
-def test_sample_is_scaled_and_deleted_on_a_server(manager: Manager, started: Callable[[], Manager]) -> None:
+def test_sample_is_scaled_and_deleted_on_a_server(
+    manager: Manager, client: Client, started: Callable[[], Manager]
+) -> None:
     manager.add_reconciler(WebAppReconciler)
     started()
     app = manager.client.create(sample(WebApp, "web_v1_webapp.yaml", **NAME._asdict()))
     eventually(lambda: manager.api_reader.get(Ingress, NAME))
-    typed = manager.client.typed(WebApp, "default")
+    typed = client.typed(WebApp, "default")
 
     scale = eventually(lambda: typed.get_scale("shop"), lambda scale: scale.status.selector)
     typed.update_scale("shop", change(scale, lambda s: s.spec.replicas).to(3))
