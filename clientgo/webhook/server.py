@@ -69,19 +69,20 @@ def webhooks_enabled(environ: Mapping[str, str] = os.environ) -> bool:
 class WebhookFlags:
     """Flags of the webhook server, with kubebuilder's names."""
 
+    # The variables have a prefix because Kubernetes sets WEBHOOK_PORT in pods beside a Service named webhook.
     webhook_port: int = flag(
         DEFAULT_PORT,
-        f"port of the webhook server (default: $WEBHOOK_PORT, then {DEFAULT_PORT})",
+        f"port of the webhook server (default: $CLIENTGO_WEBHOOK_PORT, then {DEFAULT_PORT})",
         group=SERVING,
-        variable="WEBHOOK_PORT",
+        variable="CLIENTGO_WEBHOOK_PORT",
         metavar="PORT",
         type=port,
     )
     webhook_cert_path: str | None = flag(
         None,
-        "directory of the certificate (default: $WEBHOOK_CERT_PATH, then /tmp/k8s-webhook-server/serving-certs)",
+        "certificate directory (default: $CLIENTGO_WEBHOOK_CERT_PATH, then /tmp/k8s-webhook-server/serving-certs)",
         group=SERVING,
-        variable="WEBHOOK_CERT_PATH",
+        variable="CLIENTGO_WEBHOOK_CERT_PATH",
         metavar="DIR",
     )
     webhook_cert_name: str = flag(
