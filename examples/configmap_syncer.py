@@ -22,7 +22,7 @@ class ConfigMapSyncer(Reconciler[ConfigMap]):
         """Create, update and delete the copies of one ConfigMap, which may be deleted itself."""
         source = self.client.find(ConfigMap, request) or ConfigMap()
         selector = source.metadata.annotations.get(TO)
-        selected = self.client.list(Namespace, labels=selector) if selector else []
+        selected = self.client.list(Namespace, label_selector=selector) if selector else []
         wanted = {namespace.metadata.name for namespace in selected} - {request.namespace}
         copies = {copy.metadata.namespace: copy for copy in self.client.list(ConfigMap) if request in source_of(copy)}
         for namespace in copies.keys() - wanted:

@@ -1,7 +1,7 @@
 """Client that reads from the cache and writes to the server.
 
     foo = manager.client.find(Foo, request)
-    pods = manager.client.list(Pod, namespace=request.namespace, labels="app=web")
+    pods = manager.client.list(Pod, namespace=request.namespace, label_selector="app=web")
     manager.client.update_status(replace(foo, status=FooStatus(available_replicas=3)))
 
 The class determines the kind. Cached reads need no request, include this client's own writes, and see nothing outside
@@ -168,7 +168,7 @@ class Client:
         cls: type[T],
         *,
         namespace: str = "",
-        labels: str | Selector = everything(),
+        label_selector: str | Selector = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
@@ -181,10 +181,12 @@ class Client:
             CacheNotSynced: the cache cannot be read.
             LookupError: the namespace is not cached.
         """
-        selector = parse_selector(labels) if isinstance(labels, str) else labels
+        selector = parse_selector(label_selector) if isinstance(label_selector, str) else label_selector
         if self._is_direct(cls):
             asked = _equal(fields)
-            return self.api_reader.list(cls, namespace=namespace, labels=selector, field_selector=asked, limit=limit)
+            return self.api_reader.list(
+                cls, namespace=namespace, label_selector=selector, field_selector=asked, limit=limit
+            )
         known = self._known(cls, namespace)
         found: Iterable[T]
         if fields:
@@ -291,12 +293,12 @@ class Client:
         options: DeleteOptions | None = None,
         *,
         namespace: str = "",
-        labels: str | Selector = everything(),
+        label_selector: str | Selector = everything(),
         field_selector: str = "",
     ) -> None:
         """Delete every object that matches in one namespace, or in the cluster for cluster-scoped kinds."""
         client = self.typed(cls, namespace)
-        client.delete_collection(options, label_selector=str(labels), field_selector=field_selector)
+        client.delete_collection(options, label_selector=str(label_selector), field_selector=field_selector)
 
     def subresource(self, name: str) -> Subresource:
         """Return a client of a subresource such as `scale`, `eviction` or `status`."""

@@ -97,7 +97,7 @@ class ApiReader:
         cls: type[T],
         *,
         namespace: str = "",
-        labels: str | Selector = everything(),
+        label_selector: str | Selector = everything(),
         field_selector: str = "",
         limit: int = 0,
     ) -> List[T]:
@@ -106,14 +106,14 @@ class ApiReader:
         The server evaluates `field_selector`; it supports few fields besides `metadata.name`.
         """
         client = self._kinds.client(cls, self._requester, namespace)
-        return List(client.list(label_selector=str(labels), field_selector=field_selector, limit=limit).items)
+        return List(client.list(label_selector=str(label_selector), field_selector=field_selector, limit=limit).items)
 
     def each(
         self,
         cls: type[T],
         *,
         namespace: str = "",
-        labels: str | Selector = everything(),
+        label_selector: str | Selector = everything(),
         field_selector: str = "",
         page: int = PAGE_SIZE,
     ) -> Iterator[T]:
@@ -123,5 +123,5 @@ class ApiReader:
             Gone: the server no longer has that version; the iteration cannot continue.
         """
         client = self._kinds.client(cls, self._requester, namespace)
-        options = ListOptions(label_selector=str(labels), field_selector=field_selector)
+        options = ListOptions(label_selector=str(label_selector), field_selector=field_selector)
         return Pager(client.list_page, page_size=page).each_item(options)

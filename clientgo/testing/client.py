@@ -52,14 +52,14 @@ class FakeClient(FakeControls, Client):
         cls: type[T],
         *,
         namespace: str = "",
-        labels: str | Selector = everything(),
+        label_selector: str | Selector = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
         """Return the objects that match, at most `limit` of them; 0 for all. KeyError if a field has no index."""
         if shape_of(cls) is not object:
-            return super().list(cls, namespace=namespace, labels=labels, fields=fields, limit=limit)
-        found = super().list(cls, namespace=namespace, labels=labels)
+            return super().list(cls, namespace=namespace, label_selector=label_selector, fields=fields, limit=limit)
+        found = super().list(cls, namespace=namespace, label_selector=label_selector)
         for name, wanted in fields.items():
             indexer = self.cache.informer(cls).indexer
             found = [obj for obj in found if wanted in indexer.values_of(index_name(name), obj)]

@@ -69,7 +69,7 @@ def test_objects_are_listed_by_namespace_labels_and_indexed_fields(manager: Mana
     client = manager.client
     client.patch(new_foo("a"), {"metadata": {"labels": {"team": "x"}}})
     assert names(client.list(Foo, namespace="ns")) == ["a", "b"]
-    assert names(client.list(Foo, labels="team=x")) == ["a"]
+    assert names(client.list(Foo, label_selector="team=x")) == ["a"]
     assert names(client.list(Foo, fields={"spec.deploymentName": "b-deployment"})) == ["b"]
     assert names(client.list(Foo, namespace="other", fields={"spec.deploymentName": "b-deployment"})) == []
     two = {"spec.deploymentName": "a-deployment", "metadata.uid": "uid-b"}

@@ -97,7 +97,9 @@ def test_list_honours_the_limit(manager: Manager, server: Noting) -> None:
 
 
 def test_each_lists_page_by_page_on_demand(manager: Manager, server: Noting) -> None:
-    each = manager.api_reader.each(Foo, namespace="ns", labels="a!=b", field_selector="metadata.name!=x", page=2)
+    each = manager.api_reader.each(
+        Foo, namespace="ns", label_selector="a!=b", field_selector="metadata.name!=x", page=2
+    )
     assert server.requests == []
     assert [foo.metadata.name for foo in each] == ["a", "b", "c"]
     asked = {"labelSelector": "a!=b", "fieldSelector": "metadata.name!=x", "limit": "2"}
@@ -109,7 +111,7 @@ def test_deletions_have_preconditions_and_propagation(manager: Manager, server: 
     foo = next(foo for foo in client.list(Foo) if foo.metadata.name == "a")
     client.delete(foo, DeleteOptions(preconditions=Preconditions(uid=foo.metadata.uid), propagation_policy="Orphan"))
     rehearsed = DeleteOptions(dry_run=("All",), grace_period_seconds=0)
-    client.delete_all_of(Foo, rehearsed, namespace="ns", labels="a=b", field_selector="metadata.name=b")
+    client.delete_all_of(Foo, rehearsed, namespace="ns", label_selector="a=b", field_selector="metadata.name=b")
     one, collection = server.requests
     assert one.body == b'{"propagationPolicy":"Orphan","preconditions":{"uid":"uid-a"}}'
     assert collection.body == b'{"gracePeriodSeconds":0,"dryRun":["All"]}'

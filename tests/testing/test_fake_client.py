@@ -120,7 +120,7 @@ def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:
     elsewhere = Foo(ObjectMeta(name="a", namespace="other"), FooSpec("a-deployment", 1))
     client = FakeClient(foo("a", labels={"team": "x"}), foo("b"), elsewhere)
     assert [one.metadata.name for one in client.list(Foo, namespace="ns")] == ["a", "b"]
-    assert [one.metadata.name for one in client.list(Foo, labels="team=x")] == ["a"]
+    assert [one.metadata.name for one in client.list(Foo, label_selector="team=x")] == ["a"]
     assert len(client.list(Foo, limit=2)) == 2
     with pytest.raises(KeyError, match="deploymentName"):
         client.list(Foo, fields={"deploymentName": "a-deployment"})

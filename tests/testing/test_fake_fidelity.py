@@ -48,7 +48,7 @@ def delete(client: Client, obj: ConfigMap, uid: str = "") -> object:
 def delete_selected(client: Client) -> object:
     client.create(config_map(labels={"a": "b"}))
     client.create(config_map(name="b"))
-    client.delete_all_of(ConfigMap, namespace="default", labels="a in (b, c)")
+    client.delete_all_of(ConfigMap, namespace="default", label_selector="a in (b, c)")
     return client.list(ConfigMap, namespace="default")
 
 
@@ -122,8 +122,9 @@ OPERATIONS: dict[str, Callable[[Client], object]] = {
     "add a finalizer while deleted": lambda c: Finalizer(c, "example.com/b").ensure(deleted(c)),
     "remove the last finalizer": lambda c: (Finalizer(c, "example.com/a").remove(deleted(c)), c.find(ConfigMap, A))[1],
     "delete selected": delete_selected,
-    "list": lambda c: (c.create(FOO), c.list(Foo, labels="!a"), c.list(Foo, namespace="other"), c.list(Foo, limit=1)),
-    "invalid selector": lambda c: c.list(Foo, labels="a in ("),
+    "list": lambda c: (c.create(FOO), c.list(Foo, namespace="other"), c.list(Foo, limit=1)),
+    "list selected": lambda c: (c.create(FOO), c.list(Foo, label_selector="!a"), c.list(Foo, label_selector="a")),
+    "invalid selector": lambda c: c.list(Foo, label_selector="a in ("),
 }  # fmt: skip
 
 
