@@ -327,8 +327,8 @@ class Client:
 class DirectClient(Client):
     """Client without a cache, for tests and programs without a manager: it also reads from the server."""
 
-    def __init__(self, requester: Requester, *, field_manager: str = "clientgo") -> None:
-        kinds = Kinds(Scheme())
+    def __init__(self, requester: Requester, *, scheme: Scheme | None = None, field_manager: str = "clientgo") -> None:
+        kinds = Kinds(scheme)
         super().__init__(Cache(requester, kinds, CacheOptions()), requester, kinds, field_manager=field_manager)
 
     def _is_direct(self, _cls: type) -> bool:

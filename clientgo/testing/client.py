@@ -13,10 +13,9 @@ from collections.abc import Mapping
 from typing import TypeVar, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.manager.cache import Cache, index_name
-from clientgo.manager.client import Client
-from clientgo.manager.kinds import ApiReader, Kinds, check_scope, shape_of
-from clientgo.manager.options import CacheOptions
+from clientgo.manager.cache import index_name
+from clientgo.manager.client import DirectClient
+from clientgo.manager.kinds import check_scope, shape_of
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import api_of
@@ -28,7 +27,7 @@ T = TypeVar("T", bound=ApiObject)
 List = list  # the class below has a method named list
 
 
-class FakeClient(FakeControls, Client):
+class FakeClient(FakeControls, DirectClient):
     """Client that reads and writes the given objects in memory (controller-runtime's fake client).
 
     As on a server, objects have a uid, version and generation, a stale update is a `Conflict`, the status is written
@@ -41,11 +40,10 @@ class FakeClient(FakeControls, Client):
             if "__api_type__" in vars(type(obj)):
                 check_scope(api_of(type(obj)), object_name(cast(ApiObject, obj)))
         self.fake = FakeRequester(*objects, clock=clock, versioned=True, lifecycle=True)
-        kinds = Kinds(self.fake.scheme)  # so that the fake knows which of the kinds in use have a status
-        self.api_reader = ApiReader(self.fake, kinds)
-        self.cache = Cache(self.fake, kinds, CacheOptions())
+        # Its scheme, so that the fake knows which of the kinds in use have a status.
+        super().__init__(self.fake, scheme=self.fake.scheme, field_manager=field_manager)
+        self.cache = self._cache
         """Cache without objects, for `cache.add_index`: lists by a field need an index here too."""
-        super().__init__(self.cache, self.fake, kinds, field_manager=field_manager)
 
     def list(
         self,
@@ -64,6 +62,3 @@ class FakeClient(FakeControls, Client):
             indexer = self.cache.informer(cls).indexer
             found = [obj for obj in found if wanted in indexer.values_of(index_name(name), obj)]
         return found[: limit or None]
-
-    def _is_direct(self, _cls: type) -> bool:
-        return True
