@@ -104,6 +104,7 @@ class Reconciler(Generic[T]):
         """Clean up for an object that is being deleted; None means that it is done, and removes the finalizer.
 
         A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
+        It must be idempotent: an event that arrives late may lead to one more call.
         """
         return None
 

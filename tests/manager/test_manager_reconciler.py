@@ -10,10 +10,10 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler, Result
 from clientgo.manager.predicates import LabelSelectorPredicate
 from clientgo.meta import ObjectMeta, ObjectName, controller_of, meta_for, replace
+from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
-from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo
-from tests.manager.managed import KNOWN, fake, manager_of, new_foo, running
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 NAME = ObjectName("ns", "a")
 
@@ -80,12 +80,16 @@ def test_finalizer_is_added_first_and_removed_when_finalize_is_done() -> None:
                 raise KeyError("bucket")
             return Result(requeue_after=0.001) if len(finalized) == 2 else None
 
-    manager = manager_of(FakeRequester(new_foo("a"), scheme=KNOWN, lifecycle=True))
-    manager.add_reconciler(Finalizing)
-    with running(manager):
-        eventually(lambda: reconciled)
-        manager.client.delete(new_foo("a"))
-        eventually(lambda: manager.api_reader.find(Foo, NAME) is None)
+    client = FakeClient(new_foo("a"))
+    reconciler = Finalizing(client)
+    assert reconciler.reconcile_request(NAME) is None
+    client.delete(new_foo("a"))
+    with pytest.raises(KeyError):
+        reconciler.reconcile_request(NAME)
+    assert reconciler.reconcile_request(NAME) == Result(requeue_after=0.001)
+    assert client.get(Foo, NAME).metadata.finalizers == ("example.com/bucket",)
+    assert reconciler.reconcile_request(NAME) is None
+    assert client.find(Foo, NAME) is None
     assert set(reconciled) == {("example.com/bucket",)}
     assert finalized == ["a", "a", "a"]
 
