@@ -21,20 +21,31 @@ class context:  # noqa: N801  # used like a function: `with context(name="x"):`
         self._fields = fields
 
     def __enter__(self) -> None:
-        self._token: Token[_Chain | None] = _CHAIN.set((self._fields, _CHAIN.get()))
+        self._token: Token[Chain | None] = _CHAIN.set((self._fields, _CHAIN.get()))
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         _CHAIN.reset(self._token)
 
 
-_Chain = tuple[dict[str, Any], "_Chain | None"]
-_CHAIN: ContextVar[_Chain | None] = ContextVar("log_fields", default=None)
+Chain = tuple[dict[str, Any], "Chain | None"]
+"""Fields of a block and of the blocks around it; never changed."""
+
+_CHAIN: ContextVar[Chain | None] = ContextVar("log_fields", default=None)
+
+
+def current_chain() -> Chain | None:
+    """Return the enclosing blocks, for `fields_in` to merge when their fields are printed."""
+    return _CHAIN.get()
 
 
 def current_fields() -> dict[str, Any]:
-    """Return the fields of the enclosing blocks, outer ones first; an inner field overrides an outer one."""
+    """Return the fields of the enclosing blocks."""
+    return fields_in(_CHAIN.get())
+
+
+def fields_in(chain: Chain | None) -> dict[str, Any]:
+    """Return the fields of these blocks, outer ones first; an inner field overrides an outer one."""
     links: list[dict[str, Any]] = []
-    chain = _CHAIN.get()
     while chain is not None:
         fields, chain = chain
         links.append(fields)

@@ -7,20 +7,21 @@ import logging
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from clientgo.log.fields import current_fields
+from clientgo.log.fields import Chain, current_chain, fields_in
 
 
 class LogMessage(str):
     """Constant message of a log record; `str` adds its facts, for handlers that format it themselves."""
 
-    __slots__ = ("_facts",)
-    _facts: Mapping[str, Any]
+    __slots__ = ("_blocks", "_extra")
+    _blocks: Chain | None
+    _extra: Mapping[str, Any]
 
     @classmethod
-    def of(cls, plain: str, facts: Mapping[str, Any]) -> "LogMessage":
-        """Return the message with its facts."""
+    def of(cls, plain: str, blocks: Chain | None, extra: Mapping[str, Any]) -> "LogMessage":
+        """Return the message with the fields of the enclosing blocks and its own."""
         made = cls(plain)
-        made._facts = facts
+        made._blocks, made._extra = blocks, extra
         return made
 
     def plain(self) -> str:
@@ -32,7 +33,8 @@ class LogMessage(str):
         from clientgo.log.facts import describe, facts_of  # noqa: PLC0415
         from clientgo.log.values import truncate  # noqa: PLC0415
 
-        return describe(truncate(self.plain(), redact), facts_of(self._facts, redact))
+        facts = {**fields_in(self._blocks), **self._extra}
+        return describe(truncate(self.plain(), redact), facts_of(facts, redact))
 
 
 class Logger(logging.LoggerAdapter[logging.Logger]):
@@ -40,7 +42,8 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
         """Return a message with the facts of `extra` and of the context."""
-        return LogMessage.of(msg, {**current_fields(), **(kwargs.get("extra") or {})}), kwargs
+        # Not merged here: the library's formatters, which print the fields themselves, would have them merged twice.
+        return LogMessage.of(msg, current_chain(), kwargs.get("extra") or {}), kwargs
 
 
 def get_logger(name: str) -> Logger:
