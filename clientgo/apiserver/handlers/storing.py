@@ -140,7 +140,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
         carried = {**carried, "generation": old.get("generation", 0) + 1}
     new = {**new, "metadata": carried}
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
-    causes += validate(resource, new, shown_old)
+    causes += validate(resource, new, shown_old, write.subresource)
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)
     webhooks.check(state, write, "UPDATE", new, shown_old)

@@ -11,10 +11,11 @@ from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.http.gojson import duplicate_fields
 from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value, not_supported
+from clientgo.apiserver.registry.decoding import clean
 from clientgo.apiserver.registry.defaults import set_defaults
 from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.validation import builtin_errors, clean
+from clientgo.apiserver.registry.validation.validator import builtin_errors
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
@@ -107,10 +108,10 @@ def refine(write: Write, obj: Object, old: Object | None) -> Object:
     return new
 
 
-def validate(resource: Resource, new: Object, old: Object | None) -> list[Cause]:
+def validate(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
     """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
     if not resource.custom:
-        return builtin_errors(resource, new, old)
+        return builtin_errors(resource, new, old, subresource)
     return schema_errors(resource.schema, new) or cel_errors(resource.schema, new, old)
 
 

@@ -1,0 +1,188 @@
+"""Compilation of the rule files: each type becomes a `CompiledRules` at its first use."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from types import ModuleType
+from typing import Any
+
+from clientgo.apiserver.datafiles import read_sections
+from clientgo.apiserver.http.status import Cause
+from clientgo.apiserver.registry.validation import core, generic, webhooks, workloads
+from clientgo.apiserver.registry.validation.scopes import FieldCheck, FieldScope, compares, reads_absent, within
+
+_MODULES: tuple[ModuleType, ...] = (generic, core, webhooks, workloads)
+"""Modules with rule functions; the first one that has a name provides it."""
+
+_STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
+_EMPTY: dict[str, Any] = {}
+ScopeTest = Callable[[FieldScope], bool]
+
+
+class CompiledRules:
+    """The rules of a type: those of its fields, looked up by the fields a value has, and those that always run."""
+
+    __slots__ = ("_always", "_fields", "name")
+
+    def __init__(self, name: str, lines: Sequence[str]) -> None:
+        self.name = name
+        self._always: list[tuple[int, FieldCheck]] = []
+        self._fields: dict[str, list[tuple[int, FieldCheck]]] = {}
+        for number, line in enumerate(lines):
+            field, always, check = _line(line)
+            (self._always if always else self._fields.setdefault(field, [])).append((number, check))
+
+    def __repr__(self) -> str:
+        return f"<CompiledRules {self.name}>"
+
+    def errors(self, value: Any, old: Any, parent: FieldScope | None = None) -> Sequence[Cause]:
+        """Return the errors of a value, in the order of the rules."""
+        scope, found = FieldScope(value, old, parent), []
+        for number, check in self._always:
+            if causes := check(value, old, scope):
+                found.append((number, causes))
+        known = self._fields
+        for field in value:
+            for number, check in known.get(field, ()):
+                if causes := check(value, old, scope):
+                    found.append((number, causes))
+        found.sort(key=lambda one: one[0])
+        return [cause for _, causes in found for cause in causes]
+
+
+@cache
+def sections() -> dict[str, list[str]]:
+    """Return the lines of each type of all rule files."""
+    found: dict[str, list[str]] = {}
+    package = __name__.rpartition(".")[0]
+    for file in sorted(one.name for one in files(package).iterdir() if one.name.endswith(".txt")):
+        for name, lines in read_sections(package, file).items():
+            found.setdefault(name, []).extend(lines)
+    return found
+
+
+@cache
+def rules_of(name: str) -> CompiledRules | None:
+    """Return the rules of a type, or None if there are none."""
+    lines = sections().get(name)
+    return None if lines is None else CompiledRules(name, lines)
+
+
+def _line(line: str) -> tuple[str, bool, FieldCheck]:
+    """Compile a line; return the field whose presence it depends on, whether it always runs, and the check."""
+    path, name, *words = shlex.split(line, comments=True)
+    at = next((index for index, word in enumerate(words) if word in ("when", "unless")), len(words))
+    leaf, absent = _reference(name[1:]) if name.startswith("@") else _rule(name, words[:at])
+    steps = [] if path == "." else [step for part in path.split(".") for step in _steps(part)]
+    # Rules that compare run even if the new value lacks a field on the path.
+    lenient = absent == "update"
+    check = leaf
+    for index, (field, struct, members) in reversed(list(enumerate(steps))):
+        if members:
+            check = _each(_MEMBERS[members], check)
+        else:
+            called = struct or lenient or (bool(absent) and index == len(steps) - 1)
+            check = _field(field, struct, called, check)
+    always = not steps or steps[0][1] or lenient or (bool(absent) and len(steps) == 1)
+    if at < len(words):
+        check = _conditional(check, list(_conditions(words[at + 1 :])), words[at] == "when")
+    return steps[0][0] if steps else "", always, check
+
+
+def _steps(part: str) -> Iterator[tuple[str, bool, str]]:
+    """Yield the field, whether it is a struct, and the kind of members, of each step of a part of a path."""
+    match = _STEP.fullmatch(part)
+    if match is None:
+        raise ValueError(f"invalid path {part!r}")
+    if match[1]:
+        yield match[1], bool(match[2]), ""
+    for index in range(0, len(match[3]), 2):
+        yield "", False, match[3][index : index + 2]
+
+
+def _reference(name: str) -> tuple[FieldCheck, str]:
+    def check(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
+        rules = rules_of(name)
+        if rules is None:
+            raise ValueError(f"no rules for type {name!r}")
+        return rules.errors(value, old, scope)
+
+    return check, ""
+
+
+def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
+    """Return the check of a named function with these arguments, and whether absent values matter to it."""
+    rule = next((getattr(module, name) for module in _MODULES if hasattr(module, name)), None)
+    if rule is None:
+        raise ValueError(f"unknown rule {name!r}")
+    arguments = [int(word) if re.fullmatch(r"-?\d+", word) else word for word in words]
+    if compares(rule):
+        return lambda new, old, scope: list(rule(new, old, scope, *arguments)) if scope.updates else (), "update"
+    return lambda value, _, scope: list(rule(value, scope, *arguments)), "absent" if reads_absent(rule) else ""
+
+
+def _field(field: str, struct: bool, called: bool, then: FieldCheck) -> FieldCheck:
+    def check(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
+        child = value.get(field) if value else None
+        if child is None:
+            if not called:
+                return ()
+            child = _EMPTY if struct else None
+        before = old.get(field) if isinstance(old, dict) else None
+        causes = then(child, before, scope)
+        return within(field, causes) if causes else ()
+
+    return check
+
+
+def _each(members: Callable[[Any], Iterable[tuple[Any, Any]]], then: FieldCheck) -> FieldCheck:
+    def check(value: Any, _: Any, scope: FieldScope) -> Sequence[Cause]:
+        found: list[Cause] = []
+        for key, member in members(value):
+            if causes := then(member, None, scope):
+                found += within(f"[{key}]", causes)
+        return found
+
+    return check
+
+
+_MEMBERS: dict[str, Callable[[Any], Iterable[tuple[Any, Any]]]] = {
+    "[]": enumerate,
+    "{}": lambda value: sorted(value.items()),
+}
+
+
+def _conditional(check: FieldCheck, conditions: list[ScopeTest], wanted: bool) -> FieldCheck:
+    def guarded(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
+        return check(value, old, scope) if all(one(scope) for one in conditions) is wanted else ()
+
+    return guarded
+
+
+def _conditions(words: list[str]) -> Iterator[ScopeTest]:
+    rest = words
+    while rest:
+        end = rest.index("and") if "and" in rest else len(rest)
+        yield _condition(*rest[:end])
+        rest = rest[end + 1 :]
+
+
+def _condition(path: str, operator: str = "", wanted: str = "") -> ScopeTest:
+    if path in ("create", "update"):
+        return lambda scope: scope.updates is (path == "update")
+    above = len(path) - len(path.lstrip("^"))
+    read = generic.reader(path[above:])
+
+    def actual(scope: FieldScope) -> Any:
+        for _ in range(above):
+            scope = scope.parent
+        return read(scope.value)
+
+    values = wanted.split(",")
+    if operator == "":
+        return lambda scope: actual(scope) not in (None, "", [], {}, False)
+    if operator == "!=":
+        return lambda scope: generic.text(actual(scope)) != wanted
+    return lambda scope: generic.text(actual(scope)) in values

@@ -1,0 +1,15 @@
+"""Validation of the objects of built-in kinds by the rule files."""
+
+from clientgo.apiserver.http.status import Cause
+from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.validation.compiler import rules_of
+
+
+def builtin_errors(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
+    """Return the errors of the object by the rules of its kind; `old` is the object it replaces.
+
+    An update of the status is validated by the rules of the status alone.
+    """
+    suffix = "/status" if subresource == "status" else ""
+    rules = rules_of(f"{resource.kind}.{resource.group}{suffix}") or rules_of(f"{resource.kind}{suffix}")
+    return list(rules.errors(new, old)) if rules is not None else []

@@ -1,0 +1,70 @@
+"""Validation of webhook configurations."""
+
+from urllib.parse import urlsplit
+
+from clientgo.apiserver.apiextensions.cel import condition_error
+from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required
+from clientgo.apiserver.registry.names import subdomain_errors
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.registry.validation.scopes import FieldScope
+
+_CHOICES = {
+    "sideEffects": ("None", "NoneOnDryRun"),
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Equivalent", "Exact"),
+    "reinvocationPolicy": ("IfNeeded", "Never"),
+}
+_SEGMENTS = 3
+
+
+def webhook_errors(configuration: Object, _: FieldScope) -> list[Cause]:
+    """Return the errors of a configuration's webhooks."""
+    found: list[Cause] = []
+    seen: list[str] = []
+    for index, hook in enumerate(configuration.get("webhooks") or ()):
+        where, name = f"webhooks[{index}]", hook.get("name") or ""
+        if name in seen:
+            found.append(duplicate(f"{where}.name", name))
+        seen.append(name)
+        found += _hook_errors(hook, where, name)
+    return found
+
+
+def _hook_errors(hook: Object, where: str, name: str) -> list[Cause]:
+    found = [invalid_value(f"{where}.name", name, why) for why in subdomain_errors(name)] if name else []
+    if not name:
+        found.append(required(f"{where}.name"))
+    elif not found and len(name.split(".")) < _SEGMENTS:
+        why = "should be a domain with at least three segments separated by dots"
+        found.append(invalid_value(f"{where}.name", name, why))
+    versions, effects, seconds = (hook.get(one) for one in ("admissionReviewVersions", "sideEffects", "timeoutSeconds"))
+    if not versions:
+        found.append(required(f"{where}.admissionReviewVersions", "must specify one of v1, v1beta1"))
+    elif not {"v1", "v1beta1"} & set(versions):
+        why = "must include at least one of v1, v1beta1"
+        found.append(invalid_value(f"{where}.admissionReviewVersions", versions, why))
+    if effects is None:
+        found.append(required(f"{where}.sideEffects", "must specify one of None, NoneOnDryRun"))
+    for field, choices in _CHOICES.items():
+        if hook.get(field) is not None and hook[field] not in choices:
+            found.append(not_supported(f"{where}.{field}", hook[field], choices))
+    if seconds is not None and not 1 <= seconds <= 30:
+        why = "the timeout value must be between 1 and 30 seconds"
+        found.append(invalid_value(f"{where}.timeoutSeconds", seconds, why))
+    for number, one in enumerate(hook.get("matchConditions") or ()):
+        field, text = f"{where}.matchConditions[{number}].expression", one.get("expression") or ""
+        found += [invalid_value(field, text, why) for why in filter(None, (condition_error(text),))]
+    return found + _hook_client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")
+
+
+def _hook_client_errors(client: Object, where: str) -> list[Cause]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        return [required(where, "exactly one of url or service is required")]
+    if url is None:
+        members = ("name", "namespace")
+        return [required(f"{where}.service.{field}") for field in members if not (service or {}).get(field)]
+    parts, form = urlsplit(url), "; desired format: https://host[/path]"
+    if parts.scheme != "https":
+        return [invalid_value(f"{where}.url", parts.scheme, f"'https' is the only allowed URL scheme{form}")]
+    return [] if parts.netloc else [invalid_value(f"{where}.url", parts.netloc, f"host must be specified{form}")]
