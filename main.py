@@ -12,8 +12,6 @@ import sys
 from collections.abc import Sequence
 
 from clientgo.commandline import setup_logging
-from clientgo.lifecycle import exit_code
-from clientgo.signals import stop_on_signals
 from controller.options import parse
 
 
@@ -22,6 +20,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parse(arguments)
     gc.disable()  # modules stay: collections during the imports would only delay the start
     # Loaded here, so that --help and invalid flags answer within a tenth of a second.
+    from clientgo.lifecycle import exit_code  # noqa: PLC0415
+    from clientgo.signals import stop_on_signals  # noqa: PLC0415
     from controller.program import start  # noqa: PLC0415
 
     gc.enable()

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
+from clientgo import log
 from clientgo.flags import Address, address, amount, natural, parse_bool, positive, seconds
-from clientgo.log import FORMATS, LEVELS, set_level, setup
 
 _FLAG = "flag"
 
@@ -207,7 +207,7 @@ class ServingFlags:
 class LoggingFlags:
     """Flags of the log (`clientgo.log.setup`)."""
 
-    log_level: str = flag("info", "minimum level (default: info)", group=LOGGING, choices=LEVELS)
+    log_level: str = flag("info", "minimum level (default: info)", group=LOGGING, choices=log.LEVELS)
     verbosity: int | None = flag(
         None,
         "level as in Kubernetes' programs: 4 for debug, 8 and more for request bodies too",
@@ -220,12 +220,12 @@ class LoggingFlags:
         "auto",
         "format of the lines (default: auto, which is human on a terminal and otherwise text)",
         group=LOGGING,
-        choices=FORMATS,
+        choices=log.FORMATS,
     )
 
 
 def setup_logging(flags: LoggingFlags) -> None:
     """Configure the log of the program; call it once."""
-    setup(level=flags.log_level, style=flags.log_format)
+    log.setup(level=flags.log_level, style=flags.log_format)
     if flags.verbosity is not None:
-        set_level(flags.verbosity)
+        log.set_level(flags.verbosity)

@@ -12,7 +12,6 @@ its package, which an import would put in its place; tests/test_exports.py compa
 """
 
 import importlib
-import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -44,6 +43,8 @@ def import_from_modules(package: str, path: Sequence[str]) -> Callable[[str], ob
     def fail(name: str) -> object:
         found: list[str] = []
         if name[:1].isupper():  # not for attributes of modules, which other code looks for
+            import pkgutil  # noqa: PLC0415  # programs that make no mistake start without it
+
             modules = [f".{module.name}" for module in pkgutil.iter_modules(path)]
             found = [module for module in modules if name in importlib.import_module(module, package).__all__]
         if not found:

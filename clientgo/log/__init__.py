@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING
 from clientgo.exports import on_demand
 
 if TYPE_CHECKING:
-    from clientgo.log.config import LEVELS, current_level, level_of, set_level, setup, verbosity
+    from clientgo.log.config import current_level, level_of, set_level, setup, verbosity
     from clientgo.log.credentials import REDACTED, redact, register_secret
     from clientgo.log.fields import context
-    from clientgo.log.formats import FORMATS, HumanFormatter, JSONFormatter, TextFormatter
+    from clientgo.log.formats import HumanFormatter, JSONFormatter, TextFormatter
     from clientgo.log.logger import Logger, get_logger
     from clientgo.log.repeats import Repeats
 else:
     __getattr__ = on_demand(
         __name__,
         {
-            "config": "LEVELS current_level level_of set_level setup verbosity",
+            "config": "current_level level_of set_level setup verbosity",
             "credentials": "REDACTED redact register_secret",
             "fields": "context",
-            "formats": "FORMATS HumanFormatter JSONFormatter TextFormatter",
+            "formats": "HumanFormatter JSONFormatter TextFormatter",
             "logger": "Logger get_logger",
             "repeats": "Repeats",
         },
@@ -42,3 +42,7 @@ __all__ = [
     "register_secret", "redact", "REDACTED", "TextFormatter", "JSONFormatter", "HumanFormatter", "FORMATS", "LEVELS",
     "get_logger", "Logger",
 ]  # fmt: skip
+
+# Here, because command lines need them and nothing else of the log to answer --help.
+FORMATS = ("auto", "human", "text", "json")
+LEVELS = ("debug", "info", "warning", "error")

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from clientgo.log.formats import DEBUG_VERBOSITY, FORMATS, HumanFormatter, JSONFormatter, TextFormatter
-
-LEVELS = ("debug", "info", "warning", "error")
+from clientgo.log import FORMATS, LEVELS
+from clientgo.log.formats import DEBUG_VERBOSITY, HumanFormatter, JSONFormatter, TextFormatter
 
 
 def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | None = None) -> None:

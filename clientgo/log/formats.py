@@ -20,8 +20,6 @@ from clientgo.log.fields import current_fields
 from clientgo.log.logger import LogMessage
 from clientgo.log.values import Clean, exception_lines, one_line, to_json, truncate
 
-FORMATS = ("auto", "human", "text", "json")
-
 DEBUG_VERBOSITY = 4
 """Lowest klog verbosity that means debug, by Kubernetes' logging conventions; lower ones mean info."""
 

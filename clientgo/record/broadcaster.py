@@ -15,7 +15,7 @@ from typing import Self
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
+from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
 from clientgo.metrics import provider

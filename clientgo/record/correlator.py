@@ -11,7 +11,7 @@ import msgspec
 
 from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.kubernetes.types.core_events import Event
 from clientgo.meta.codec import encode_value, replace
 from clientgo.meta.objects import ObjectMeta
 from clientgo.record.events import event_name, moment, nanoseconds

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from clientgo.clock import Clock
-from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference
+from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
 from clientgo.meta.scheme import ApiType, gvk_of
 from clientgo.meta.uids import random_uuid

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol
 
-from clientgo.kubernetes.types.core_v1 import EventSource
+from clientgo.kubernetes.types.core_events import EventSource
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.record.events import TYPES, Occurrence, UniqueTimestamps, make_event

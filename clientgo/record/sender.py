@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, ApiError, ConfigError, LeaseNotHeld, NotFound
-from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, replace
 from clientgo.record.correlator import Correlated, Correlator

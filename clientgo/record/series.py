@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from datetime import UTC, datetime, timedelta
 
 from clientgo.backoff import jittered
-from clientgo.kubernetes.types.core_v1 import Event, EventSeries
+from clientgo.kubernetes.types.core_events import Event, EventSeries
 from clientgo.meta.codec import encode_value, replace
 from clientgo.meta.objects import MicroTime
 from clientgo.record.correlator import Correlated

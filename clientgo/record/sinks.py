@@ -6,8 +6,8 @@ Both groups serve the same stored objects under different field names, so events
 from typing import Protocol
 
 from clientgo.errors import NotFound
-from clientgo.kubernetes.types import core_v1, events_v1
-from clientgo.kubernetes.types.core_v1 import Event
+from clientgo.kubernetes.types import core_events, events_v1
+from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
 from clientgo.rest.request import STRATEGIC_PATCH, Requester
 from clientgo.typed.client import TypedClient
@@ -117,10 +117,10 @@ def from_events_v1(event: events_v1.Event) -> Event:
     """Convert an event from events.k8s.io/v1 to core/v1."""
     series = None
     if (known := event.series) is not None:
-        series = core_v1.EventSeries(count=known.count, last_observed_time=known.last_observed_time)
+        series = core_events.EventSeries(count=known.count, last_observed_time=known.last_observed_time)
     return Event(
         metadata=event.metadata, type=event.type, reason=event.reason, action=event.action, message=event.note,
-        involved_object=event.regarding or core_v1.ObjectReference(), related=event.related,
+        involved_object=event.regarding or core_events.ObjectReference(), related=event.related,
         event_time=event.event_time, series=series,
         reporting_component=event.reporting_controller, reporting_instance=event.reporting_instance,
         source=event.deprecated_source, count=event.deprecated_count,

@@ -7,6 +7,7 @@ from clientgo.codegen.render.templatefiles import Layout
 
 _TITLES = {
     "shared": "Types that several API groups use.",
+    "core_events": "Events of core/v1.",
     "pods": "Pods as templates and what they are made of: types that core/v1, apps/v1 and batch/v1 use.",
     "volumes": "Persistent volumes and what they are made of: types that core/v1 and storage.k8s.io/v1 use.",
 }

@@ -173,7 +173,7 @@ def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, so
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _OF_META = frozenset(("LabelSelector", "LabelSelectorRequirement", "Condition", "DeleteOptions", "Preconditions"))
 _BUILT_IN = "clientgo.kubernetes.types."
-_CORE = ("pods", "volumes", "shared")
+_CORE = ("pods", "volumes", "core_events", "shared")
 """Modules whose types belong to the core group."""
 
 

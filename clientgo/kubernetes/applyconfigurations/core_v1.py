@@ -12,6 +12,7 @@ from datetime import datetime
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from clientgo.kubernetes.applyconfigurations.core_events import EventApplyConfiguration
 from clientgo.kubernetes.applyconfigurations.pods import (
     LocalObjectReferenceApplyConfiguration,
     PersistentVolumeClaimApplyConfiguration,
@@ -22,14 +23,12 @@ from clientgo.kubernetes.applyconfigurations.pods import (
 )
 from clientgo.kubernetes.applyconfigurations.shared import (
     ConditionApplyConfiguration,
-    EventSourceApplyConfiguration,
     ObjectReferenceApplyConfiguration,
 )
 from clientgo.kubernetes.applyconfigurations.volumes import PersistentVolumeSpecApplyConfiguration
 from clientgo.kubernetes.types.core_v1 import (
     ConfigMap,
     Endpoints,
-    Event,
     LimitRange,
     Namespace,
     Node,
@@ -49,7 +48,6 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
-from clientgo.meta.objects import MicroTime
 
 __all__ = [
     "AttachedVolumeApplyConfiguration",
@@ -71,7 +69,6 @@ __all__ = [
     "EndpointSubsetApplyConfiguration",
     "EndpointsApplyConfiguration",
     "EventApplyConfiguration",
-    "EventSeriesApplyConfiguration",
     "HostIPApplyConfiguration",
     "ImageVolumeStatusApplyConfiguration",
     "LimitRangeApplyConfiguration",
@@ -291,35 +288,6 @@ class EndpointsApplyConfiguration(ObjectApplyConfiguration[Endpoints], frozen=Tr
 
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     subsets: ListOrUnset[EndpointSubsetApplyConfiguration] = NO_LIST
-
-
-class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_only=True):
-    """Fields to apply; unset fields are not changed."""
-
-    kind = Event
-
-    action: str | UnsetType = UNSET
-    count: int | UnsetType = UNSET
-    event_time: MicroTime | UnsetType = UNSET
-    first_timestamp: datetime | UnsetType = UNSET
-    involved_object: ObjectReferenceApplyConfiguration | UnsetType = UNSET
-    last_timestamp: datetime | UnsetType = UNSET
-    message: str | UnsetType = UNSET
-    metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
-    reason: str | UnsetType = UNSET
-    related: ObjectReferenceApplyConfiguration | UnsetType = UNSET
-    reporting_component: str | UnsetType = UNSET
-    reporting_instance: str | UnsetType = UNSET
-    series: EventSeriesApplyConfiguration | UnsetType = UNSET
-    source: EventSourceApplyConfiguration | UnsetType = UNSET
-    type: str | UnsetType = UNSET
-
-
-class EventSeriesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
-    """Fields to apply; unset fields are not changed."""
-
-    count: int | UnsetType = UNSET
-    last_observed_time: MicroTime | UnsetType = UNSET
 
 
 class HostIPApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
