@@ -70,7 +70,7 @@ def test_name_imports_only_its_module(package: str) -> None:
     ("name", "expected"),
     [
         ("Deployment", "import it from clientgo.kubernetes.types.apps_v1"),
-        ("Event", "import it from clientgo.kubernetes.types.core_v1 or .events_v1"),
+        ("Event", "import it from clientgo.kubernetes.types.core_events or .core_v1 or .events_v1"),
         ("Deploymen", "cannot import name 'Deploymen' from 'clientgo.kubernetes.types' ("),
     ],
 )

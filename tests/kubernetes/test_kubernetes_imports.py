@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-FOUNDATION = {"pods", "volumes", "shared", "factory"}
+FOUNDATION = {"pods", "volumes", "core_events", "shared", "factory"}
 
 
 def loaded_by(*statements: str) -> set[str]:
@@ -29,6 +29,11 @@ def test_a_group_loads_no_other(group: str) -> None:
 
 def test_a_lease_needs_no_pods() -> None:
     assert loaded_by("import clientgo.kubernetes.types.coordination_v1") == {"types.coordination_v1"}
+
+
+def test_an_event_recorder_does_not_load_all_of_the_core_group() -> None:
+    loaded = loaded_by("import clientgo.record.recorder, clientgo.record.broadcaster, clientgo.record.sinks")
+    assert loaded == {"types.core_events", "types.events_v1", "types.shared"}
 
 
 def test_the_clientset_imports_a_group_on_first_use() -> None:
