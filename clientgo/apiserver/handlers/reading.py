@@ -11,7 +11,7 @@ from clientgo.apiserver.handlers import tables
 from clientgo.apiserver.http.messages import Form, HTTPResponse, Query
 from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid, not_found
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import as_stored, from_storage, has_its_defaults, prepare
+from clientgo.apiserver.registry.views import from_storage, has_its_defaults, prepare
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window
@@ -142,13 +142,20 @@ def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, 
             plain = {field: value for field, value in meta.items() if value != ""}
             answer = tables.partial_metadata_list(objects, plain)
         return HTTPResponse(200, _encode(_versioned(answer, form)))
-    head = _encode({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})
     items = [raw_of(resource, entry) for entry in entries]
-    if not resource.custom and as_stored(resource):
-        # On a real server items of typed lists have no kind and apiVersion.
-        start = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
-        items = [b"{" + item[len(start) :] if item.startswith(start) else item for item in items]
-    return HTTPResponse(200, b"".join((head[:-1], b',"items":[', b",".join(items), b"]}")))
+    if resource.custom:
+        end: Object = {"kind": resource.list_kind, "metadata": meta}
+        return HTTPResponse(200, _list_of({"apiVersion": resource.api_version}, items, end))
+    # On a real server items of typed lists have no kind and apiVersion.
+    head = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
+    items = [b"{" + item[len(head) :] if item.startswith(head) else item for item in items]
+    start = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta}
+    return HTTPResponse(200, _list_of(start, items, {}))
+
+
+def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
+    rest = b"," + _encode(end)[1:] if end else b"}"
+    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", rest))
 
 
 def _versioned(value: Object, form: Form) -> Object:

@@ -29,6 +29,7 @@ from clientgo.apiserver.http.status import (
 )
 from clientgo.apiserver.registry import metadata
 from clientgo.apiserver.registry.defaults import job_identity
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
@@ -93,7 +94,7 @@ def _store_new(state: State, write: Write, new: Object) -> Object:
         new = track(state, write, {}, new)
     stored = to_storage(resource, new)
     if write.dry_run:
-        return from_storage(resource, stored)
+        return from_storage(resource, in_order(stored))
     return shown_once_stored(resource, stored, lambda: state.store.put(resource.storage, stored).object)
 
 

@@ -13,6 +13,7 @@ from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value, not_supported
 from clientgo.apiserver.registry.decoding import clean
 from clientgo.apiserver.registry.defaults import set_defaults
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.validation.validator import builtin_errors
@@ -165,7 +166,7 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     if equal_ignoring_timestamps(old.object, new) and not finished:
         return old.object
     if write.dry_run:
-        return new
+        return in_order(new)
     if finished:
         removed = state.store.remove(write.resource.storage, *name_of(new)) or old
         return {**new, "metadata": {**meta, "resourceVersion": str(removed.revision)}}

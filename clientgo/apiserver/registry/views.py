@@ -7,6 +7,7 @@ HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a 
 from collections.abc import Callable, Iterable
 
 from clientgo.apiserver.apiextensions.structural import apply_defaults
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object, Resource
 
 # core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.
@@ -90,7 +91,8 @@ def _converted(resource: Resource, obj: Object, api_version: str, direction: int
     if resource.converter is not None:
         return resource.converter.convert([obj], api_version)[0]
     convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
-    return {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
+    converted = {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
+    return in_order(converted) if convert else converted
 
 
 def has_its_defaults(resource: Resource, obj: Object) -> bool:

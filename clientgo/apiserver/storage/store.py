@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from clientgo.apiserver.http.status import ApiFailure
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.storage.stored import (
     Bucket,
@@ -117,9 +118,7 @@ class Store:
     def put(self, key: Key, obj: Object) -> Entry:
         """Store the object at a new revision, replacing the one of its name; return the entry."""
         meta, name, revision = obj["metadata"], name_of(obj), self.revision + 1
-        # kind and apiVersion come first, so that lists of built-in kinds can cut them off.
-        head = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": None}
-        entry = Entry({**head, **obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision)
+        entry = Entry(in_order({**obj, "metadata": {**meta, "resourceVersion": str(revision)}}), revision)
         self._record(revision, key, name, entry.raw)
         bucket = self._bucket(key)
         old = bucket.entries.get(name)

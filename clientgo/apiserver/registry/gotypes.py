@@ -1,0 +1,83 @@
+"""Go types of the built-in kinds, read from the table of protobuf messages: the order of fields in JSON.
+
+Go writes the fields of a built-in kind in the order of its struct, and custom resources, which are maps, by name.
+"""
+
+import types
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Optional
+
+import msgspec
+
+from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo.apiserver.registry.registry import Object
+
+# Messages whose JSON is not an object of their fields.
+_OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
+_UNION = "JSONSchemaPropsOr"
+_UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
+_HEAD = (("kind", Any), ("apiVersion", Any))
+
+
+def in_order(obj: Object) -> Object:
+    """Return the object with its fields in the order in which Kubernetes' JSON has them, on all levels."""
+    struct = _struct_of(obj["apiVersion"], obj["kind"])
+    if struct is None:
+        return _sorted(obj)
+    try:
+        ordered: Object = msgspec.to_builtins(msgspec.convert(obj, struct), order="deterministic")
+    except msgspec.ValidationError:
+        return obj  # not of this type, so validation has not seen it
+    return ordered
+
+
+def _sorted(obj: Object) -> Object:
+    ordered: Object = msgspec.to_builtins(obj, order="sorted")
+    return ordered
+
+
+def members(message: Message) -> Iterable[ProtobufField]:
+    """Iterate over the JSON fields of a message, including those of embedded messages."""
+    for field in message.fields.values():
+        if field.name:
+            yield field
+        elif field.message is not None:
+            yield from members(field.message)
+
+
+@cache
+def _struct_of(api_version: str, kind: str) -> Any:
+    message = find_message(api_version, kind)
+    return None if message is None else _define(message, _HEAD)
+
+
+@cache
+def _struct(message: Message) -> Any:
+    if message.name in _OPAQUE:
+        return Any
+    return _UNION_TYPE if message.name.startswith(_UNION) else _define(message)
+
+
+def _define(message: Message, head: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """Return a class with the message's fields in order, any of which may be absent or null."""
+    hints = [*head, *((field.name, _hint(message, field)) for field in members(message))]
+    fields = [
+        (f"f{number}", hint, msgspec.field(name=name, default=msgspec.UNSET))
+        for number, (name, hint) in enumerate(hints)
+    ]
+    struct = msgspec.defstruct(message.name, fields)
+    setattr(struct, message.name, struct)  # for types that refer to themselves
+    return struct
+
+
+def _hint(owner: Message, field: ProtobufField) -> Any:
+    message = field.message
+    if message is not None and field.mapped:
+        message = message.fields[2].message
+    hint: Any = Any
+    if message is not None:
+        hint = owner.name if message is owner else _struct(message)
+    if field.mapped or field.repeated:
+        hint = types.GenericAlias(dict if field.mapped else list, (str, hint) if field.mapped else (hint,))
+    return Optional[hint]  # noqa: UP045  # `|` needs classes, and this may be a string
