@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.apiserver.audit import Audit
-from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.auth.authentication import authenticate
 from clientgo.apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo.apiserver.handlers import nonresource
-from clientgo.apiserver.handlers.verbs import VERBS, RequestInfo
+from clientgo.apiserver.handlers.verbs import RequestInfo, handle
 from clientgo.apiserver.http.messages import (
     HTTPRequest,
     HTTPResponse,
@@ -32,7 +31,6 @@ from clientgo.apiserver.http.status import (
     method_not_supported,
     too_large,
 )
-from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import Call, State
 from clientgo.apiserver.storage.selection import one_name
 from clientgo.apiserver.suspension import Paused, Suspended
@@ -51,12 +49,6 @@ _NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELET
 _COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
 _MANY = ("list", "watch", "deletecollection")
 _COUNTED = {"create": "POST", "update": "PUT"}  # others by their own name
-_SUBRESOURCE_VERBS = {
-    "status": ("get", "patch", "update"),
-    "scale": ("get", "patch", "update"),
-    "finalize": ("update",),
-    "token": ("create",),
-}
 
 
 class Api:
@@ -108,7 +100,7 @@ class Api:
             elif request.rounds > _MAX_ROUNDS:
                 raise internal_error("too many webhook calls: the object kept changing")
             route = self._route(request)
-            answer = self._non_resource(request) if route is None else VERBS[route.verb](self.state, route, request)
+            answer = self._non_resource(request) if route is None else handle(self.state, route, request)
         except Paused as paused:
             request.rounds += 1
             request.warnings.clear()
@@ -210,23 +202,15 @@ def _check_route(route: RequestInfo, target: Target) -> None:
     if target.name and resource.namespaced and not target.namespace and verb != "watch":
         raise PageNotFound
     if route.subresource:
-        if not _has_subresource(resource, route.subresource):
+        part = next((one for one in resource.subresources if one.name == route.subresource), None)
+        if part is None:
             raise PageNotFound
-        if verb not in _SUBRESOURCE_VERBS[route.subresource]:
+        if verb not in part.verbs:
             raise method_not_supported(resource, verb)
     elif verb not in resource.verbs:
         raise method_not_allowed() if verb != "watch" else method_not_supported(resource, verb)
     elif resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
         raise method_not_allowed()
-
-
-def _has_subresource(resource: Resource, subresource: str) -> bool:
-    return {
-        "finalize": resource.storage == ("", "namespaces"),
-        "token": resource.storage == serviceaccounts.KEY,
-        "status": resource.status,
-        "scale": resource.scale is not None,
-    }.get(subresource, False)
 
 
 def result_of(answer: Answer) -> HTTPResponse:

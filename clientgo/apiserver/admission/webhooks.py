@@ -120,7 +120,7 @@ _encode = msgspec.json.Encoder().encode
 
 def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object after the policies and mutating webhooks; the same object if unchanged."""
-    if operation == "CREATE" and new is not None:
+    if operation == "CREATE" and new is not None and not write.subresource:
         new = set_policy_defaults(state, write, new)
     if _exempt(state, MUTATING, write):
         return new
@@ -143,7 +143,7 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
         check_policies(state, write, new, old)
     if not _exempt(state, VALIDATING, write):
         _call_all(state, write, operation, new, old)
-    if new is not None:
+    if new is not None and not write.subresource:
         check_quota(state, write, new, old)
 
 
@@ -268,23 +268,32 @@ def _request(write: Write, hook: Hook, case: Case) -> Object:
     if operation != "DELETE":
         options["fieldManager"] = write.manager
     own = write.resource
+    shown = _converted(own, hook.resource, new) if new is not None else None
     request: Object = {
-        "kind": _named(hook.resource, kind=hook.resource.kind),
+        "kind": _kind(shown, hook.resource),
         "resource": _named(hook.resource, resource=hook.resource.plural),
         "subResource": write.subresource,
-        "requestKind": _named(own, kind=own.kind),
+        "requestKind": _kind(new, own),
         "requestResource": _named(own, resource=own.plural),
         "requestSubResource": write.subresource,
         "name": write.name or ((new or {}).get("metadata") or {}).get("name", ""),
         "namespace": write.namespace,
         "operation": operation,
         "userInfo": write.request.user.info,
-        "object": _converted(own, hook.resource, new) if new is not None else None,
+        "object": shown,
         "oldObject": _converted(own, hook.resource, old) if old is not None else None,
         "dryRun": write.dry_run,
         "options": options,
     }
     return {member: value for member, value in request.items() if value != ""}
+
+
+def _kind(obj: Object | None, resource: Resource) -> Object:
+    """Return the kind of an object: that of its resource, but for subresources with a kind of their own."""
+    if obj is None or obj["kind"] == resource.kind:
+        return _named(resource, kind=resource.kind)
+    group, _, version = obj["apiVersion"].rpartition("/")
+    return {"group": group, "version": version, "kind": obj["kind"]}
 
 
 def _named(of: Resource, /, **name: str) -> Object:

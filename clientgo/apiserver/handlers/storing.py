@@ -31,6 +31,7 @@ from clientgo.apiserver.registry import metadata
 from clientgo.apiserver.registry.defaults import job_identity
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
+from clientgo.apiserver.registry.podparts import PARTS, part_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
 from clientgo.apiserver.state import State
@@ -141,7 +142,9 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
         carried = {**carried, "generation": old.get("generation", 0) + 1}
     new = {**new, "metadata": carried}
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
-    causes += validate(resource, new, shown_old, write.subresource)
+    own = write.subresource in PARTS  # with rules of its own for what may change
+    causes += validate(resource, new, None if own else shown_old, write.subresource)
+    causes += part_errors(write.subresource, new, shown_old) if own else []
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)
     webhooks.check(state, write, "UPDATE", new, shown_old)

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.auth import serviceaccounts
-from clientgo.apiserver.handlers import reviews
+from clientgo.apiserver.handlers import podactions, reviews
+from clientgo.apiserver.handlers.connect import CONNECTED, connect
 from clientgo.apiserver.handlers.deletion import delete, delete_collection, read_delete_options
 from clientgo.apiserver.handlers.patching import patch
 from clientgo.apiserver.handlers.reading import get, list_objects, raw_of, render
@@ -14,6 +16,7 @@ from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo.apiserver.handlers.writes import Write, read_write
 from clientgo.apiserver.http.decode import read_body, read_object
 from clientgo.apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
+from clientgo.apiserver.registry.podparts import PARTS
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
@@ -21,6 +24,8 @@ from clientgo.apiserver.storage.selection import SelectionPredicate, select
 from clientgo.apiserver.storage.stored import name_of
 
 _TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
+_BINDINGS = ("", "bindings")
+_UPGRADED = ("attach", "exec", "portforward")  # need permission to create, even by GET
 _REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
@@ -64,10 +69,9 @@ def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object
 
 
 def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    if route.subresource == "scale":
-        return json_response(read_scale(state, route.resource, route.namespace, route.name))
     entry = get(state, route.resource, route.namespace, route.name)
-    if _form(request).plain:
+    # These have no table on a real server, either.
+    if _form(request).plain or route.subresource in PARTS:
         return HTTPResponse(200, raw_of(route.resource, entry))
     return _one(route, request, from_storage(route.resource, entry.object), 200)
 
@@ -93,10 +97,8 @@ def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
 
 def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write, content_type = _write(request, route, "CreateOptions"), request.headers.get("content-type", "")
-    if route.subresource == "token":
-        account = get(state, route.resource, route.namespace, route.name).object
-        asked = read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
-        return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
+    if route.resource.storage == _BINDINGS:
+        return json_response(podactions.bind(state, write, content_type), 201)
     obj = read_object(request.body, content_type, route.resource)
     if route.resource.group in _REVIEW_GROUPS:
         return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
@@ -106,8 +108,6 @@ def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespo
 
 def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write, content_type = _write(request, route, "UpdateOptions"), request.headers.get("content-type", "")
-    if route.subresource == "scale":
-        return json_response(write_scale(state, write, request.body, content_type, patch=False))
     obj = read_object(request.body, content_type, route.resource)
     _check_duplicates(write, request)
     updated, created = update(state, write, obj)
@@ -116,10 +116,38 @@ def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespo
 
 def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write, content_type = _write(request, route, "PatchOptions"), request.headers.get("content-type", "")
-    if route.subresource == "scale":
-        return json_response(write_scale(state, write, request.body, content_type, patch=True))
     patched, created = patch(state, write, request.body, content_type)
     return _written(state, route, request, patched, created=created)
+
+
+def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    if route.verb == "get":
+        return json_response(read_scale(state, route.resource, route.namespace, route.name))
+    patching = route.verb == "patch"
+    write = _write(request, route, "PatchOptions" if patching else "UpdateOptions")
+    content_type = request.headers.get("content-type", "")
+    return json_response(write_scale(state, write, request.body, content_type, patch=patching))
+
+
+def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    account, content_type = (
+        get(state, route.resource, route.namespace, route.name).object,
+        request.headers.get("content-type", ""),
+    )
+    asked = read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
+    return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
+
+
+def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    act = podactions.evict if route.subresource == "eviction" else podactions.bind
+    write = _write(request, route, "CreateOptions")
+    return json_response(act(state, write, request.headers.get("content-type", "")), 201)
+
+
+def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    if route.verb == "get" and route.subresource in _UPGRADED:
+        webhooks.require_create(state, _write(request, route, "CreateOptions"))
+    return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 
 
 def _check_duplicates(write: Write, request: HTTPRequest) -> None:
@@ -143,7 +171,16 @@ def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) ->
     return json_response({**head, "metadata": {"resourceVersion": str(state.store.revision)}, "items": deleted})
 
 
-VERBS: dict[str, Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stream]] = {
+Handler = Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stream]
+
+_SUBRESOURCES: dict[str, Handler] = {
+    "scale": _scale,
+    "token": _token,
+    "eviction": _act,
+    "binding": _act,
+    **dict.fromkeys(CONNECTED, _connect),
+}
+_VERBS: dict[str, Handler] = {
     "get": _get,
     "list": _list,
     "watch": _watch,
@@ -153,3 +190,8 @@ VERBS: dict[str, Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stre
     "delete": _delete,
     "deletecollection": _deletecollection,
 }
+
+
+def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+    """Answer a routed request."""
+    return _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

@@ -15,12 +15,14 @@ from clientgo.apiserver.registry.decoding import clean
 from clientgo.apiserver.registry.defaults import set_defaults
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
+from clientgo.apiserver.registry.podparts import PARTS, with_part
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.validation.validator import builtin_errors
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
 
+_NAMESPACES = ("", "namespaces")
 _VALIDATIONS = ("Ignore", "Warn", "Strict")
 
 
@@ -127,6 +129,10 @@ def desired(resource: Resource, obj: Object) -> Any:
 def with_kept_fields(write: Write, new: Object, old: Object) -> Object:
     """Return the new object with the parts that this kind of update keeps: the status, or all but it."""
     resource, meta = write.resource, new["metadata"]
+    if write.subresource in PARTS:
+        return with_part(write.subresource, new, old)
+    if resource.storage == _NAMESPACES and not write.subresource:
+        new = {**new, "spec": taken(new.get("spec") or {}, old.get("spec") or {}, "finalizers")}
     if write.subresource != "status":
         return taken(new, old, "status") if resource.status else new
     # A status update of built-in kinds may change annotations and finalizers, but not labels; of custom kinds none.

@@ -62,8 +62,7 @@ def parse_path(path: str) -> Target | None:
     own = group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")  # subresources of namespaces
     if rest[0] == "namespaces" and len(rest) > 2 and not own:
         namespace, rest = rest[1], rest[2:]
-    if len(rest) > 3:
-        # Longer paths are proxies to kubelets and pods, which do not exist here.
+    if len(rest) > 3 and rest[2] != "proxy":
         return None
     rest = [*rest, "", ""]
     return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)

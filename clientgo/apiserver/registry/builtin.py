@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clientgo.apiserver.datafiles import read_sections
-from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
+from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource, ServedSubresource
 from clientgo.meta.scheme import ScaleSubresource
 
 _SINGULARS = {"endpoints": "endpoints"}
@@ -15,8 +15,14 @@ def builtin_resources() -> Iterator[Resource]:
     """Yield every built-in resource, in the order of discovery."""
     for group_version, rows in read_sections(__package__, "resources.txt").items():
         group, _, version = group_version.rpartition("/")
+        parts: dict[str, list[ServedSubresource]] = {}
+        for name, *columns in (row.split() for row in rows if "/" in row.split()[0]):
+            plural, _, part = name.partition("/")
+            parts.setdefault(plural, []).append(_subresource(part, *columns))
         for row in rows:
-            yield _resource(group, version, [*row.split(), ""][:7])
+            columns = [*row.split(), ""][:7]
+            if "/" not in columns[0]:
+                yield _resource(group, version, columns, tuple(parts.get(columns[0], ())))
 
 
 def builtin_registry() -> Registry:
@@ -24,7 +30,12 @@ def builtin_registry() -> Registry:
     return Registry(builtin_resources())
 
 
-def _resource(group: str, version: str, row: list[str]) -> Resource:
+def _subresource(name: str, kind: str, verbs: str) -> ServedSubresource:
+    *place, kind = kind.split("/")
+    return ServedSubresource(name, kind, tuple(verbs.split(",")), *place)
+
+
+def _resource(group: str, version: str, row: list[str], connected: tuple[ServedSubresource, ...]) -> Resource:
     plural, kind, scope, short, categories, flag_text, selectable = row
     flags = flag_text.split(",")
     verbs = ("create",) if "c" in flags else ALL_VERBS
@@ -47,6 +58,7 @@ def _resource(group: str, version: str, row: list[str]) -> Resource:
         create_on_update="p" in flags,
         returns_deleted="r" in flags,
         scale=_REPLICAS if "x" in flags else None,
+        connected=connected,
         storage_version=_STORAGE_VERSIONS.get(group, version),
         storage_group="" if group == "events.k8s.io" else None,
         selectable_fields=tuple(filter(None, selectable.split(","))),

@@ -14,9 +14,7 @@ from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
 AGGREGATED_VERSIONS = ("v2", "v2beta1")
 """Supported versions of apidiscovery.k8s.io."""
 
-_SUBRESOURCE_VERBS = ["get", "patch", "update"]
 _CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
-_SCALE = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
 
 
 def legacy_root(registry: Registry) -> dict[str, Any]:
@@ -105,22 +103,16 @@ def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
     if "get" in resource.verbs:
         entry["storageVersionHash"] = storage_version_hash(resource)
     parts = []
-    for name, scale in _subresources(resource):
-        head = {"name": f"{resource.plural}/{name}", "singularName": "", "namespaced": resource.namespaced}
-        parts.append({**head, **(_SCALE if scale else {"kind": resource.kind}), "verbs": _SUBRESOURCE_VERBS})
+    for part in resource.subresources:
+        own = {"group": part.group, "version": part.version} if part.group else {}
+        head = {"name": f"{resource.plural}/{part.name}", "singularName": "", "namespaced": resource.namespaced}
+        parts.append({**head, **own, "kind": part.kind, "verbs": list(part.verbs)})
     return [entry, *parts]
 
 
 def _names(resource: Resource) -> dict[str, list[str]]:
     named = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
     return {key: value for key, value in named.items() if value}
-
-
-def _subresources(resource: Resource) -> list[tuple[str, bool]]:
-    """Return the names of the subresources, and whether they are of kind Scale."""
-    found = [("status", False)] if resource.status else []
-    found += [("scale", True)] if resource.scale is not None else []
-    return found if resource.custom else sorted(found)
 
 
 def _aggregated_entry(resource: Resource) -> dict[str, Any]:
@@ -135,8 +127,9 @@ def _aggregated_entry(resource: Resource) -> dict[str, Any]:
         "verbs": _verbs(resource),
         **_names(resource),
     }
-    parts = [
-        {"subresource": name, "responseKind": _SCALE if scale else kind, "verbs": _SUBRESOURCE_VERBS}
-        for name, scale in _subresources(resource)
-    ]
+    parts = []
+    for part in resource.subresources:
+        names = (part.group, part.version) if part.group else own
+        shown = {"group": names[0], "version": names[1], "kind": part.kind}
+        parts.append({"subresource": part.name, "responseKind": shown, "verbs": list(part.verbs)})
     return {**entry, "subresources": parts} if parts else entry

@@ -7,7 +7,7 @@ Routing, discovery, OpenAPI and tables read it, so a CustomResourceDefinition ch
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from clientgo.meta.scheme import Column, ScaleSubresource
 
@@ -15,6 +15,19 @@ Object = dict[str, Any]
 """An API object as decoded JSON."""
 
 ALL_VERBS: tuple[str, ...] = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+
+SUBRESOURCE_VERBS = ("get", "patch", "update")
+
+
+class ServedSubresource(NamedTuple):
+    """A subresource: `group` and `version` of its kind are empty if they are those of the resource."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...] = SUBRESOURCE_VERBS
+    group: str = ""
+    version: str = ""
 
 
 class Converter(Protocol):
@@ -44,6 +57,7 @@ class Resource:
     verbs: tuple[str, ...] = ALL_VERBS
     status: bool = False
     scale: ScaleSubresource | None = None
+    connected: tuple[ServedSubresource, ...] = ()  # subresources other than status and scale
     columns: tuple[Column, ...] = ()
     schema: dict[str, Any] | None = None
     storage_version: str = ""
@@ -83,6 +97,14 @@ class Resource:
     def qualified(self) -> str:
         """Name of the resource in messages: `deployments.apps`, or `pods` for core."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def subresources(self) -> tuple[ServedSubresource, ...]:
+        """Its subresources, in the order of discovery."""
+        found = [ServedSubresource("status", self.kind)] if self.status else []
+        if self.scale is not None:
+            found.append(ServedSubresource("scale", "Scale", group="autoscaling", version="v1"))
+        return tuple(found if self.custom else sorted((*found, *self.connected)))
 
 
 SCALE = Resource("autoscaling", "v1", "scales", "Scale", "scale", "", namespaced=True, verbs=("get",))
