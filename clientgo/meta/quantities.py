@@ -73,6 +73,30 @@ class ParsedQuantity:
         return _shortest(Fraction(ceil(self.value * 10**9), 10**9), Fraction(1000), _DECIMAL)
 
 
+def canonical(text: str) -> str:
+    """Return a quantity as the server writes it: unchanged if its digits fit its suffix, else with another suffix.
+
+    Raises:
+        ValueError: the text is not a quantity.
+    """
+    amount, found = ParsedQuantity(text), _FORM.fullmatch(text)
+    assert found is not None, "it has been parsed"
+    number, exponent, suffix = found[1].lstrip("+-"), found[2], found[3] or ""
+    whole, _, decimals = number.partition(".")
+    digits = (whole.lstrip("0") or "0") + decimals
+    if suffix.endswith("i"):
+        unchanged = "." not in number and int(whole) % 8 != 0
+    else:
+        scale = (int(exponent[1:]) if exponent else 3 * _DECIMAL[suffix]) - len(decimals)
+        unchanged = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
+    if unchanged or text == "0":
+        return text
+    shown = str(amount)
+    if exponent and shown[-1] in _DECIMAL:
+        return f"{shown[:-1]}e{3 * _DECIMAL[shown[-1]]}"
+    return shown
+
+
 def total(parts: Iterable[ParsedQuantity]) -> ParsedQuantity:
     """Return the sum; 0 for no parts."""
     found = ParsedQuantity("0")

@@ -8,8 +8,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity
+from clientgo.apiserver.http.gojson import json_type
 from clientgo.apiserver.http.status import ApiFailure, bad_request
-from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.managedfields import FieldManager

@@ -6,10 +6,9 @@ from clientgo.apiserver.handlers.patches import Applied, apply, json_patch, rule
 from clientgo.apiserver.handlers.storing import admit_new, replace
 from clientgo.apiserver.handlers.writes import Write, check_name, read_metadata, with_entries
 from clientgo.apiserver.http.decode import media_type, read_json, read_yaml
-from clientgo.apiserver.http.gojson import go_map, json_text
+from clientgo.apiserver.http.gojson import go_map, json_text, json_type
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import bad_request, invalid, not_found, required, unsupported_media_type
-from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State

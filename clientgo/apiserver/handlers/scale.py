@@ -10,8 +10,10 @@ from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
 from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified, unsupported_media_type
 from clientgo.apiserver.printers.values import dig
-from clientgo.apiserver.registry.metadata import json_type, normalize
+from clientgo.apiserver.registry.decoding import decode, message_of
+from clientgo.apiserver.registry.metadata import normalize
 from clientgo.apiserver.registry.registry import SCALE, Object, Resource
+from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import label_selector
@@ -53,14 +55,15 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     shown = from_storage(resource, entry.object)
     current = scale_of(resource.scale, shown)
     wanted = _patched(current, body, content_type) if patch else read_object(body, content_type, SCALE)
-    meta = normalize(wanted.get("metadata"), "Scale")
+    try:
+        meta = normalize(wanted.get("metadata"))
+        wanted = decode(message_of("autoscaling/v1", "Scale"), wanted, [])
+    except DecodeError as error:
+        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
     check_name(write, {"name": write.name, **meta})
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
         raise modified(resource, write.name)
     replicas = _value_at(wanted, "spec.replicas") or 0
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        why = f"cannot unmarshal {json_type(replicas)} into Go struct field ScaleSpec.spec.replicas of type int32"
-        raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: json: {why}')
     if replicas < 0:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])

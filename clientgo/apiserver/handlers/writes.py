@@ -10,13 +10,14 @@ from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.http.gojson import duplicate_fields
 from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import Cause, bad_request, invalid, invalid_value, not_supported
-from clientgo.apiserver.registry.decoding import clean
+from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value, not_supported
+from clientgo.apiserver.registry.decoding import complete, decode, message_of
 from clientgo.apiserver.registry.defaults import set_defaults
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.podparts import PARTS, with_part
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.validation.validator import builtin_errors
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
@@ -54,15 +55,19 @@ class Write:
         """Ignore, warn of or reject a problem with these fields, as fieldValidation says (400, 422)."""
         if not paths or self.validation == "Ignore":
             return
-        problems = [f'{problem} "{path}"' for path in paths]
+        # Go decodes a patched object from sorted members.
+        problems = [f'{problem} "{path}"' for path in (paths if self.patch is None else sorted(paths))]
         if self.validation == "Warn":
             self.request.warnings.extend(problems)
             return
-        why = "strict decoding error: " + ", ".join(problems)
+        raise self.undecodable("strict decoding error: " + ", ".join(problems))
+
+    def undecodable(self, why: object) -> ApiFailure:
+        """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
         if self.patch is not None:
-            raise invalid("", "", "", [invalid_value("patch", self.patch(), why)])
+            return invalid("", "", "", [invalid_value("patch", self.patch(), str(why))])
         kind = self.resource.kind
-        raise bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
+        return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
 
     def report_duplicates(self, body: bytes) -> None:
         """Report fields that occur twice in one object of the body (400)."""
@@ -85,7 +90,10 @@ def read_write(request: HTTPRequest, resource: Resource, place: tuple[str, str, 
 
 def read_metadata(write: Write, obj: Object) -> Object:
     """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
-    meta = normalize(obj.get("metadata"), write.resource.kind, write.unknown)
+    try:
+        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom)
+    except DecodeError as error:
+        raise write.undecodable(error) from error
     if meta.get("namespace", write.namespace) != write.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     return {**meta, "namespace": write.namespace} if write.namespace else meta
@@ -106,7 +114,12 @@ def refine(write: Write, obj: Object, old: Object | None) -> Object:
     if resource.custom:
         new: Object = apply_defaults(resource.schema, prune(resource.schema, obj, write.unknown))
     else:
-        new = set_defaults(resource, clean(resource, obj, old, write.unknown), old)
+        message = message_of(resource.api_version, resource.kind)
+        try:
+            decoded = decode(message, obj, write.unknown, old)
+        except DecodeError as error:
+            raise write.undecodable(error) from error
+        new = complete(message, set_defaults(resource, decoded, old), old)
     write.report("unknown field", write.unknown)
     return new
 

@@ -5,13 +5,12 @@ from typing import Any
 import msgspec
 import yaml
 
-from clientgo.apiserver.http.gojson import explain, summarize
+from clientgo.apiserver.http.gojson import explain, json_type, summarize
 from clientgo.apiserver.http.nesting import json_error, yaml_error
 from clientgo.apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo.apiserver.http.protobuf import decode, read_envelope
 from clientgo.apiserver.http.protobuf_table import find_message
 from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
-from clientgo.apiserver.registry.metadata import json_type
 from clientgo.apiserver.registry.registry import Object, Resource
 
 _JSON_TYPES = ("", "application/json", "*/*")

@@ -1,96 +1,298 @@
-"""Decoding of built-in kinds, as by their Go types.
+"""Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of protobuf messages.
 
-Unknown fields are dropped and reported, nulls and empty maps and lists vanish as with `omitempty`, a value of the wrong
-type is a 400.
+`decode` rejects values of the wrong type, drops what `omitempty` omits, reports unknown fields, and normalizes
+quantities and times. `complete` adds the fields that Go always writes; it runs after defaulting, for which such a
+field must be absent.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
+from typing import Any, NamedTuple
 
-from clientgo.apiserver.http.status import bad_request
-from clientgo.apiserver.registry.metadata import json_type
-from clientgo.apiserver.registry.openapi_builtin import schema_for
-from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo.apiserver.registry.gotypes import members
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
 
-Schema = dict[str, Any]
+Convert = Callable[[Any, list[str]], Any]
+"""Decodes a value; appends the paths of unknown fields."""
 
-# Written even if null or empty: their Go types have no omitempty.
-_WRITTEN_EMPTY = frozenset({"eventTime", "firstTimestamp", "lastTimestamp", "rules", "conditions", "emptyDir"})
-# A schema is data: an empty default in it has a meaning.
-_OPAQUE = ".openAPIV3Schema"
-# Fast path: most values are exactly of these types.
-_PLAIN: dict[type, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
-_GO_TYPES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "string": (lambda value: isinstance(value, str), "string"),
-    "integer": (lambda value: isinstance(value, int) and not isinstance(value, bool), "int32"),
-    "boolean": (lambda value: isinstance(value, bool), "bool"),
-    "number": (lambda value: isinstance(value, int | float) and not isinstance(value, bool), "float64"),
-    "object": (lambda value: isinstance(value, dict), "object"),
-    "array": (lambda value: isinstance(value, list), "[]object"),
+_PLAIN: Mapping[str, type] = {"s": str, "b": bool, "i": int, "l": int}
+_ZEROS: Mapping[str, Any] = {"s": "", "y": "", "i": 0, "l": 0, "b": False, "d": 0, "IntOrString": 0, "Quantity": "0"}
+_GO_TYPES: Mapping[str, str] = {"s": "string", "b": "bool", "i": "int32", "l": "int64", "d": "float64", "y": "[]uint8"}
+_RAW = frozenset({"j", "r", "RawExtension", "FieldsV1", "JSON"})
+_UNIONS: Mapping[str, tuple[str, ...]] = {
+    "JSONSchemaPropsOrArray": ("JSONSchemaProps", "*JSONSchemaProps"),
+    "JSONSchemaPropsOrBool": ("JSONSchemaProps", "b"),
+    "JSONSchemaPropsOrStringArray": ("JSONSchemaProps", "*s"),
 }
+_TIMES = ("Time", "MicroTime")
+_HEAD = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def clean(resource: Resource, obj: Object, old: Object | None, unknown: list[str]) -> Object:
-    """Return the object as its Go type would hold it; append paths of unknown fields to `unknown`.
+def decode(message: Message, obj: Object, unknown: list[str], known: Object | None = None) -> Object:
+    """Return the object as its Go type would hold it; append the paths of unknown fields.
 
-    Parts shared with `old`, the object it replaces, are clean already: a patch changes little of an object.
+    Metadata is decoded elsewhere. Parts shared with `known`, an earlier decoded object, are kept as they are.
+
+    Raises:
+        DecodeError: a value does not fit its field.
     """
-    schema = schema_for(resource.group, resource.version, resource.kind)
-    if not schema.get("properties"):
-        return {field: value for field, value in obj.items() if value is not None}
-    kept: Object = {}
-    for field, value in obj.items():
-        known = schema["properties"].get(field)
-        if field == "metadata" or (old is not None and value is old.get(field)):
-            kept[field] = value  # metadata is normalized elsewhere
-        elif known is None:
-            unknown.append(field)
-        elif _PLAIN.get(type(value)) == known.get("type", ""):
-            kept[field] = value
-        elif value is not None or field in _WRITTEN_EMPTY:
-            kept[field] = _value(known, value, field, (resource.kind, unknown))
-    return kept
+    old = known or {}
+    shared = {field for field, value in obj.items() if field in _HEAD or (value is old.get(field) is not None)}
+    new = _struct(message).decode({field: value for field, value in obj.items() if field not in shared}, unknown)
+    return {field: obj[field] if field in shared else new[field] for field in obj if field in shared or field in new}
 
 
-def _value(schema: Schema, value: Any, path: str, place: tuple[str, list[str]]) -> Any:
-    if value is None or schema.get("x-kubernetes-preserve-unknown-fields") or path.endswith(_OPAQUE):
+def decode_part(message: Message, value: Any, unknown: list[str]) -> Object:
+    """Return a struct as its Go type would hold it."""
+    return _struct(message).decode(value, unknown)
+
+
+def complete(message: Message, obj: Object, known: Object | None = None) -> Object:
+    """Return the object with the fields that Go writes even if they are zero."""
+    shape, old = _struct(message), known or {}
+    found = {**obj}
+    for name, zero in shape.always:
+        if name not in found and name != "metadata":
+            found[name] = zero()
+    for name, fill in shape.nested:
+        value = found.get(name)
+        if value is not None and name != "metadata" and value is not old.get(name):
+            found[name] = fill(value)
+    return found
+
+
+class _Field(NamedTuple):
+    name: str
+    plain: type | None  # values of exactly this type need no conversion
+    convert: Convert
+    pointer: bool
+
+
+class _Struct:
+    """The compiled form of a message: its fields by JSON name, with those of embedded messages."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self.name = message.name
+
+    @cached_property
+    def _members(self) -> list[ProtobufField]:
+        return list(members(self._message))
+
+    @cached_property
+    def fields(self) -> dict[str, _Field]:
+        """Decoders of the fields."""
+        return {field.name: _compiled(field) for field in self._members}
+
+    @cached_property
+    def always(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
+        """Names and zero values of the fields that are never omitted."""
+        return tuple((field.name, _zero(field)) for field in self._members if field.always)
+
+    @cached_property
+    def nested(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+        """Names of the fields whose values have fields that are never omitted, and functions that add them."""
+        found = ((field, _item_struct(field)) for field in self._members)
+        return tuple((field.name, _filler(field, shape)) for field, shape in found if shape is not None and shape.fills)
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether an object of this type, or one within it, has a field that is never omitted."""
+        self.__dict__["fills"] = False  # of a recursive type, until its other fields are known
+        return bool(self.always or self.nested)
+
+    def decode(self, value: Any, unknown: list[str]) -> Object:
+        """Decode an object."""
+        if type(value) is not dict:
+            raise Mistyped(value, f"v1.{self.name}")
+        kept: Object = {}
+        fields = self.fields
+        for name, child in value.items():
+            field = fields.get(name)
+            if field is None:
+                unknown.append(name)
+            elif child is None:
+                continue
+            elif type(child) is field.plain:
+                if child or field.pointer:
+                    kept[name] = child
+            else:
+                before = len(unknown)
+                try:
+                    child = field.convert(child, unknown)
+                except DecodeError as error:
+                    raise error.within(name, self.name) from None
+                if len(unknown) > before:
+                    unknown[before:] = [f"{name}{'' if one.startswith('[') else '.'}{one}" for one in unknown[before:]]
+                if field.pointer or child or child not in _EMPTY:
+                    kept[name] = child
+        return kept
+
+    def complete(self, value: Object) -> Object:
+        """Return the object with the fields that are never omitted."""
+        found = {**value}
+        for name, zero in self.always:
+            if name not in found:
+                found[name] = zero()
+        for name, fill in self.nested:
+            if found.get(name) is not None:
+                found[name] = fill(found[name])
+        return found
+
+
+_EMPTY: tuple[Any, ...] = ("", 0, [], {}, None)
+
+
+@cache
+def _struct(message: Message) -> _Struct:
+    return _Struct(message)
+
+
+def _compiled(field: ProtobufField) -> _Field:
+    one = _single(field.type, _item_message(field))
+    convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
+    plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
+    struct = field.message is not None and not field.mapped and not field.repeated and _is_struct(field.type)
+    return _Field(field.name, plain, convert, field.pointer or struct or field.type in _RAW)
+
+
+def _single(kind: str, message: Message | None) -> Convert:
+    if kind in _RAW:
+        return lambda value, _: value
+    if kind == "y":
+        return lambda value, _: base64_value(value)
+    if kind == "Quantity":
+        return lambda value, _: quantity(value)
+    if kind == "IntOrString":
+        return lambda value, _: int_or_string(value)
+    if kind in _TIMES:
+        return lambda value, _: time_in(value, micro=kind == "MicroTime")
+    if kind in "ilsbd":
+        return _scalar(kind)
+    assert message is not None, "what is no scalar is a message"
+    if kind == "ExtraValue":
+        return _list("[]string", _scalar("s"), "")
+    if kind in _UNIONS:
+        return _union(_UNIONS[kind], message)
+    return lambda value, unknown: _struct(message).decode(value, unknown)
+
+
+def _scalar(kind: str) -> Convert:
+    expected, bits = _PLAIN.get(kind, float), 31 if kind == "i" else 63
+
+    def convert(value: Any, _: list[str]) -> Any:
+        given = type(value)
+        if kind in "il":
+            if (given is not int and given is not float) or not -(1 << bits) <= value < 1 << bits or given is float:
+                raise Mistyped(value, _GO_TYPES[kind], written=True)
+        elif kind == "d" and given in (int, float):
+            return int(value) if value == int(value) and abs(value) < 1e21 else value
+        elif given is not expected:
+            raise Mistyped(value, _GO_TYPES[kind])
         return value
-    fits, go_type = _GO_TYPES.get(schema.get("type", ""), (lambda _: True, ""))
-    if not fits(value):
-        why = f"json: cannot unmarshal {json_type(value)} into Go struct field {place[0]}.{path} of type {go_type}"
-        raise bad_request(f'{place[0]} in version "v1" cannot be handled as a {place[0]}: {why}')
-    if go_type == "object":
-        return _object(schema, value, path, place)
-    if go_type == "[]object":
-        items = schema.get("items") or {}
-        return [_value(items, one, f"{path}[{index}]", place) for index, one in enumerate(value)]
-    return value
+
+    return convert
 
 
-def _object(schema: Schema, value: Object, path: str, place: tuple[str, list[str]]) -> Object:
-    properties, additional = schema.get("properties"), schema.get("additionalProperties")
-    if not isinstance(additional, dict):
-        additional = None
-    if properties is None:
-        if additional is None:
-            return value
-        properties = {}
-    kept: Object = {}
-    for field, child in value.items():
-        known = properties.get(field, additional)
-        if known is None:
-            place[1].append(f"{path}.{field}")
-        elif _PLAIN.get(type(child)) == known.get("type", ""):
-            kept[field] = child
-        elif child is None and field not in _WRITTEN_EMPTY:
-            continue
-        elif not _vanishes(known, field, child):
-            kept[field] = _value(known, child, f"{path}.{field}", place)
-    return kept
+def _union(choices: tuple[str, ...], message: Message) -> Convert:
+    schema = next(field.message for field in message.fields.values() if field.type == "JSONSchemaProps")
+    assert schema is not None, "each of these types has a schema"
+
+    def convert(value: Any, unknown: list[str]) -> Any:
+        if isinstance(value, dict):
+            return _struct(schema).decode(value, unknown)
+        if choices[1] == "b" and not isinstance(value, bool):
+            raise DecodeError("boolean or JSON schema expected")
+        if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
+            return [_struct(schema).decode(one, unknown) for one in value]
+        return value
+
+    return convert
 
 
-def _vanishes(schema: Schema, field: str, value: Any) -> bool:
-    """Return whether Go omits this empty value: maps and lists, but not structs."""
-    if field in _WRITTEN_EMPTY or value not in ({}, []):
-        return False
-    return value == [] or isinstance(schema.get("additionalProperties"), dict)
+def _list_of(field: ProtobufField, one: Convert) -> Convert:
+    return _list(f"[]{_go_type(field)}", one, _element_zero(field))
+
+
+def _list(go_type: str, one: Convert, zero: Any) -> Convert:
+    def convert(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not list:
+            raise Mistyped(value, go_type)
+        found = []
+        for index, item in enumerate(value):
+            before = len(unknown)
+            found.append(zero if item is None else one(item, unknown))
+            if len(unknown) > before:
+                unknown[before:] = [f"[{index}].{path}" for path in unknown[before:]]
+        return found
+
+    return convert
+
+
+def _map_of(field: ProtobufField, one: Convert) -> Convert:
+    go_type, zero = f"map[string]{_go_type(field)}", _element_zero(field)
+    go_type = "v1.ResourceList" if field.type == "Quantity" else go_type
+
+    def convert(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not dict:
+            raise Mistyped(value, go_type)
+        found = {}
+        for key, item in value.items():
+            before = len(unknown)
+            found[key] = zero if item is None else one(item, unknown)
+            if len(unknown) > before:
+                unknown[before:] = [f"{key}.{path}" for path in unknown[before:]]
+        return found
+
+    return convert
+
+
+def _go_type(field: ProtobufField) -> str:
+    return _GO_TYPES.get(field.type) or f"v1.{field.type}"
+
+
+def _element_zero(field: ProtobufField) -> Any:
+    if field.type in _ZEROS:
+        return _ZEROS[field.type]
+    return {} if _is_struct(field.type) else None
+
+
+def _is_struct(kind: str) -> bool:
+    return kind not in _ZEROS and kind not in _RAW and kind not in _TIMES and kind not in _UNIONS
+
+
+def _item_message(field: ProtobufField) -> Message | None:
+    """Return the message of a field's items or of a map's values."""
+    if field.mapped and field.message is not None:
+        return next(one.message for one in field.message.fields.values() if one.name == "value")
+    return field.message
+
+
+def _item_struct(field: ProtobufField) -> _Struct | None:
+    message = _item_message(field)
+    return _struct(message) if message is not None and _is_struct(field.type) and field.type != "ExtraValue" else None
+
+
+def _zero(field: ProtobufField) -> Callable[[], Any]:
+    shape = None if field.pointer or field.repeated or field.mapped else _item_struct(field)
+    if shape is not None:
+        return lambda: shape.complete({})
+    zero = None if field.pointer or field.repeated or field.mapped else _ZEROS.get(field.type)
+    return lambda: zero
+
+
+def _filler(field: ProtobufField, shape: _Struct) -> Callable[[Any], Any]:
+    if field.repeated:
+        return lambda value: [shape.complete(one) for one in value]
+    if field.mapped:
+        return lambda value: {key: shape.complete(one) for key, one in value.items()}
+    return shape.complete
+
+
+def message_of(api_version: str, kind: str) -> Message:
+    """Return the message of a built-in kind."""
+    found = find_message(api_version, kind)
+    assert found is not None, f"the table has no {kind} of {api_version}"
+    return found

@@ -1,29 +1,17 @@
 """Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
 import uuid
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from clientgo.apiserver.http.status import Cause, bad_request, forbidden_field, invalid_value, quoted, required
+from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
 from clientgo.apiserver.registry import names
+from clientgo.apiserver.registry.decoding import decode_part, message_of
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.clock import Clock
 
-_TIMES = ("creationTimestamp", "deletionTimestamp")
-# Fields with their type, its name in Go, and for maps and lists the type of their items.
-_TYPES: dict[str, tuple[type, str, type, str]] = {
-    **dict.fromkeys(
-        ("name", "generateName", "namespace", "uid", "resourceVersion", *_TIMES), (str, "string", object, "")
-    ),
-    **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), (int, "int64", object, "")),
-    **dict.fromkeys(("labels", "annotations"), (dict, "map[string]string", str, "string")),
-    **dict.fromkeys(("ownerReferences", "managedFields"), (list, "[]object", dict, "object")),
-    "finalizers": (list, "[]string", str, "string"),
-}
-KNOWN = frozenset((*_TYPES, "selfLink"))
-_EMPTY: tuple[Any, ...] = (None, "", {}, [])
 _MAX_ANNOTATIONS = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
@@ -47,33 +35,23 @@ def _written(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def normalize(meta: Any, kind: str, unknown: list[str] | None = None) -> Object:
-    """Return the metadata as ObjectMeta would hold it, without null and empty fields (400)."""
+def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = False) -> Object:
+    """Return the metadata as ObjectMeta would hold it, without null and empty fields.
+
+    Raises:
+        DecodeError: a value does not fit its field.
+    """
     if meta is None:
         return {}
-    if not isinstance(meta, dict):
-        raise _mistyped(kind, "metadata", meta, "v1.ObjectMeta")
-    kept = {field: value for field, value in meta.items() if (value or value not in _EMPTY) and field in KNOWN}
+    ignored: list[str] = []
+    try:
+        kept = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored)
+    except DecodeError as error:
+        raise error if custom else error.within("metadata", "") from None
     kept.pop("selfLink", None)
     if unknown is not None:
-        unknown.extend(f"metadata.{field}" for field in meta if field not in KNOWN)
-    for field, value in kept.items():
-        _check_type(kind, field, value)
-    for field in _TIMES:
-        if field in kept:
-            kept[field] = _in_utc(kept[field])
+        unknown.extend(f"metadata.{field}" for field in ignored)
     return kept
-
-
-def _in_utc(moment: str) -> str:
-    """Return the time in the server's format; invalid times are unchanged."""
-    if len(moment) == len("2006-01-02T15:04:05Z") and moment.endswith("Z"):
-        return moment
-    try:
-        parsed = datetime.fromisoformat(moment)
-    except ValueError:
-        return moment
-    return moment if parsed.tzinfo is None else _written(int(parsed.timestamp()))
 
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
@@ -171,28 +149,3 @@ def _owner_errors(owners: list[Object]) -> list[Cause]:
         )
         found.append(invalid_value("metadata.ownerReferences", owners, why))
     return found
-
-
-def _check_type(kind: str, field: str, value: Any) -> None:
-    expected, name, items, item_name = _TYPES[field]
-    if not isinstance(value, expected) or isinstance(value, bool):
-        raise _mistyped(kind, f"metadata.{field}", value, name)
-    members: Iterable[Any] = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in members:
-        if not isinstance(one, items):
-            raise _mistyped(kind, f"metadata.{field}", one, item_name)
-
-
-def _mistyped(kind: str, field: str, value: Any, wanted: str) -> Exception:
-    return bad_request(
-        f"{kind} cannot be handled as a {kind}: json: cannot unmarshal {json_type(value)} into Go struct field"
-        f" {kind}.{field} of type {wanted}"
-    )
-
-
-_JSON_TYPES = {bool: "bool", str: "string", int: "number", float: "number", dict: "object", list: "array"}
-
-
-def json_type(value: Any) -> str:
-    """Return the JSON type of a value as Go names it in decoding errors."""
-    return "null" if value is None else _JSON_TYPES.get(type(value), "value")
