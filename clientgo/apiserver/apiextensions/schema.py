@@ -76,7 +76,7 @@ def _mistyped(schema: Schema, value: Any, actual: str, path: str) -> Causes:
 
 
 def _in_body(path: str) -> str:
-    return f"{path} in body" if path else "in body"
+    return f"{path} in body"
 
 
 def _number(schema: Schema, value: float, path: str) -> Causes:

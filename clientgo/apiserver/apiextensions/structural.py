@@ -71,7 +71,7 @@ def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dic
     if schema is None or _is_open(schema):
         return obj
     body = {field: value for field, value in obj.items() if field not in _ROOT}
-    return {**{field: obj[field] for field in _ROOT if field in obj}, **_pruned(schema, body, "", unknown)}
+    return {**{field: obj[field] for field in _ROOT if field in obj}, **pruned(schema, body, "", unknown)}
 
 
 def _is_open(schema: Schema) -> bool:
@@ -80,9 +80,10 @@ def _is_open(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields")) and not described
 
 
-def _pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
+def pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
+    """Return a value without fields that its schema does not have; append their paths to `unknown`."""
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [_pruned(schema["items"], one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
+        return [pruned(schema["items"], one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
     if not isinstance(value, dict) or _is_open(schema):
         return value
     known = member_schemas(schema)
@@ -92,7 +93,7 @@ def _pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
     for field, child in value.items():
         below = known(field)
         if below is not None:
-            kept[field] = _pruned(below, child, join(path, field), unknown)
+            kept[field] = pruned(below, child, join(path, field), unknown)
         elif keep or (embedded and field in _ROOT):
             kept[field] = child
         else:

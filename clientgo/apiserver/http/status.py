@@ -126,7 +126,7 @@ def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFai
     if group:
         details["group"] = group
     details |= {"kind": kind, "causes": _causes(found)}
-    return ApiFailure(422, "Invalid", f'{qualified} "{name}" is invalid: {joined}', details=details)
+    return ApiFailure(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {joined}", details=details)
 
 
 def expired(message: str, metadata: dict[str, Any] | None = None) -> ApiFailure:

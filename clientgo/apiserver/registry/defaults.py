@@ -290,5 +290,5 @@ _WHOLE: Mapping[str, ValueDefaulter] = {
     "replicationcontrollers": _replication_controller,
     "customresourcedefinitions.apiextensions.k8s.io": crdschema.with_defaults,
 }
-# The kubelet registers its node with a status; the status of a definition is written by its controller.
-_KEEPS_STATUS = frozenset({"nodes", "customresourcedefinitions.apiextensions.k8s.io"})
+# The kubelet registers its node with a status.
+_KEEPS_STATUS = frozenset({"nodes"})

@@ -98,19 +98,25 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
     else:
         rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
         found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
+    return found + field_errors(meta)
+
+
+def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
+    """Return the errors in the metadata of an object, or of one within it, except those of its name."""
+    found: list[Cause] = []
     for key, value in meta.get("labels", {}).items():
-        found += [invalid_value("metadata.labels", key, why) for why in names.qualified_errors(key)]
-        found += [invalid_value("metadata.labels", value, why) for why in names.label_value_errors(value)]
+        found += [invalid_value(f"{where}.labels", key, why) for why in names.qualified_errors(key)]
+        found += [invalid_value(f"{where}.labels", value, why) for why in names.label_value_errors(value)]
     annotations = meta.get("annotations", {})
     for key in annotations:
-        found += [invalid_value("metadata.annotations", key, why) for why in names.qualified_errors(key.lower())]
+        found += [invalid_value(f"{where}.annotations", key, why) for why in names.qualified_errors(key.lower())]
     if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
         why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
-        found.append(Cause("FieldValueTooLong", "metadata.annotations", why))
+        found.append(Cause("FieldValueTooLong", f"{where}.annotations", why))
     for finalizer in meta.get("finalizers", ()):
-        found += [invalid_value("metadata.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
+        found += [invalid_value(f"{where}.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
     if "ownerReferences" in meta:
-        found += _owner_errors(meta["ownerReferences"])
+        found += _owner_errors(meta["ownerReferences"], where)
     return found
 
 
@@ -130,10 +136,10 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
     return found
 
 
-def _owner_errors(owners: list[Object]) -> list[Cause]:
+def _owner_errors(owners: list[Object], where: str) -> list[Cause]:
     found = [
         invalid_value(
-            f"metadata.ownerReferences.{member}",
+            f"{where}.ownerReferences.{member}",
             owner.get(member) or "",
             f"{'version ' if member == 'apiVersion' else ''}must not be empty",
         )
@@ -147,5 +153,5 @@ def _owner_errors(owners: list[Object]) -> list[Cause]:
             'Only one reference can have Controller set to true. Found "true" in references for'
             f" {controllers[0]} and {controllers[1]}"
         )
-        found.append(invalid_value("metadata.ownerReferences", owners, why))
+        found.append(invalid_value(f"{where}.ownerReferences", owners, why))
     return found

@@ -215,10 +215,10 @@ def test_failed_conversion_fails_the_request_and_is_retried(
     ("conversion", "words"),
     [
         ({"strategy": "Magic"}, 'spec.conversion.strategy: Unsupported value: "Magic"'),
-        ({"strategy": "Webhook"}, "spec.conversion.webhook.clientConfig: Required value: required when strategy"),
+        ({"strategy": "Webhook"}, "spec.conversion.webhookClientConfig: Required value: required when strategy"),
         (
             {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x"}}},
-            "spec.conversion.webhook.conversionReviewVersions",
+            "spec.conversion.conversionReviewVersions",
         ),
     ],
 )

@@ -321,7 +321,7 @@ def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, why: 
 def test_pattern_that_is_not_in_re2_syntax_makes_a_definition_invalid(kube: Kube, pattern: str, why: str) -> None:
     spec = {"type": "object", "properties": {"text": {"type": "string", "pattern": pattern}}}
     status = kube.refused(422, "POST", DEFINITIONS, definition("bars", "Bar", schema=spec))
-    where = "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[text].pattern"
+    where = "spec.validation.openAPIV3Schema.properties[spec].properties[text].pattern"
     assert status["details"]["causes"][0]["field"] == where
     assert f"must be a valid regular expression, but isn't: error parsing regexp: {why}" in status["message"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.apiextensions import crdschema
+from clientgo.apiserver.apiextensions.definitions import definition_errors
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, required, too_long
 from clientgo.apiserver.registry.names import data_key_errors
 from clientgo.apiserver.registry.registry import Object
@@ -14,7 +14,7 @@ _MAX_DATA = 1024 * 1024
 
 def custom_resource_definition(value: Object, scope: FieldScope) -> list[Cause]:
     """Return the errors of a definition."""
-    return crdschema.definition_errors(value, scope.old)
+    return definition_errors(value, scope.old)
 
 
 def keyed_data(value: Object, scope: FieldScope) -> Iterator[Cause]:

@@ -1,12 +1,11 @@
 """Validation of webhook configurations."""
 
-from urllib.parse import urlsplit
-
 from clientgo.apiserver.apiextensions.cel import condition_error
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required
 from clientgo.apiserver.registry.names import subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.webhookclients import client_errors
 
 _CHOICES = {
     "sideEffects": ("None", "NoneOnDryRun"),
@@ -54,17 +53,4 @@ def _hook_errors(hook: Object, where: str, name: str) -> list[Cause]:
     for number, one in enumerate(hook.get("matchConditions") or ()):
         field, text = f"{where}.matchConditions[{number}].expression", one.get("expression") or ""
         found += [invalid_value(field, text, why) for why in filter(None, (condition_error(text),))]
-    return found + _hook_client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")
-
-
-def _hook_client_errors(client: Object, where: str) -> list[Cause]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        return [required(where, "exactly one of url or service is required")]
-    if url is None:
-        members = ("name", "namespace")
-        return [required(f"{where}.service.{field}") for field in members if not (service or {}).get(field)]
-    parts, form = urlsplit(url), "; desired format: https://host[/path]"
-    if parts.scheme != "https":
-        return [invalid_value(f"{where}.url", parts.scheme, f"'https' is the only allowed URL scheme{form}")]
-    return [] if parts.netloc else [invalid_value(f"{where}.url", parts.netloc, f"host must be specified{form}")]
+    return found + client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")

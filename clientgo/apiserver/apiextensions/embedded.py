@@ -1,0 +1,66 @@
+"""Validation of embedded resources: the apiVersion, kind and metadata of objects within custom objects."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, subschemas
+from clientgo.apiserver.http.status import Cause, invalid_value, required
+from clientgo.apiserver.registry.metadata import field_errors, normalize
+from clientgo.apiserver.registry.names import label_1035_errors, path_segment_errors
+from clientgo.apiserver.registry.scalars import DecodeError
+
+Schema = dict[str, Any]
+Causes = Iterator[Cause]
+
+EMBEDDED = "x-kubernetes-embedded-resource"
+
+
+def embedded_errors(schema: Schema | None, value: Any, path: str = "") -> Causes:
+    """Yield the errors of the embedded resources within a value."""
+    if schema is None or not has_embedded(schema):
+        return
+    if isinstance(value, dict):
+        if schema.get(EMBEDDED):
+            yield from _resource_errors(value, path)
+        properties, additional = schema.get("properties", {}), schema.get("additionalProperties")
+        for field, child in value.items():
+            if field in properties:
+                yield from embedded_errors(properties[field], child, join(path, field))
+            elif isinstance(additional, dict):
+                yield from embedded_errors(additional, child, f"{path}[{field}]")
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from embedded_errors(schema.get("items"), child, f"{path}[{index}]")
+
+
+@cached_by_identity
+def has_embedded(schema: Schema) -> bool:
+    """Return whether the schema or anything below it is an embedded resource."""
+    return bool(schema.get(EMBEDDED)) or any(map(has_embedded, subschemas(schema)))
+
+
+def _resource_errors(value: Schema, path: str) -> Causes:
+    for field in ("apiVersion", "kind"):
+        where = join(path, field)
+        if field not in value:
+            yield required(where)
+        elif not isinstance(value[field], str):
+            yield invalid_value(where, value[field], "must be a string")
+        elif not value[field]:
+            yield invalid_value(where, "", "must not be empty")
+        elif field == "apiVersion" and value[field].count("/") > 1:
+            yield invalid_value(where, value[field], f"unexpected GroupVersion string: {value[field]}")
+        elif field == "kind" and (errors := label_1035_errors(value[field].lower())):
+            why = f"may have mixed case, but should otherwise match: {','.join(errors)}"
+            yield invalid_value(where, value[field], why)
+    if "metadata" not in value:
+        return
+    where = join(path, "metadata")
+    try:
+        meta = normalize(value["metadata"], custom=True)
+    except DecodeError as error:
+        yield invalid_value(where, value["metadata"], str(error))
+        return
+    if "name" in meta:
+        yield from (invalid_value(f"{where}.name", meta["name"], why) for why in path_segment_errors(meta["name"]))
+    yield from field_errors(meta, where)
