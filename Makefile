@@ -132,8 +132,8 @@ fuzz: $(DEV) ## Fuzz every parser; ARGS="--minutes 10 --targets kubeconfigs"
 ##@ Benchmarks
 
 .PHONY: bench
-bench: $(DEV) ## Run the benchmarks, into benchmarks/results; ARGS="--case create --quick", SERVER=kubeconfig
-	@$(IN_VENV) python -m benchmarks $(if $(SERVER),--server "$(SERVER)") $(ARGS)
+bench: $(DEV) ## Run the benchmarks, into benchmarks/results; ARGS="--case create", SERVER=kubeconfig, GO_CONTROLLER=path
+	@$(IN_VENV) python -m benchmarks $(if $(SERVER),--server "$(SERVER)") $(if $(GO_CONTROLLER),--go-controller "$(GO_CONTROLLER)") $(ARGS)
 
 .PHONY: bench-check
 bench-check: $(DEV) ## Fail if a ratio is more than 20 % worse than in benchmarks/results; ARGS=--quick for small sizes

@@ -49,6 +49,12 @@ def _parser(cases: Sequence[Case]) -> argparse.ArgumentParser:
         metavar="KUBECONFIG",
         help="a real cluster; best without nodes, as it makes thousands of Deployments",
     )
+    parser.add_argument(
+        "--go-controller",
+        default="",
+        metavar="PATH",
+        help="Kubernetes' sample-controller, built to take QPS and WORKERS from its environment; measured beside ours",
+    )
     parser.add_argument("--plain", action="store_true", help="the bundled server without TLS and tokens")
     parser.add_argument("--output", type=Path, default=RESULTS, metavar="DIR", help="where results are written")
     parser.add_argument("--check", action="store_true", help="compare with the results kept there, and write nothing")
@@ -105,8 +111,14 @@ def _setting(options: argparse.Namespace) -> Setting:
     def tell(line: str) -> None:
         print(f"[{time.perf_counter() - began:6.1f} s] {line}", file=sys.stderr, flush=True)
 
-    server = options.server
-    return Setting(quick=options.quick, rounds=options.rounds, kubeconfig=server, plain=options.plain, tell=tell)
+    return Setting(
+        quick=options.quick,
+        rounds=options.rounds,
+        kubeconfig=options.server,
+        go_controller=options.go_controller,
+        plain=options.plain,
+        tell=tell,
+    )
 
 
 def _measure(options: argparse.Namespace, setting: Setting, cases: Sequence[Case]) -> Results:

@@ -30,6 +30,8 @@ class Cluster:
     server: Child | None
     """The bundled server's process; None where it is another's."""
     audit: Path | None = None
+    go_controller: str = ""
+    """Path of Kubernetes' sample-controller."""
 
     def foos(self, name: str = "", sub: str = "") -> str:
         """Return the path of Foos, or of one."""
@@ -44,12 +46,14 @@ class Cluster:
         return f"/api/v1/namespaces/{self.namespace}/events"
 
     def writes(self) -> float:
-        """Return the number of writes of Foos, Deployments and events; NaN on a real server."""
-        if self.server is None:
-            return float("nan")
+        """Return the number of writes of Foos, Deployments and events by all clients; NaN if metrics are refused."""
         api = Api(self.endpoint)
-        text = api.raw("GET", "/metrics").decode()
-        api.close()
+        try:
+            text = api.raw("GET", "/metrics").decode()
+        except Refused:
+            return float("nan")
+        finally:
+            api.close()
         return float(sum(int(n) for r, n in _WRITES.findall(text) if r in {"foos", "deployments", "events"}))
 
 
@@ -61,7 +65,7 @@ def _path(base: str, name: str, sub: str) -> str:
 def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[Cluster]:
     """Provide the server for one case or run; the flags are for the bundled server."""
     if setting.kubeconfig:
-        yield from _given(setting.kubeconfig)
+        yield from _given(setting.kubeconfig, setting.go_controller)
         return
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         kubeconfig, log = Path(folder) / "kubeconfig", Path(folder) / "audit"
@@ -74,10 +78,11 @@ def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[
         with Child(command) as server:
             if "API server at" not in server.line(30):
                 raise Failed(f"the bundled server did not start: {server.log()}")
-            yield Cluster(str(kubeconfig), Endpoint.of(kubeconfig), "default", server, log if audit else None)
+            endpoint = Endpoint.of(kubeconfig)
+            yield Cluster(str(kubeconfig), endpoint, "default", server, log if audit else None, setting.go_controller)
 
 
-def _given(kubeconfig: str) -> Iterator[Cluster]:
+def _given(kubeconfig: str, go_controller: str) -> Iterator[Cluster]:
     endpoint = Endpoint.of(kubeconfig)
     api = Api(endpoint)
     try:
@@ -88,9 +93,12 @@ def _given(kubeconfig: str) -> Iterator[Cluster]:
         raise Failed(f"the cluster can't be used ({error}); `make install` installs the Foo definition") from error
     finally:
         api.close()
+    cluster = Cluster(kubeconfig, endpoint, name, None, go_controller=go_controller)
     try:
-        yield Cluster(kubeconfig, endpoint, name, None)
+        yield cluster
     finally:
+        # One by one: a server without its controllers empties no namespace, and the next subject would find all of it.
         api = Api(endpoint)
-        api.raw("DELETE", f"/api/v1/namespaces/{name}")
+        for path in (cluster.foos(), cluster.deployments(), cluster.events(), f"/api/v1/namespaces/{name}"):
+            api.raw("DELETE", path)
         api.close()

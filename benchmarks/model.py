@@ -11,6 +11,8 @@ from pathlib import Path
 
 OURS, FLOOR = "clientgo", "floor"
 KOPF, OFFICIAL, LIGHTKUBE, URLLIB3 = "kopf", "official", "lightkube", "urllib3"
+GO = "go"
+"""Kubernetes' sample-controller; measured only where its program is given."""
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
@@ -50,6 +52,8 @@ class Setting:
     rounds: int
     kubeconfig: str
     """A real cluster's, or "" for the bundled server."""
+    go_controller: str = ""
+    """Path of Kubernetes' sample-controller, or "" if there is none."""
     plain: bool
     """The bundled server speaks HTTP, without TLS and tokens."""
     tell: Callable[[str], None]

@@ -4,6 +4,8 @@ import json
 import uuid
 from typing import Any
 
+AVAILABLE = 2
+"""Available replicas of a running Deployment."""
 OWNER_UID = "6b1b0a3c-7f0a-4c56-a3c2-0c3f4f6f8a11"
 
 
@@ -161,7 +163,7 @@ def _status() -> dict[str, Any]:
         "message": "Deployment has minimum availability.",
     }
     progressing = {"type": "Progressing", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has progressed."}
-    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 2)
+    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), AVAILABLE)
     return {"observedGeneration": 3, **counts, "conditions": [{**available, **times}, {**progressing, **times}]}
 
 

@@ -6,18 +6,19 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from benchmarks.model import FLOOR, KOPF, LIGHTKUBE, OFFICIAL, OURS, URLLIB3
+from benchmarks.model import FLOOR, GO, KOPF, LIGHTKUBE, OFFICIAL, OURS, URLLIB3
 from benchmarks.results import Results
 
 COLOURS = {
     OURS: "#1f6feb",
     FLOOR: "#8b949e",
+    GO: "#00acd7",
     KOPF: "#d29922",
     OFFICIAL: "#cf222e",
     LIGHTKUBE: "#2da44e",
     URLLIB3: "#8250df",
 }
-NAMES = {OFFICIAL: "kubernetes (official)"}
+NAMES = {GO: "Go's sample", OFFICIAL: "kubernetes (official)"}
 
 
 HEADLINES = (
@@ -29,21 +30,31 @@ HEADLINES = (
     ("idle", "core", "1,000 objects idle, % of a core"),
 )
 """Figures of the summary: case, figure, title."""
+GO_HEADLINES = (
+    ("create", "seconds", "500 synced, 2 workers, time in s"),
+    ("create", "cpu", "500 synced, 2 workers, CPU time in s"),
+    ("create-16", "seconds", "1,000 synced, 16 workers, time in s"),
+    ("create-16", "scale_seconds", "1,000 scaled, 16 workers, time in s"),
+    ("large-cluster", "seconds", "100,000 objects, start, time in s"),
+    ("large-cluster", "resident", "100,000 objects, memory in MB"),
+)
+"""Figures of the summary where Kubernetes' sample-controller was measured, too."""
 
 
 def summarize(results: Results, file: Path) -> None:
     """Write a bar chart of the headline figures of the library and its peers; nothing unless all were measured."""
+    headlines = GO_HEADLINES if any(GO in case.subjects for case in results.cases.values()) else HEADLINES
     found = [
         (title, results.cases[case].figures[key])
-        for case, key, title in HEADLINES
+        for case, key, title in headlines
         if case in results.cases and key in results.cases[case].figures
     ]
-    if len(found) < len(HEADLINES):
+    if len(found) < len(headlines):
         return
     mpl.use("Agg")
     figure, panels = plt.subplots(2, 3, figsize=(11, 3.6), layout="constrained")
     for axes, (title, one) in zip(panels.flat, found, strict=True):
-        medians = {s: median for s in (OURS, KOPF, OFFICIAL, LIGHTKUBE) if (median := one.median(s)) is not None}
+        medians = {s: median for s in (OURS, GO, KOPF, OFFICIAL, LIGHTKUBE) if (median := one.median(s)) is not None}
         bars = axes.barh(
             [NAMES.get(subject, subject) for subject in medians],
             list(medians.values()),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchmarks.model import Case, Failed, Setting
+from benchmarks.model import GO, Case, Failed, Setting
 
 
 @dataclass
@@ -23,7 +23,7 @@ def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
     if setting.kubeconfig and case.bundled_only:
         outcome.skipped = f"needs {case.bundled_only}, which a real cluster does not give"
         return outcome
-    wanted = [s for s in case.subjects if not subjects or s in subjects]
+    wanted = [s for s in case.subjects if (not subjects or s in subjects) and (s != GO or setting.go_controller)]
     rounds = max(1, min(case.rounds, setting.rounds))
     try:
         with case.open(setting) as measure:

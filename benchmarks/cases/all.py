@@ -1,14 +1,17 @@
 """All cases, in the order in which they run."""
 
-from benchmarks.cases import cold, create, growth, handover, idle, small, startup, storm
+from benchmarks.cases import cold, create, growth, handover, idle, large, small, startup, storm
 from benchmarks.model import Case
 
 CASES: tuple[Case, ...] = (
     create.CREATE,
+    create.CREATE_8,
+    create.CREATE_16,
     create.CREATE_MANY,
     idle.IDLE,
     cold.COLD,
     cold.MEMORY,
+    large.LARGE,
     storm.STORM,
     small.QUEUE,
     small.CODEC,

@@ -11,19 +11,20 @@ from benchmarks.model import FLOOR, LIGHTKUBE, OFFICIAL, OURS, Case, Failed, Fig
 from benchmarks.objects import running_deployment
 
 
-def fill(cluster: Cluster, count: int) -> None:
-    """Create Foos, and Deployments with a status, with managed fields of two writers."""
+def fill(cluster: Cluster, count: int, replicas: int = 0) -> list[str]:
+    """Create Foos, and Deployments with a status, with managed fields of two writers; return their names."""
     send_all(cluster.endpoint, creations(cluster, names(count)))
     foos = Api(cluster.endpoint).json("GET", cluster.foos())["items"]
     made: list[Prepared] = []
     reported: list[Prepared] = []
     for meta in (foo["metadata"] for foo in foos):
-        # Owned, or a cluster would collect them; of no pods, or a real one would run them.
-        body = running_deployment(meta["name"], cluster.namespace, meta["uid"], replicas=0)
+        # Owned, or a cluster would collect them; by default of no pods, or a real one would run them.
+        body = running_deployment(meta["name"], cluster.namespace, meta["uid"], replicas=replicas)
         made.append(("POST", cluster.deployments(), body, JSON))
         reported.append(("PUT", cluster.deployments(meta["name"], "status"), body, JSON))
     send_all(cluster.endpoint, made)
     send_all(cluster.endpoint, reported)
+    return names(count)
 
 
 def start(cluster: Cluster, subject: str, count: int) -> Mapping[str, float]:

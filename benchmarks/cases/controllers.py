@@ -11,18 +11,22 @@ from typing import Any
 
 from benchmarks.cluster import Cluster
 from benchmarks.endpoint import JSON, Api, Prepared, send_all
-from benchmarks.model import KOPF, LIGHTKUBE, OFFICIAL, OURS, ROOT, Failed
+from benchmarks.model import GO, KOPF, LIGHTKUBE, OFFICIAL, OURS, ROOT, Failed
 from benchmarks.objects import foo
 from benchmarks.processes import Child
 
 Seen = Callable[[dict[str, Any]], bool]
 
 
-def controller(subject: str, cluster: Cluster, *flags: str, resync: int = 30) -> Child:
-    """Start a subject's controller; the flags are those of `main.py`."""
+def controller(subject: str, cluster: Cluster, *flags: str, workers: int = 2, resync: int = 30) -> Child:
+    """Start a subject's controller; the flags are those of `main.py`. Only ours and Go's take the workers."""
     kubeconfig = cluster.kubeconfig
     python = sys.executable
     match subject:
+        case "go":
+            # As shipped it sends 5 requests a second: built to be measured, it takes these variables.
+            unlimited = {"QPS": "5000", "WORKERS": str(workers)}
+            return Child([cluster.go_controller, "-kubeconfig", kubeconfig], unlimited)
         case "clientgo":
             period = f"{resync}s"
             command = [
@@ -31,7 +35,7 @@ def controller(subject: str, cluster: Cluster, *flags: str, resync: int = 30) ->
                 "--kubeconfig",
                 kubeconfig,
                 "--workers",
-                "2",
+                str(workers),
                 "--resync-period",
                 period,
                 *flags,
@@ -43,7 +47,7 @@ def controller(subject: str, cluster: Cluster, *flags: str, resync: int = 30) ->
     return Child(command, {"KUBECONFIG": kubeconfig, "RESYNC": str(resync), "PYTHONPATH": str(ROOT)})
 
 
-CONTROLLERS = (OURS, KOPF, OFFICIAL, LIGHTKUBE)
+CONTROLLERS = (OURS, GO, KOPF, OFFICIAL, LIGHTKUBE)
 
 
 class Follower:
@@ -125,13 +129,17 @@ def creations(cluster: Cluster, wanted: Sequence[str]) -> list[Prepared]:
     return [("POST", cluster.foos(), foo(name), JSON) for name in wanted]
 
 
-def settle(cluster: Cluster, child: Child, *, seconds: float = 20.0) -> None:
-    """Wait until the controller is idle: half a second with little CPU time and without writes."""
+def settle(cluster: Cluster, child: Child, *, seconds: float = 20.0) -> float:
+    """Wait until the controller is idle: half a second with little CPU time and without writes.
+
+    Return the seconds from its start until then.
+    """
     deadline = time.perf_counter() + seconds
-    before = child.cpu(), cluster.writes()
+    since, before = child.seconds, (child.cpu(), cluster.writes())
     while time.perf_counter() < deadline:
         threading.Event().wait(0.5)
         now = child.cpu(), cluster.writes()
         if now[0] - before[0] < 0.02 and not now[1] > before[1]:
-            return
-        before = now
+            break
+        since, before = child.seconds, now
+    return since

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from benchmarks.cases.controllers import (
 from benchmarks.cases.parts import command
 from benchmarks.cluster import Cluster, cluster_for
 from benchmarks.endpoint import JSON, MERGE_PATCH, Api, Prepared, send_all
-from benchmarks.model import FLOOR, KOPF, OFFICIAL, OURS, URLLIB3, Case, Figure, Limit, Measure, Setting
+from benchmarks.model import FLOOR, GO, KOPF, OFFICIAL, OURS, URLLIB3, Case, Figure, Limit, Measure, Setting
 from benchmarks.objects import deployment, event
 from benchmarks.processes import Child
 
@@ -31,14 +32,14 @@ FIGURES = (
         key="seconds",
         unit="s",
         words="first Foo created → last one synced",
-        limits=(Limit(0.25, KOPF), Limit(0.5, OFFICIAL)),
+        limits=(Limit(1.0, GO), Limit(0.25, KOPF), Limit(0.5, OFFICIAL)),
         steady=False,
     ),
     Figure(
         key="cpu",
         unit="s",
         words="processor time, start-up included",
-        limits=(Limit(0.25, KOPF), Limit(0.5, OFFICIAL), Limit(1.5, FLOOR), Limit(1.5, URLLIB3)),
+        limits=(Limit(0.85, GO), Limit(0.25, KOPF), Limit(0.5, OFFICIAL), Limit(1.5, FLOOR), Limit(1.5, URLLIB3)),
     ),
     Figure(key="work", unit="s", words="processor time for these Foos alone"),
     Figure(key="peak", unit="MB", words="peak memory", limits=(Limit(48.0),)),
@@ -49,12 +50,12 @@ FIGURES = (
 )
 
 
-def create(cluster: Cluster, subject: str, count: int, *, scaled: bool = True) -> Mapping[str, float]:
+def create(cluster: Cluster, subject: str, count: int, *, workers: int = 2, scaled: bool = True) -> Mapping[str, float]:
     """Run one controller with this number of Foos."""
     if subject in {FLOOR, URLLIB3}:
         return _floor(cluster, subject, count)
     wanted = names(count)
-    with controller(subject, cluster) as child:
+    with controller(subject, cluster, workers=workers) as child:
         until_ready(cluster, child)
         settle(cluster, child)
         ready, written = child.cpu(), cluster.writes()
@@ -127,12 +128,12 @@ def _floor(cluster: Cluster, subject: str, count: int) -> Mapping[str, float]:
             }
 
 
-def _opener(full: int, quick: int) -> Any:
+def _opener(full: int, quick: int, workers: int = 2) -> Any:
     @contextmanager
     def opened(setting: Setting) -> Iterator[Measure]:
         def measure(subject: str) -> Mapping[str, float]:
             with cluster_for(setting) as cluster:
-                return create(cluster, subject, setting.size(full, quick))
+                return create(cluster, subject, setting.size(full, quick), workers=workers)
 
         yield measure
 
@@ -151,7 +152,21 @@ CREATE_MANY = Case(
     name="create-many",
     words="the same with 5,000 Foos; kopf would take minutes",
     figures=(*(f for f in FIGURES if f.key != "peak"), Figure(key="peak", unit="MB", words="peak memory")),
-    subjects=(OURS, FLOOR, URLLIB3, OFFICIAL),
+    subjects=(OURS, GO, FLOOR, URLLIB3, OFFICIAL),
     open=_opener(5000, 500),
     rounds=2,
 )
+
+
+def _with(workers: int) -> Case:
+    limits = {"seconds": (Limit(1.0, GO),), "cpu": (Limit(1.0, GO),)}
+    return Case(
+        name=f"create-{workers}",
+        words=f"1,000 Foos created at once and scaled, by {workers} workers",
+        figures=tuple(replace(figure, limits=limits.get(figure.key, ())) for figure in FIGURES),
+        subjects=(OURS, GO),
+        open=_opener(1000, 100, workers),
+    )
+
+
+CREATE_8, CREATE_16 = _with(8), _with(16)

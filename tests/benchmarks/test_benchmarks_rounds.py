@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from benchmarks.model import FLOOR, KOPF, OURS, Case, Failed, Figure, Measure, Setting
+from benchmarks.model import FLOOR, GO, KOPF, OURS, Case, Failed, Figure, Measure, Setting
 from benchmarks.rounds import run
 
 SETTING = Setting(quick=True, rounds=2, kubeconfig="", plain=False, tell=lambda _: None)
@@ -43,6 +43,14 @@ def test_subjects_take_turns() -> None:
     outcome = run(case(subjects), SETTING)
     assert subjects.measured == [OURS, FLOOR, KOPF] * 2
     assert outcome.figures[KOPF]["cpu"] == [3.0, 6.0]
+
+
+def test_go_is_measured_only_where_its_program_is_given() -> None:
+    subjects = Subjects()
+    compared = replace(case(subjects), subjects=(OURS, GO), rounds=1)
+    run(compared, SETTING)
+    run(compared, replace(SETTING, go_controller="sample-controller"))
+    assert subjects.measured == [OURS, OURS, GO]
 
 
 def test_what_a_server_does_not_tell_is_left_out() -> None:

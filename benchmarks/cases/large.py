@@ -1,0 +1,65 @@
+"""Large cluster: a controller starts where everything is in order, and resyncs."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from benchmarks.cases.cold import fill
+from benchmarks.cases.controllers import controller, settle
+from benchmarks.cluster import Cluster, cluster_for
+from benchmarks.endpoint import MERGE_PATCH, send_all
+from benchmarks.model import GO, OURS, Case, Figure, Limit, Measure, Setting
+from benchmarks.objects import AVAILABLE
+
+RESYNC = 30
+"""Seconds between resyncs: fixed in Go's sample."""
+
+
+def prepare(cluster: Cluster, count: int) -> None:
+    """Create Foos and their Deployments as a controller leaves them: it finds nothing to change."""
+    found = fill(cluster, count, replicas=1)
+    status = json.dumps({"status": {"availableReplicas": AVAILABLE}}).encode()
+    send_all(cluster.endpoint, [("PATCH", cluster.foos(name, "status"), status, MERGE_PATCH) for name in found])
+
+
+def large(cluster: Cluster, subject: str, resyncs: int) -> Mapping[str, float]:
+    """Start one controller, wait until it is idle, then measure whole periods of resync."""
+    written = cluster.writes()
+    with controller(subject, cluster, resync=RESYNC) as child:
+        seconds = settle(cluster, child, seconds=300)
+        started = {
+            "seconds": seconds,
+            "cpu": child.cpu(),
+            "peak": child.peak_mb(),
+            "resident": child.resident_mb(),
+            "writes": cluster.writes() - written,
+        }
+        cpu = child.cpu()
+        threading.Event().wait(resyncs * RESYNC)
+        return {**started, "resync": (child.cpu() - cpu) / resyncs}
+
+
+@contextmanager
+def _open(setting: Setting) -> Iterator[Measure]:
+    count = setting.size(50_000, 1_000)
+    with cluster_for(setting) as cluster:
+        setting.tell(f"large-cluster: making {count:,} Foos and {count:,} Deployments")
+        prepare(cluster, count)
+        yield lambda subject: large(cluster, subject, setting.size(2, 1))
+
+
+LARGE = Case(
+    name="large-cluster",
+    words="50,000 Foos and their Deployments, all in order: the controller starts, then resyncs every 30 s",
+    figures=(
+        Figure(key="seconds", unit="s", words="start → idle", limits=(Limit(1.0, GO),), steady=False),
+        Figure(key="cpu", unit="s", words="processor time of the start", limits=(Limit(1.0, GO),)),
+        Figure(key="peak", unit="MB", words="peak memory", limits=(Limit(1.3, GO),)),
+        Figure(key="resident", unit="MB", words="memory afterwards", limits=(Limit(1.3, GO),)),
+        Figure(key="writes", unit="", words="writes", limits=(Limit(0.0),)),
+        Figure(key="resync", unit="s", words="processor time of one resync", limits=(Limit(1.0, GO),)),
+    ),
+    subjects=(OURS, GO),
+    open=_open,
+)
