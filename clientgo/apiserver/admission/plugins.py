@@ -62,6 +62,18 @@ def _check_finalizers(state: State, write: Write, new: Object, owner: Object) ->
         raise forbidden(write.resource, name, f"{why}: {decision.reason}, <nil>")
 
 
+def _check_approver(state: State, write: Write, request: Object) -> None:
+    """Check that the user may approve certificates of the request's signer (403)."""
+    signer: str = request["spec"].get("signerName", "")
+    group = "certificates.k8s.io"
+    for name in (signer, f"{signer.partition('/')[0]}/*"):
+        place = ("signers", "", "", name)
+        if decide(state, Attributes(write.request.user, "approve", group, "*", *place)).allowed:
+            return
+    why = f'user not permitted to approve requests with signerName "{signer}"'
+    raise forbidden(write.resource, write.name, why)
+
+
 def _owners(obj: Object) -> list[Object]:
     found: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
     return found
@@ -73,6 +85,8 @@ Plugin = Callable[[State, Write, Object, Object | None], None]
 def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check an object that is about to be created or updated; for subresources, only its owners."""
     check_owners(state, write, new, old)
+    if write.subresource == "approval":
+        _check_approver(state, write, old or {})
     if not write.subresource:
         for plugin in _PLUGINS.get(write.resource.storage, ()):
             plugin(state, write, new, old)

@@ -31,7 +31,7 @@ from clientgo.apiserver.registry import metadata
 from clientgo.apiserver.registry.defaults import job_identity
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
-from clientgo.apiserver.registry.podparts import PARTS, part_errors
+from clientgo.apiserver.registry.parts import PARTS, REQUESTS, part_errors, stamped
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
 from clientgo.apiserver.state import State
@@ -70,6 +70,8 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     new = {**new, "metadata": {**meta, **write.request.kept.setdefault("identity", own)}}
     if entries:
         new["metadata"]["managedFields"] = entries
+    if resource.storage == REQUESTS:
+        new = {**new, "spec": {**(new.get("spec") or {}), **write.request.user.info}}
     if resource.storage == ("batch", "jobs"):
         new = job_identity(new)
     causes = [*metadata.errors(resource, new["metadata"]), *validate(resource, new, None)]
@@ -134,6 +136,8 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
         raise bad_request("metadata.managedFields: fieldsV1 must be a set of fields: objects within objects")
     shown_old = from_storage(resource, entry.object)
     new = refine(write, with_kept_fields(write, obj, shown_old), shown_old)
+    if resource.storage == REQUESTS:
+        new = stamped(new, shown_old, write.now(state))
     changed = _mutated(state, write, "UPDATE", new, shown_old)
     if changed is not new:
         new = with_kept_fields(write, changed, shown_old)

@@ -16,7 +16,7 @@ from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo.apiserver.handlers.writes import Write, read_write
 from clientgo.apiserver.http.decode import read_body, read_object
 from clientgo.apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
-from clientgo.apiserver.registry.podparts import PARTS
+from clientgo.apiserver.registry.parts import PARTS
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State

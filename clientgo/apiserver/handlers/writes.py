@@ -15,7 +15,7 @@ from clientgo.apiserver.registry.decoding import complete, decode, message_of
 from clientgo.apiserver.registry.defaults import set_defaults
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
-from clientgo.apiserver.registry.podparts import PARTS, with_part
+from clientgo.apiserver.registry.parts import PARTS, REQUESTS, with_part
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.validation.validator import builtin_errors
@@ -146,6 +146,8 @@ def with_kept_fields(write: Write, new: Object, old: Object) -> Object:
         return with_part(write.subresource, new, old)
     if resource.storage == _NAMESPACES and not write.subresource:
         new = {**new, "spec": taken(new.get("spec") or {}, old.get("spec") or {}, "finalizers")}
+    if resource.storage == REQUESTS:
+        new = taken(new, old, "spec")
     if write.subresource != "status":
         return taken(new, old, "status") if resource.status else new
     # A status update of built-in kinds may change annotations and finalizers, but not labels; of custom kinds none.

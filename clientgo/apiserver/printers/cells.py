@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from clientgo.apiserver.printers.clustercells import CLUSTER_CELLS
 from clientgo.apiserver.printers.values import (
     NONE,
     UNKNOWN,
@@ -269,6 +270,7 @@ _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (  # named as their cells
     _scaling_metrics, _service_ports,
 )  # fmt: skip
 _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
+    **CLUSTER_CELLS,
     **{function.__name__.removeprefix("_"): function for function in _FUNCTIONS},
     "claim_capacity": _of_bound(lambda obj: dig(obj, "status", "capacity", "storage", default="")),
     "claim_modes": _of_bound(lambda obj: _modes(dig(obj, "status", "accessModes"))),

@@ -54,7 +54,7 @@ def _printed(text: str) -> Printed:
     function, parenthesis, path = source.rstrip(")").partition("(")
     path, _, default = (path if parenthesis else source).partition("|")
     keys = [int(key) if key.isdigit() else key for key in path.split(".") if key]
-    other = json.loads(default) if default in ("0", "false") else default or ("" if not parenthesis else None)
+    other = json.loads(default) if default in ("0", "false", "true") else default or ("" if not parenthesis else None)
     compute = CELLS[function] if parenthesis else lambda value, _: value
     column = Column(title, kind or "string", "", f"{title} of the object.", "", int(wide))
     if title == "Name" and not wide:

@@ -8,6 +8,10 @@ from clientgo.meta.scheme import ScaleSubresource
 
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}
+_DEPRECATIONS = {
+    "ComponentStatus": "v1 ComponentStatus is deprecated in v1.19+",
+    "Endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
 _REPLICAS = ScaleSubresource(".spec.replicas", ".status.replicas", ".spec.selector")
 
 
@@ -38,7 +42,7 @@ def _subresource(name: str, kind: str, verbs: str) -> ServedSubresource:
 def _resource(group: str, version: str, row: list[str], connected: tuple[ServedSubresource, ...]) -> Resource:
     plural, kind, scope, short, categories, flag_text, selectable = row
     flags = flag_text.split(",")
-    verbs = ("create",) if "c" in flags else ALL_VERBS
+    verbs = ("create",) if "c" in flags else ("get", "list") if "ro" in flags else ALL_VERBS
     if "-dc" in flags:
         verbs = tuple(verb for verb in verbs if verb != "deletecollection")
     return Resource(
@@ -59,6 +63,7 @@ def _resource(group: str, version: str, row: list[str], connected: tuple[ServedS
         returns_deleted="r" in flags,
         scale=_REPLICAS if "x" in flags else None,
         connected=connected,
+        deprecation=_DEPRECATIONS.get(kind, "") if not group else "",
         storage_version=_STORAGE_VERSIONS.get(group, version),
         storage_group="" if group == "events.k8s.io" else None,
         selectable_fields=tuple(filter(None, selectable.split(","))),

@@ -73,7 +73,7 @@ def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict
 
 def storage_version_hash(resource: Resource) -> str:
     """Return the hash of the version a resource is stored in: eight bytes of a digest."""
-    text = f"{resource.group}/{resource.storage_version or resource.version}/{resource.kind}"
+    text = f"{resource.storage[0]}/{resource.storage_version or resource.version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
@@ -100,7 +100,7 @@ def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
         "verbs": _verbs(resource),
         **_names(resource),
     }
-    if "get" in resource.verbs:
+    if {"get", "create"} <= set(resource.verbs):
         entry["storageVersionHash"] = storage_version_hash(resource)
     parts = []
     for part in resource.subresources:

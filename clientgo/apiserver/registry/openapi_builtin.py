@@ -1,9 +1,7 @@
 """OpenAPI schemas of the built-in kinds, built at run time from Python types.
 
-Documents are built from the official client's models, which have descriptions and required fields; importing the models
-of a group takes tenths of a second, so it happens when a document is first requested. Writes are checked against
-`schema_for`, built from the generated Structs, which are usually loaded already. A `Reader` lists the fields of either
-family of classes.
+The types are the official client's models, which have descriptions and required fields; importing the models of a group
+takes tenths of a second, so it happens when a document is first requested.
 """
 
 import importlib
@@ -12,15 +10,11 @@ import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
-
-import msgspec
 
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.mergerules import TYPE_RULES
 from clientgo.meta.quantities import QUANTITY_FIELDS
-from clientgo.meta.scheme import api_of
 
 Schema = dict[str, Any]
 
@@ -53,28 +47,6 @@ class Field(NamedTuple):
     description: str = ""
 
 
-class Reader:
-    """Lists the fields of one family of classes: here, of the generated Structs."""
-
-    def is_model(self, annotation: Any) -> bool:
-        """Return whether this is a class of the family."""
-        return inspect.isclass(annotation) and issubclass(annotation, msgspec.Struct)
-
-    def fields(self, cls: Any) -> Iterable[Field]:
-        """Return the fields, in the order of the class."""
-        try:
-            api_of(cls)
-            # An object; the codec adds apiVersion and kind, which are no fields of it.
-            head = [Field("apiVersion", str), Field("kind", str)]
-        except TypeError:
-            head = []
-        return [*head, *(Field(info.encode_name, info.type) for info in msgspec.structs.fields(cls))]
-
-    def description(self, cls: Any) -> str:
-        """Return the description of the class, or ""."""
-        return ""
-
-
 class References(NamedTuple):
     """Schemas of fields whose type has a schema of its own: that schema, or a `$ref` to it."""
 
@@ -83,14 +55,15 @@ class References(NamedTuple):
     int_or_string: Schema = INT_OR_STRING
 
 
-def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
+def object_schema(cls: Any, references: References) -> Schema:
     """Return the schema of a class."""
     go_name = _go_name(cls)
     rules = TYPE_RULES.get(go_name, {})
     quantities = QUANTITY_FIELDS.get(go_name, frozenset())
     properties: Schema = {}
-    for each in reader.fields(cls):
-        schema = annotation_schema(each.annotation, reader, references)
+    fields = list(_fields(cls))
+    for each in fields:
+        schema = annotation_schema(each.annotation, references)
         if each.name in quantities:
             number = references.quantity
             inside = next((key for key in ("additionalProperties", "items") if key in schema), "")
@@ -100,33 +73,33 @@ def object_schema(reader: Reader, cls: Any, references: References) -> Schema:
         # Beside a `$ref` they would be ignored.
         properties[each.name] = {**extra, "allOf": [schema]} if extra and "$ref" in schema else {**schema, **extra}
     found = {
-        "description": reader.description(cls),
-        "required": [each.name for each in reader.fields(cls) if each.required],
+        "description": " ".join((cls.__doc__ or "").partition("Attributes:")[0].split()),
+        "required": [each.name for each in fields if each.required],
         "properties": properties,
     }
     return {"type": "object", **{key: value for key, value in found.items() if value}}
 
 
-def annotation_schema(annotation: Any, reader: Reader, references: References) -> Schema:
+def annotation_schema(annotation: Any, references: References) -> Schema:
     """Return the schema of a type annotation; `{}` (any value) if it has none."""
-    if reader.is_model(annotation):
+    if inspect.isclass(annotation) and hasattr(annotation, "model_fields"):
         return references.model(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return annotation_schema(arguments[0], reader, references)
+        return annotation_schema(arguments[0], references)
     if origin in {Union, types.UnionType}:
-        return _union_schema([item for item in arguments if item is not type(None)], reader, references)
+        return _union_schema([item for item in arguments if item is not type(None)], references)
     if origin in {list, tuple, set, frozenset}:
-        return {"type": "array", "items": annotation_schema(arguments[0], reader, references)}
+        return {"type": "array", "items": annotation_schema(arguments[0], references)}
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        values = annotation_schema(arguments[1], reader, references)
+        values = annotation_schema(arguments[1], references)
         return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
     is_time = isinstance(annotation, type) and issubclass(annotation, datetime)
     return dict(_SCALARS.get(datetime if is_time else annotation, {}))
 
 
-def _union_schema(choices: list[Any], reader: Reader, references: References) -> Schema:
-    schemas = [annotation_schema(item, reader, references) for item in choices]
+def _union_schema(choices: list[Any], references: References) -> Schema:
+    schemas = [annotation_schema(item, references) for item in choices]
     kinds = {schema.get("type") for schema in schemas}
     if len(schemas) == 1:
         return schemas[0]
@@ -159,22 +132,11 @@ _PREFIXED = re.compile(
 )
 
 
-class _ModelReader(Reader):
-    """Reader of the official client's pydantic models, through the public `model_fields`."""
-
-    def is_model(self, annotation: Any) -> bool:
-        return inspect.isclass(annotation) and hasattr(annotation, "model_fields")
-
-    def fields(self, cls: Any) -> Iterable[Field]:
-        for name, info in cls.model_fields.items():
-            wire = info.serialization_alias or info.alias or name
-            yield Field(wire, info.annotation, info.is_required(), " ".join((info.description or "").split()))
-
-    def description(self, cls: Any) -> str:
-        return " ".join((cls.__doc__ or "").partition("Attributes:")[0].split())
-
-
-_MODELS, _STRUCTS = _ModelReader(), Reader()
+def _fields(cls: Any) -> Iterator[Field]:
+    """Yield the fields of a pydantic model of the official client."""
+    for name, info in cls.model_fields.items():
+        wire = info.serialization_alias or info.alias or name
+        yield Field(wire, info.annotation, info.is_required(), " ".join((info.description or "").split()))
 
 
 def _go_name(cls: Any) -> str:
@@ -212,28 +174,6 @@ def shared_components(names: tuple[str, ...]) -> dict[str, Schema]:
     return _closure(roots, "", "v1")
 
 
-@cache
-def schema_for(group: str, version: str, kind: str) -> Schema:
-    """Return the schema of a built-in kind without references, for the validation of writes.
-
-    It has fields, types and list types, but no required fields. A recursive type (a JSON schema) and a kind without a
-    generated type are any object.
-    """
-    try:
-        # Loaded on demand: a server that serves only Foos and Deployments needs few of the groups.
-        module = importlib.import_module(f"clientgo.kubernetes.types.{group.split('.')[0] or 'core'}_{version}")
-    except ModuleNotFoundError:
-        return dict(_ANY_OBJECT)
-    cls = getattr(module, kind, None)
-    return _inlined(cls, ()) if cls is not None else dict(_ANY_OBJECT)
-
-
-def _inlined(cls: Any, above: tuple[Any, ...]) -> Schema:
-    if cls in above:
-        return dict(_ANY_OBJECT)
-    return object_schema(_STRUCTS, cls, References(lambda inner: _inlined(inner, (*above, cls))))
-
-
 def _model(group: str, version: str, kind: str) -> Any:
     # Loaded on demand: importing the official client costs as much as starting the server.
     models = importlib.import_module("kubernetes.client.models")
@@ -256,7 +196,7 @@ def _closure(roots: Iterable[Any], group: str, version: str) -> dict[str, Schema
     references = References(
         lambda model: _reference(name_of(model)), _reference(_QUANTITY_NAME), _reference(_INT_OR_STRING_NAME)
     )
-    found = {name_of(model): object_schema(_MODELS, model, references) for model in reached}
+    found = {name_of(model): object_schema(model, references) for model in reached}
     return {**found, _QUANTITY_NAME: QUANTITY, _INT_OR_STRING_NAME: _INT_OR_STRING}
 
 
@@ -273,4 +213,4 @@ def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
             continue
         seen.add(model)
         yield model
-        object_schema(_MODELS, model, References(lambda inner: waiting.append(inner) or {}))  # type: ignore[func-returns-value]
+        object_schema(model, References(lambda inner: waiting.append(inner) or {}))  # type: ignore[func-returns-value]

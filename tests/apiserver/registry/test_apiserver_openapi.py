@@ -6,7 +6,6 @@ import pytest
 
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.openapi import OpenAPI
-from clientgo.apiserver.registry.openapi_builtin import schema_for
 from clientgo.apiserver.registry.registry import Registry, Resource
 from clientgo.meta.scheme import ScaleSubresource
 
@@ -151,32 +150,3 @@ def test_built_in_kind_has_descriptions_requirements_and_merge_keys(openapi: Ope
     containers = follow(document, deployment, "spec", "template", "spec")["properties"]["containers"]
     assert containers["x-kubernetes-patch-merge-key"] == "name"
     assert "io.k8s.api.core.v1.Container" in document["components"]["schemas"]
-
-
-def test_checking_schema_of_a_built_in_kind_has_every_reference_in_place() -> None:
-    schema = schema_for("apps", "v1", "Deployment")
-    assert not list(references(schema))
-    assert {"apiVersion", "kind", "metadata", "spec", "status"} == set(schema["properties"])
-    template = schema["properties"]["spec"]["properties"]["template"]["properties"]
-    assert set(template) == {"metadata", "spec"}
-    container = template["spec"]["properties"]["containers"]["items"]["properties"]
-    assert container["ports"]["x-kubernetes-list-map-keys"] == ["containerPort", "protocol"]
-    limits = container["resources"]["properties"]["limits"]["additionalProperties"]
-    assert limits["oneOf"] == [{"type": "string"}, {"type": "number"}]
-    probe = container["livenessProbe"]["properties"]["httpGet"]["properties"]["port"]
-    assert probe["x-kubernetes-int-or-string"] is True
-
-
-def test_type_inside_itself_is_cut_off_as_any_object() -> None:
-    schema = schema_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-    version = schema["properties"]["spec"]["properties"]["versions"]["items"]["properties"]
-    props = version["schema"]["properties"]["openAPIV3Schema"]["properties"]
-    assert props["type"] == {"type": "string"}
-    assert props["not"] == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-
-
-def test_kind_without_a_generated_type_is_any_object() -> None:
-    assert schema_for("absent.example.com", "v1", "Thing") == {
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": True,
-    }

@@ -10,10 +10,10 @@ from typing import Any
 
 from clientgo.apiserver.datafiles import read_sections
 from clientgo.apiserver.http.status import Cause
-from clientgo.apiserver.registry.validation import core, generic, webhooks, workloads
+from clientgo.apiserver.registry.validation import cluster, core, generic, webhooks, workloads
 from clientgo.apiserver.registry.validation.scopes import FieldCheck, FieldScope, compares, reads_absent, within
 
-_MODULES: tuple[ModuleType, ...] = (generic, core, webhooks, workloads)
+_MODULES: tuple[ModuleType, ...] = (generic, cluster, core, webhooks, workloads)
 """Modules with rule functions; the first one that has a name provides it."""
 
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")

@@ -1,18 +1,27 @@
-"""Subresources of pods through which one part of the spec is changed: ephemeralcontainers and resize."""
+"""Subresources through which one part of an object is changed: of pods, and the approval of certificate requests."""
 
-from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value
+from collections.abc import Iterator
+
+from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
 from clientgo.apiserver.registry.defaults import quality_of_service
 from clientgo.apiserver.registry.registry import Object
 
-PARTS = ("ephemeralcontainers", "resize")
+PARTS = ("approval", "ephemeralcontainers", "resize")
 """Names of these subresources."""
 
 _RESIZED = ("resources", "resizePolicy")
+REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
+"""Key of certificate requests, whose spec never changes."""
+
+_FINAL = ("Approved", "Denied", "Failed")
 _MIRROR = "kubernetes.io/config.mirror"
 
 
 def with_part(part: str, new: Object, old: Object) -> Object:
-    """Return the old pod with the part of the new one that the subresource writes."""
+    """Return the old object with the part of the new one that the subresource writes."""
+    if part == "approval":
+        conditions = {"conditions": (new.get("status") or {}).get("conditions") or []}
+        return {**old, "metadata": new["metadata"], "status": {**(old.get("status") or {}), **conditions}}
     old_spec, new_spec = old["spec"], new.get("spec") or {}
     if part == "resize":
         kinds = ("containers", "initContainers")
@@ -26,6 +35,40 @@ def with_part(part: str, new: Object, old: Object) -> Object:
         field: new["metadata"][field] for field in ("managedFields", "resourceVersion") if field in new["metadata"]
     }
     return {**old, "spec": spec, "metadata": {**old["metadata"], **versions}}
+
+
+def conditions_of(obj: Object) -> list[Object]:
+    """Return the conditions in the object's status."""
+    return (obj.get("status") or {}).get("conditions") or []
+
+
+def stamped(request: Object, old: Object, now: str) -> Object:
+    """Return a certificate request whose conditions have their times."""
+    known = {(one.get("type"), one.get("status")): one.get("lastTransitionTime") for one in conditions_of(old)}
+    conditions = [
+        {
+            **one,
+            "lastUpdateTime": one.get("lastUpdateTime") or now,
+            "lastTransitionTime": one.get("lastTransitionTime")
+            or known.get((one.get("type"), one.get("status")))
+            or now,
+        }
+        for one in conditions_of(request)
+    ]
+    return {**request, "status": {**request["status"], "conditions": conditions}} if conditions else request
+
+
+def _approval_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
+    types = [one.get("type") for one in new]
+    for one in old:
+        if one.get("type") in _FINAL and one.get("type") not in types:
+            yield forbidden_field("status.conditions", f'updates may not remove a condition of type "{one["type"]}"')
+    for index, one in enumerate(new):
+        if one.get("type") in _FINAL and one.get("status") != "True":
+            yield not_supported(f"status.conditions[{index}].status", one.get("status", ""), ("True",))
+    if {"Approved", "Denied"} <= set(types):
+        last = "Denied" if types.index("Denied") > types.index("Approved") else "Approved"
+        yield invalid_value("status.conditions", last, "Approved and Denied conditions are mutually exclusive")
 
 
 def _resized(new: list[Object], old: list[Object]) -> list[Object]:
@@ -42,6 +85,8 @@ def _resized(new: list[Object], old: list[Object]) -> list[Object]:
 
 def part_errors(part: str, new: Object, old: Object) -> list[Cause]:
     """Return the errors of a change through the subresource."""
+    if part == "approval":
+        return list(_approval_errors(conditions_of(new), conditions_of(old)))
     static = _MIRROR in (old["metadata"].get("annotations") or {})
     if part == "resize":
         return [forbidden_field("", "static pods cannot be resized")] if static else _resize_errors(new, old)

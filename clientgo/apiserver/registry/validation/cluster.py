@@ -1,0 +1,56 @@
+"""Rules of kinds that configure a cluster."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo.apiserver.http.status import Cause, invalid_value, required
+from clientgo.apiserver.registry.names import label_errors
+from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
+
+_BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
+
+
+@on_absent
+def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that a certificate request is PEM of the right type."""
+    try:
+        found = _BLOCK.search(base64.b64decode(value or ""))
+    except binascii.Error:
+        found = None
+    if found is None or found[1] != b"CERTIFICATE REQUEST":
+        yield invalid_value("", value, "PEM block type must be CERTIFICATE REQUEST")
+
+
+@on_absent
+def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that a signer's name is a domain and a path."""
+    domain, *paths = (value or "").split("/")
+    if not value:
+        yield required("")
+    elif len(paths) != 1:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        yield invalid_value("", value, why)
+    else:
+        for label in domain.split("."):
+            if faults := [f'validating label "{label}": {why}' for why in label_errors(label)]:
+                yield from (invalid_value("", domain, why) for why in faults)
+                break
+        if "." not in domain:
+            yield invalid_value("", domain, "should be a domain with at least two segments separated by dots")
+
+
+def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check the lifetime of a certificate."""
+    if value < 600:
+        yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
+
+
+@on_absent
+def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that an attachment has exactly one source."""
+    names = [name for name in ("persistentVolumeName", "inlineVolumeSpec") if (value or {}).get(name)]
+    if not names:
+        yield required("", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
