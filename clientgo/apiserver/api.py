@@ -11,6 +11,7 @@ from clientgo.apiserver.audit import Audit
 from clientgo.apiserver.auth.authentication import authenticate
 from clientgo.apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo.apiserver.handlers import nonresource
+from clientgo.apiserver.handlers.options import check_timeout
 from clientgo.apiserver.handlers.verbs import RequestInfo, handle
 from clientgo.apiserver.http.messages import (
     HTTPRequest,
@@ -18,6 +19,8 @@ from clientgo.apiserver.http.messages import (
     Query,
     Stream,
     Target,
+    as_requested,
+    check_accept,
     json_response,
     parse_path,
     parse_query,
@@ -29,6 +32,8 @@ from clientgo.apiserver.http.status import (
     internal_error,
     method_not_allowed,
     method_not_supported,
+    no_such_resource,
+    not_found,
     too_large,
 )
 from clientgo.apiserver.state import Call, State
@@ -45,8 +50,8 @@ RequestHook = Callable[[HTTPRequest], Answer | None]
 # Webhooks are called again whenever the object has changed meanwhile; eventually the client has to retry.
 _MAX_ROUNDS = 100
 
-_NAMED = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
-_COLLECTION = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
+_COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 _MANY = ("list", "watch", "deletecollection")
 _COUNTED = {"create": "POST", "update": "PUT"}  # others by their own name
 
@@ -96,6 +101,8 @@ class Api:
         route: RequestInfo | None = None
         try:
             if not request.rounds:
+                if "timeout" in request.query and not _watches(request):
+                    check_timeout(request.query)
                 self._authorize(request)
             elif request.rounds > _MAX_ROUNDS:
                 raise internal_error("too many webhook calls: the object kept changing")
@@ -109,17 +116,24 @@ class Api:
             answer = json_response(failure.body, failure.code)
             answer.headers.extend(failure.headers)
         except PageNotFound:
-            answer = text_response("404 page not found\n", 404)
+            answer = self._nowhere(request.path)
         except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
         self.state.settle()  # controllers that react before the response
-        if isinstance(answer, HTTPResponse) and request.warnings:
-            texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
-            answer.headers.extend(("Warning", f'299 - "{text}"') for text in texts)
+        if isinstance(answer, HTTPResponse):
+            _finish(answer, request)
         if route is not None and not request.internal:
             self._count(route, request, answer)
         return answer
+
+    def _nowhere(self, path: str) -> HTTPResponse:
+        """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
+        root, *rest = path.split("/")[1:]
+        groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}
+        if rest and (root == "api" or (root == "apis" and rest[0] in groups - {""})):
+            return json_response(no_such_resource().body, 404)
+        return text_response("404 page not found\n", 404)
 
     def _authorize(self, request: HTTPRequest) -> None:
         """Authenticate and authorize the request before anything is revealed."""
@@ -137,19 +151,21 @@ class Api:
         resource = self.state.registry.find(target.group, target.version, target.plural)
         if resource is None:
             raise PageNotFound
-        verb = _verb(request, target)
+        verb = _verb(request, target, custom=resource.custom)
+        if not resource.custom:
+            check_accept(request.headers.get("accept", ""), listing=not target.name and request.method == "GET")
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
         _check_route(route, target)
         request.warnings.extend(filter(None, (resource.deprecation,)))
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:
+        if request.path.startswith("//"):
+            raise PageNotFound
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
-        if request.method not in ("GET", "HEAD"):
-            if parse_path(request.path) is None and not request.path.startswith(("/api", "/version", "/openapi")):
-                raise PageNotFound
+        if request.method != "GET" and request.path.startswith(("/api", "/version")):
             raise method_not_allowed()
         return nonresource.answer(self.state, request)
 
@@ -164,13 +180,22 @@ class Api:
         self.state.calls[call] += 1
 
 
+def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
+    """Give a response its form and its warnings."""
+    if "yaml" in request.headers.get("accept", ""):
+        as_requested(response, request.headers["accept"])
+    texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
+    response.headers.extend(("Warning", f'299 - "{text}"') for text in texts)
+
+
 def _attributes_of(request: HTTPRequest) -> Attributes:
     """Return the authorization attributes of a request, from its path alone, whether or not that is served."""
     target = parse_path(request.path)
     if target is None:
         return Attributes(request.user, request.method.lower(), path=request.path)
-    verb = (_NAMED if target.name else _COLLECTION).get(request.method, request.method.lower())
-    if request.method == "GET" and (target.watch or request.query.flag("watch")):
+    method = "GET" if request.method == "HEAD" else request.method
+    verb = (_NAMED if target.name else _COLLECTION).get(method, method.lower())
+    if method == "GET" and (target.watch or request.query.flag("watch")):
         verb = "watch"
     namespace = target.name if (target.group, target.plural) == ("", "namespaces") else target.namespace
     # Permission to get one object by name includes listing and watching it by name.
@@ -180,8 +205,14 @@ def _attributes_of(request: HTTPRequest) -> Attributes:
     )
 
 
-def _verb(request: HTTPRequest, target: Target) -> str:
-    verb = (_NAMED if target.name else _COLLECTION).get(request.method)
+def _watches(request: HTTPRequest) -> bool:
+    target = parse_path(request.path)
+    return target is not None and request.method == "GET" and (target.watch or request.query.flag("watch"))
+
+
+def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
+    method = "GET" if custom and request.method == "HEAD" else request.method
+    verb = (_NAMED if target.name else _COLLECTION).get(method)
     if verb is None or (target.name and verb == "create" and not target.subresource):
         raise method_not_allowed()
     if request.method == "GET" and not target.subresource and (target.watch or request.query.flag("watch")):
@@ -204,12 +235,12 @@ def _check_route(route: RequestInfo, target: Target) -> None:
     if route.subresource:
         part = next((one for one in resource.subresources if one.name == route.subresource), None)
         if part is None:
-            raise PageNotFound
+            raise not_found(resource, route.name) if resource.custom else PageNotFound
         if verb not in part.verbs:
-            raise method_not_supported(resource, verb)
-    elif verb not in resource.verbs:
-        raise method_not_allowed() if verb != "watch" else method_not_supported(resource, verb)
-    elif resource.namespaced and not target.namespace and verb in ("create", "deletecollection"):
+            raise method_not_supported(resource, verb) if resource.custom else method_not_allowed()
+    elif verb not in resource.verbs or (
+        resource.namespaced and not target.namespace and verb in ("create", "deletecollection")
+    ):
         raise method_not_allowed()
 
 

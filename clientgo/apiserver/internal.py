@@ -38,9 +38,20 @@ class Internal:
         path = self._path(key, namespace, name, subresource)
         return self._send("PATCH", path, msgspec.json.encode(patch), content_type=_PATCHES[kind])
 
-    def delete(self, key: Key, namespace: str, name: str, *, uid: str = "", propagation: str = "Background") -> Object:
-        """Delete an object, if it has this uid, and return the response."""
+    def delete(
+        self,
+        key: Key,
+        namespace: str,
+        name: str,
+        *,
+        uid: str = "",
+        propagation: str = "Background",
+        grace: int | None = None,
+    ) -> Object:
+        """Delete an object, if it has this uid, and return the response; `grace` is a pod's grace period in seconds."""
         options: Object = {"propagationPolicy": propagation}
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
         if uid:
             options["preconditions"] = {"uid": uid}
         return self._send("DELETE", self._path(key, namespace, name), msgspec.json.encode(options))

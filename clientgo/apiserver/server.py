@@ -27,6 +27,7 @@ from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.controllers.jobs import JobSimulation
 from clientgo.apiserver.controllers.namespaced import DisruptionSimulation, NamespaceController, QuotaController
+from clientgo.apiserver.controllers.pods import PodTerminationSimulation
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo.apiserver.faults import NAME, Faults
 from clientgo.apiserver.http.app import App
@@ -317,7 +318,7 @@ def build(
     for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):
         kind(internal).start()
     if simulate:
-        for simulation in (DeploymentSimulation, JobSimulation):
+        for simulation in (DeploymentSimulation, JobSimulation, PodTerminationSimulation):
             simulation(internal, ready_seconds=options.ready_seconds).start()
         DisruptionSimulation(internal).start()
         if options.replica_sets:

@@ -17,7 +17,7 @@ from clientgo.apiserver.auth.users import (
     service_account_name,
 )
 from clientgo.apiserver.http.messages import REPEATED, HTTPRequest
-from clientgo.apiserver.http.status import bad_request, unauthorized
+from clientgo.apiserver.http.status import bad_request, quoted, unauthorized
 from clientgo.apiserver.state import State
 
 _PREFIX = "impersonate-"
@@ -48,9 +48,9 @@ def _credentials_user(state: State, request: HTTPRequest) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
     given = request.headers.get("authorization", "")
-    if given:
-        scheme, _, token = given.partition(" ")
-        user = user_of_token(state, token.strip()) if scheme.lower() == "bearer" else None
+    scheme, _, token = given.partition(" ")
+    if scheme.lower() == "bearer":  # a real server ignores credentials of other schemes
+        user = user_of_token(state, token.strip())
         if user is None:
             raise unauthorized()
         return user
@@ -68,17 +68,26 @@ def _impersonated(request: HTTPRequest) -> User | None:
     spelled = [header.removeprefix(_EXTRA) for header in request.headers if header.startswith(_EXTRA)]
     extra = {unquote(key).lower(): _repeated(request, _EXTRA + key) for key in spelled if key}
     if not name:
-        asked = [f"{{Group  {group}  }}" for group in groups]
-        asked += [f"{{UserExtra  {value}  {key}}}" for key, values in extra.items() for value in values]
-        asked += [f"{{UID  {uid}  }}"] if uid else []
-        if asked:
-            raise bad_request(f"requested [{' '.join(asked)}] without impersonating a user")
+        if groups or extra or uid:
+            fields = f"Groups:{_go_strings(groups)}, Extra:{_go_extra(extra)}"
+            user = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, {fields}}}'
+            raise bad_request(f"requested {user} without impersonating a user name")
         return None
     account = service_account_name(name)
     if account is not None and not groups:
         groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
     added = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
     return User(name, groups if added in groups else (*groups, added), uid, extra)
+
+
+def _go_strings(values: Collection[str]) -> str:
+    """Format strings like Go's %#v."""
+    return f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)"
+
+
+def _go_extra(extra: dict[str, tuple[str, ...]]) -> str:
+    members = ", ".join(f"{quoted(key)}:{_go_strings(extra[key])}" for key in sorted(extra))
+    return f"map[string][]string{{{members}}}" if extra else "map[string][]string(nil)"
 
 
 def _repeated(request: HTTPRequest, name: str) -> tuple[str, ...]:

@@ -1,15 +1,26 @@
 """DELETE of one object or a collection, at once or delayed by finalizers."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import is_namespace, terminating
-from clientgo.apiserver.handlers.storing import precondition_failed
+from clientgo.apiserver.handlers.options import dry_run_causes, read_number
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
-from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import bad_request, details_of, not_found
+from clientgo.apiserver.http.gojson import json_type
+from clientgo.apiserver.http.messages import HTTPRequest, Query
+from clientgo.apiserver.http.status import (
+    Cause,
+    bad_request,
+    details_of,
+    invalid,
+    invalid_value,
+    not_found,
+    not_supported,
+    stale,
+)
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import current, from_storage, prepare
@@ -18,7 +29,16 @@ from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.apiserver.suspension import ExternalCall, Paused
 
-_POLICIES = {"Orphan": "orphan", "Foreground": "foregroundDeletion", "Background": ""}
+_POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
+_PODS = ("", "pods")
+_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+_TYPES: dict[str, tuple[type, str]] = {
+    "preconditions": (dict, "v1.Preconditions"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+    "orphanDependents": (bool, "bool"),
+    "gracePeriodSeconds": (int, "int64"),
+    "dryRun": (list, "[]string"),
+}
 _GC_FINALIZERS = frozenset(("orphan", "foregroundDeletion"))
 
 
@@ -28,31 +48,64 @@ class ParsedDeleteOptions(NamedTuple):
     uid: str = ""
     resource_version: str = ""
     propagation: str = ""
+    grace: int | None = None
     dry_run: bool = False
 
 
 def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
-    """Parse the options of a DELETE, from its body or else its query (400)."""
-    query = request.query
-    body: Any = {}
-    if request.body.strip():
-        body = read_body(request.body, request.headers.get("content-type", ""), "DeleteOptions")
-        if not isinstance(body, dict):
-            raise bad_request("the body of a delete must be DeleteOptions")
-    conditions = body.get("preconditions") or {}
-    orphan = body.get("orphanDependents", query.flag("orphanDependents") if "orphanDependents" in query else None)
-    propagation = body.get("propagationPolicy") or query.get("propagationPolicy") or ""
-    if propagation and orphan is not None:
-        raise bad_request("orphanDependents and deletionPropagation cannot be both set")
+    """Parse the options of a DELETE, from its body or else its query (400, 422)."""
+    given = _body_options(request) if request.body.strip() else _query_options(request.query)
+    for field, (expected, name) in _TYPES.items():
+        if given.get(field) is not None and not isinstance(given[field], expected):
+            why = (
+                f"cannot unmarshal {json_type(given[field])} into Go struct field DeleteOptions.{field} of type {name}"
+            )
+            raise bad_request(f"json: {why}")
+    conditions, dry_run = given.get("preconditions") or {}, given.get("dryRun") or []
+    orphan, propagation = given.get("orphanDependents"), given.get("propagationPolicy")
+    causes: list[Cause] = []
+    if propagation is not None and orphan is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid_value("propagationPolicy", propagation, why))
+    if propagation is not None and propagation not in _POLICIES:
+        causes.append(not_supported("propagationPolicy", propagation, (*_POLICIES, "nil")))
+    causes += dry_run_causes(dry_run)
+    if causes:
+        raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
-    if propagation and propagation not in _POLICIES:
-        supported = '"Background", "Foreground", "Orphan"'
-        raise bad_request(f'invalid propagationPolicy "{propagation}": supported values: {supported}')
-    dry_run = "All" in (body.get("dryRun") or ()) or query.get("dryRun") == "All"
+    grace = given.get("gracePeriodSeconds")
     return ParsedDeleteOptions(
-        conditions.get("uid") or "", conditions.get("resourceVersion") or "", propagation, dry_run
+        conditions.get("uid") or "",
+        conditions.get("resourceVersion") or "",
+        propagation or "",
+        1 if grace is not None and grace < 0 else grace,  # as on a real server
+        bool(dry_run),
     )
+
+
+def _body_options(request: HTTPRequest) -> dict[str, Any]:
+    body = read_body(request.body, request.headers.get("content-type", ""), "DeleteOptions")
+    if not isinstance(body, dict):
+        raise bad_request("the body of a delete must be DeleteOptions")
+    kind = body.get("kind") or "DeleteOptions"
+    if kind != "DeleteOptions":
+        version = body.get("apiVersion") or "meta.k8s.io/v1"
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"')
+    return body
+
+
+def _query_options(query: Query) -> dict[str, Any]:
+    found: dict[str, Any] = {"preconditions": query}
+    if "propagationPolicy" in query:
+        found["propagationPolicy"] = query["propagationPolicy"]
+    if "dryRun" in query:
+        found["dryRun"] = [query["dryRun"]]
+    if "orphanDependents" in query:
+        found["orphanDependents"] = query.flag("orphanDependents")
+    if "gracePeriodSeconds" in query:
+        found["gracePeriodSeconds"] = read_number(query, "gracePeriodSeconds")
+    return found
 
 
 def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
@@ -63,39 +116,42 @@ def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
         raise not_found(resource, write.name)
     _check_preconditions(write, entry, options)
     _admit(state, write, options, entry)
-    held = _mark(state, resource, entry.object, options)
-    if held is not None:
-        if held is not entry.object and not options.dry_run:
-            held = state.store.put(resource.storage, held).object
-        return from_storage(resource, held)
-    last: Entry | None = entry
+    marked, stays = _mark(state, resource, entry.object, options)
+    if stays:
+        if marked is not entry.object and not options.dry_run:
+            marked = state.store.put(resource.storage, marked).object
+        return from_storage(resource, marked)
     if not options.dry_run:
-        last = state.store.remove(resource.storage, write.namespace, write.name)
-    if resource.returns_deleted and last is not None:
-        return from_storage(resource, last.object)
+        removed = state.store.remove(resource.storage, write.namespace, write.name)
+        if removed is not None and marked is entry.object:
+            marked = removed.object
+    if resource.returns_deleted:
+        return from_storage(resource, marked)
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return {**head, "details": details_of(resource, write.name, uid=entry.object["metadata"]["uid"])}
 
 
 def delete_collection(
     state: State, write: Write, selection: SelectionPredicate, options: ParsedDeleteOptions
-) -> list[Object]:
-    """Delete the selected objects and return them as they were."""
+) -> list[Entry]:
+    """Delete the selected objects and return them as they were (409)."""
     resource = write.resource
     meant = [
         entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
     ]
     prepare(resource, (entry.object for entry in meant))
+    for entry in meant:
+        _check_preconditions(write, entry, options)
     _admit_all(state, write, options, meant)
     for entry in meant:
-        held = _mark(state, resource, entry.object, options)
-        if options.dry_run or held is entry.object:
+        marked, stays = _mark(state, resource, entry.object, options)
+        if options.dry_run or (stays and marked is entry.object):
             continue
-        if held is not None:
-            state.store.put(resource.storage, held)
+        if stays:
+            state.store.put(resource.storage, marked)
         else:
             state.store.remove(resource.storage, *name_of(entry.object))
-    return [from_storage(resource, entry.object) for entry in meant]
+    return meant
 
 
 def _admit_all(state: State, write: Write, options: ParsedDeleteOptions, meant: list[Entry]) -> None:
@@ -127,21 +183,44 @@ def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOption
         ("ResourceVersion", "resourceVersion", options.resource_version),
     ):
         if wanted and wanted != meta[member]:
-            raise precondition_failed(write, field, wanted, meta[member])
+            raise stale(write.resource, meta["name"], field, wanted, meta[member])
 
 
-def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> Object | None:
-    """Return the object marked for deletion (unchanged if it is already), or None if no finalizer delays it."""
+def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
+    """Return the object marked for deletion, and whether it stays, as finalizers or a grace period delay it."""
     meta = obj["metadata"]
     if is_namespace(resource):
-        return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock))
+        return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock)), True
+    if resource.storage == _PODS:
+        pending = meta.get("deletionGracePeriodSeconds") or 0
+        if pending and (options.grace is None or options.grace >= pending):
+            return obj, True
+        obj = {**current(resource, obj), "metadata": _with_grace(state, obj, options.grace)}
+        meta = obj["metadata"]
     finalizers = meta.get("finalizers", [])
     if options.propagation:  # the policy sets the finalizers of the garbage collector, others stay
         wanted = _POLICIES[options.propagation]
         finalizers = [*(one for one in finalizers if one not in _GC_FINALIZERS), *([wanted] if wanted else [])]
     if not finalizers:
-        return None
+        return obj, bool(meta.get("deletionGracePeriodSeconds"))
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
-        return obj
+        return obj, True
     marked = meta if "deletionTimestamp" in meta else mark_deleted(meta, state.clock)
-    return {**current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}
+    return {**current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}, True
+
+
+def _with_grace(state: State, pod: Object, wanted: int | None) -> Object:
+    """Return the metadata of a pod with its grace period, which only pods on a node that have not ended need."""
+    meta, spec = pod["metadata"], pod.get("spec") or {}
+    before = meta.get("deletionGracePeriodSeconds", 0)
+    if "deletionTimestamp" in meta:
+        if not before or wanted is None:
+            return meta  # type: ignore[no-any-return]
+        began = datetime.fromisoformat(meta["deletionTimestamp"]).timestamp() - before
+        left = int(began) + wanted - int(state.clock.time())
+        shortened = {"deletionTimestamp": timestamp(state.clock, max(left, 0))}
+        return {**meta, **shortened, "deletionGracePeriodSeconds": wanted if left >= 0 else min(wanted, 1)}
+    grace = spec.get("terminationGracePeriodSeconds", 0) if wanted is None else wanted
+    if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+        grace = 0
+    return mark_deleted(meta, state.clock, 1 if grace < 0 else grace)

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity
-from clientgo.apiserver.http.gojson import json_type
+from clientgo.apiserver.http.gojson import go_map, json_type
 from clientgo.apiserver.http.status import ApiFailure, bad_request
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
@@ -16,7 +16,7 @@ from clientgo.meta.apply.managedfields import FieldManager
 from clientgo.meta.apply.mergerules import MergeRule, merge_rule
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
-from clientgo.meta.patches import PatchError, jsonpatch, strategic
+from clientgo.meta.patches import MissingMergeKey, PatchError, jsonpatch, strategic
 
 _CACHE_SIZE = 4096
 _ATOMIC = MergeRule(list_type="atomic")
@@ -108,6 +108,10 @@ def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
     """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
     try:
         return strategic.apply(target, patch, rules)
+    except MissingMergeKey as error:
+        # Not a client's error for a real server either.
+        message = f"map: {go_map(error.item)} does not contain declared merge key: {error.key}"
+        raise ApiFailure(500, "", message) from error
     except PatchError as error:
         raise bad_request(str(error)) from error
 

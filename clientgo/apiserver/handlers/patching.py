@@ -4,11 +4,18 @@ from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.handlers.patches import Applied, apply, json_patch, rules_of, strategic_merge_patch
 from clientgo.apiserver.handlers.storing import admit_new, replace
-from clientgo.apiserver.handlers.writes import Write, check_name, read_metadata, with_entries
-from clientgo.apiserver.http.decode import media_type, read_json, read_yaml
+from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata, with_entries
+from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, read_yaml
 from clientgo.apiserver.http.gojson import go_map, json_text, json_type
 from clientgo.apiserver.http.nesting import value_error
-from clientgo.apiserver.http.status import bad_request, invalid, not_found, required, unsupported_media_type
+from clientgo.apiserver.http.status import (
+    bad_request,
+    invalid,
+    invalid_value,
+    not_found,
+    unavailable_type,
+    unsupported_media_type,
+)
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
@@ -24,10 +31,6 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     """Patch the object of the write's name; return it as shown, and whether an apply created it."""
     resource = write.resource
     kind = media_type(content_type)
-    # Strategic merge needs Go types, which custom kinds do not have.
-    supported = (JSON_PATCH, MERGE_PATCH, *(() if resource.custom else (STRATEGIC_PATCH,)), APPLY_PATCH)
-    if kind not in supported:
-        raise unsupported_media_type(supported)
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
         return _apply(state, write, body)
@@ -37,26 +40,50 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     shown = from_storage(resource, entry.object)
     patched = patched_object(resource, shown, kind, body)
     strategic = kind == STRATEGIC_PATCH
-    write.patch = lambda: go_map(read_json(body, resource.kind)) if strategic else json_text(patched)
+    write.patch = lambda: go_map(parse_json(body)) if strategic else json_text(patched)
     if kind != JSON_PATCH:
-        write.report_duplicates(body)
+        write.find_duplicates(body)
+    _check_kind(resource, patched, strategic=strategic)
     meta = read_metadata(write, patched)
     check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
     return replace(state, write, entry, obj), False
 
 
+def check_patch_type(resource: Resource, content_type: str, *, scale: bool = False) -> None:
+    """Check that the resource supports a type of patches (415)."""
+    # Strategic merge needs Go types, which custom kinds do not have.
+    strategic = () if resource.custom and not scale else (STRATEGIC_PATCH,)
+    supported = (JSON_PATCH, MERGE_PATCH, *strategic, *(() if scale else (APPLY_PATCH,)))
+    if media_type(content_type) not in supported:
+        raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
+
+
+def _check_kind(resource: Resource, patched: Object, *, strategic: bool) -> None:
+    """Check that a patch does not change apiVersion and kind, which strategic merges ignore (422)."""
+    kind, api_version = patched.get("kind") or resource.kind, patched.get("apiVersion") or resource.api_version
+    if resource.custom or strategic or (kind, api_version) == (resource.kind, resource.api_version):
+        return
+    why = no_conversion(str(kind), str(api_version), resource)
+    raise invalid("", "", "", [invalid_value("patch", json_text(patched), why)])
+
+
 def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
     """Return the patched object before any validation (400, 422)."""
-    value = read_json(body, resource.kind)
+    try:
+        value = parse_json(body)
+    except ValueError as error:
+        raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
     if kind == JSON_PATCH:
         patched = json_patch(shown, value)
         fault = value_error(patched)
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
     elif not isinstance(value, dict):
-        why = f"cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
-        raise bad_request(f"json: {why}")
+        if value is None and kind == MERGE_PATCH:
+            raise bad_request("Invalid JSON Patch")
+        why = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(why if kind == STRATEGIC_PATCH else f"error decoding patch: {why}")
     elif kind == STRATEGIC_PATCH:
         patched = strategic_merge_patch(shown, value, rules_of(resource))
     else:
@@ -74,6 +101,8 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
     if entry is None:
         if write.subresource:
             raise not_found(resource, write.name)
+        if not config["metadata"].get("name"):
+            raise nameless(write)
         webhooks.require_create(state, write)
         require_namespace(state, resource, write.namespace, write.name)
         applied = _merged(state, write, {}, config)
@@ -94,24 +123,19 @@ def _configuration(write: Write, body: bytes) -> Object:
         why = f"cannot unmarshal {json_type(config)} into Go value of type map"
         raise bad_request(f"error decoding YAML: json: {why}")
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
-        raise bad_request(
-            f"incorrect apiVersion or kind in the applied object: {config.get('apiVersion')}, {config.get('kind')}; "
-            f"expected {resource.api_version}, {resource.kind}"
-        )
+        group, _, version = str(config.get("apiVersion") or "").rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
     meta = read_metadata(write, config)
     if "managedFields" in meta:
         raise bad_request("metadata.managedFields must be nil")
     check_name(write, {"name": write.name, **meta})
-    config = {**config, "metadata": {**meta, "name": write.name}}
+    config = {**config, "metadata": meta}
     if write.subresource == "status":
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
     return {field: value for field, value in config.items() if field != "status"} if resource.status else config
 
 
 def _merged(state: State, write: Write, live: Object, config: Object) -> Applied:
-    if not write.request.query.get("fieldManager"):
-        cause = required("fieldManager", "is required for apply patch")
-        raise invalid("PatchOptions", "meta.k8s.io", "", [cause])
     time = write.now(state)
     return apply(
         live,

@@ -8,8 +8,9 @@ from itertools import islice
 import msgspec
 
 from clientgo.apiserver.handlers import tables
+from clientgo.apiserver.handlers.options import read_number, read_version
 from clientgo.apiserver.http.messages import Form, HTTPResponse, Query
-from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, forbidden_field, invalid, not_found
+from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, not_found
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage, has_its_defaults, prepare
 from clientgo.apiserver.state import State
@@ -26,8 +27,10 @@ _TOO_OLD = (
 )
 
 
-def get(state: State, resource: Resource, namespace: str, name: str) -> Entry:
-    """Return the stored object (404)."""
+def get(state: State, resource: Resource, namespace: str, name: str, version: str = "") -> Entry:
+    """Return the stored object, at least as new as this version (404, 500, 504)."""
+    if version and read_version(version, code=500) > state.store.revision:
+        raise _too_large(int(version), state.store.revision)
     entry = state.store.entry(resource.storage, namespace, name)
     if entry is None:
         raise not_found(resource, name)
@@ -42,7 +45,9 @@ def raw_of(resource: Resource, entry: Entry) -> bytes:
 
 
 def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata") -> Object:
-    """Return one object in the requested form."""
+    """Return one object in the requested form (406)."""
+    if form.kind == "PartialObjectMetadataList":
+        raise _not_as(resource, form, resource.kind, "not a list")
     if form.kind == "Table":
         meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
         return _versioned(tables.render(resource, [obj], list_meta=meta, include=include), form)
@@ -79,47 +84,24 @@ def list_objects(
         meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
             meta["remainingItemCount"] = len(window) - len(shown)
-    return _answer(resource, shown, meta, form, query.get("includeObject") or "Metadata")
+    return list_response(resource, shown, meta, form, query.get("includeObject") or "Metadata")
 
 
 def read_page(state: State, query: Query) -> Page:
-    """Parse the options of a paged list (400, 422)."""
-    limit = read_number("limit", query.get("limit") or "")
+    """Parse the options of a paged list (400)."""
+    limit = read_number(query, "limit")
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
     token = query.get("continue")
     if token:
+        at, after = _read_token(token)
         if version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
-        at, after = _read_token(token)
         return Page(limit, max(at, 0), after, inconsistent=at < 0)
-    if match and not version:
-        why = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-        raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
-    revision = read_version(version)
+    revision = read_version(version, prefix="invalid resource version: ")
     if revision > state.store.revision:
         raise _too_large(revision, state.store.revision)
     exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
     return Page(limit, revision if exact else 0, None)
-
-
-_MAX_DIGITS = 18
-"""Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers."""
-
-
-def read_version(text: str) -> int:
-    """Parse a resourceVersion; "" is 0 (400)."""
-    return read_number("resourceVersion", text, "ParseUint")
-
-
-def read_number(name: str, text: str, function: str = "ParseInt") -> int:
-    """Parse a numeric query parameter, whose errors name this function of Go; "" and negative numbers are 0 (400)."""
-    digits = text.removeprefix("-") if function == "ParseInt" else text
-    start = f'{name}: Invalid value: "{text}": strconv.{function}: parsing "{text}": '
-    if text and not (digits.isascii() and digits.isdigit()):
-        raise bad_request(start + "invalid syntax")
-    if len(digits.lstrip("0")) > _MAX_DIGITS:
-        raise bad_request(start + "value out of range")
-    return 0 if text.startswith("-") else int(digits.lstrip("0") or 0)
 
 
 def _window(state: State, resource: Resource, namespace: str, page: Page) -> Window:
@@ -133,7 +115,10 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
         raise expired(_TOO_OLD, {"continue": _token(-1, page.after)}) from error
 
 
-def _answer(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
+def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
+    """Return a list of these stored objects in the requested form (406)."""
+    if form.kind == "PartialObjectMetadata":
+        raise _not_as(resource, form, resource.list_kind, "a list")
     if form.kind:
         objects = [from_storage(resource, entry.object) for entry in entries]
         if form.kind == "Table":
@@ -158,6 +143,13 @@ def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
     return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", rest))
 
 
+def _not_as(resource: Resource, form: Form, kind: str, why: str) -> ApiFailure:
+    go_type = "unstructured.Unstructured" if resource.custom else f"{resource.package}.{kind}"
+    return ApiFailure(
+        406, "NotAcceptable", f"you requested {form.kind}, but the requested object is {why} (*{go_type})"
+    )
+
+
 def _versioned(value: Object, form: Form) -> Object:
     return value if form.version == "v1" else {**value, "apiVersion": f"meta.k8s.io/{form.version}"}
 
@@ -176,7 +168,7 @@ def _read_token(token: str) -> tuple[int, Name]:
             raise ValueError("server does not recognize this encoded version")
         return int(raw["rv"]), (namespace, name)
     except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
-        raise bad_request(f"continue key is not valid: {error}") from error
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 
 def _too_large(asked: int, current: int) -> ApiFailure:

@@ -3,12 +3,12 @@
 from typing import Any
 
 from clientgo.apiserver.handlers.patches import json_patch
-from clientgo.apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
+from clientgo.apiserver.handlers.patching import JSON_PATCH
 from clientgo.apiserver.handlers.reading import get
 from clientgo.apiserver.handlers.storing import replace
 from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
-from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified, unsupported_media_type
+from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified
 from clientgo.apiserver.printers.values import dig
 from clientgo.apiserver.registry.decoding import decode, message_of
 from clientgo.apiserver.registry.metadata import normalize
@@ -19,8 +19,6 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import label_selector
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import ScaleSubresource
-
-_PATCHES = (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH)
 
 
 def scale_of(paths: ScaleSubresource, obj: Object) -> Object:
@@ -74,8 +72,6 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
 
 def _patched(current: Object, body: bytes, content_type: str) -> Object:
     kind = media_type(content_type)
-    if kind not in _PATCHES:
-        raise unsupported_media_type(_PATCHES)
     value = read_json(body, "Scale")
     patched = json_patch(current, value) if kind == JSON_PATCH else mergepatch.apply(current, value)
     return patched if isinstance(patched, dict) else {}

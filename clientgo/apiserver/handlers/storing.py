@@ -178,4 +178,6 @@ def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
             causes = [Cause("FieldValueInvalid", "metadata.resourceVersion", detail)]
             raise invalid(write.resource.plural, write.resource.group, write.name, causes)
     elif version != stored["resourceVersion"]:
+        if not (version.isascii() and version.isdigit()):
+            raise ApiFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
         raise modified(write.resource, write.name)

@@ -8,14 +8,16 @@ from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.handlers import podactions, reviews
 from clientgo.apiserver.handlers.connect import CONNECTED, connect
 from clientgo.apiserver.handlers.deletion import delete, delete_collection, read_delete_options
-from clientgo.apiserver.handlers.patching import patch
-from clientgo.apiserver.handlers.reading import get, list_objects, raw_of, render
+from clientgo.apiserver.handlers.options import check_list_options
+from clientgo.apiserver.handlers.patching import check_patch_type, patch
+from clientgo.apiserver.handlers.reading import get, list_objects, list_response, raw_of, render
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.storing import create, update
 from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
 from clientgo.apiserver.handlers.writes import Write, read_write
 from clientgo.apiserver.http.decode import read_body, read_object
-from clientgo.apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
+from clientgo.apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
+from clientgo.apiserver.http.status import not_acceptable
 from clientgo.apiserver.registry.parts import PARTS
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
@@ -69,7 +71,7 @@ def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object
 
 
 def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    entry = get(state, route.resource, route.namespace, route.name)
+    entry = get(state, route.resource, route.namespace, route.name, request.query.get("resourceVersion", ""))
     # These have no table on a real server, either.
     if _form(request).plain or route.subresource in PARTS:
         return HTTPResponse(200, raw_of(route.resource, entry))
@@ -77,11 +79,15 @@ def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse
 
 
 def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    check_list_options(request.query, watch=False)
     selection = _selection(route, request)
     return list_objects(state, (route.resource, route.namespace), request.query, selection, _form(request))
 
 
 def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
+    if _form(request).yaml:
+        raise not_acceptable(STREAMED)
+    check_list_options(request.query, watch=True)
     place = (route.resource, route.namespace)
     kind = WatchServer if route.resource.converter is None else ConvertingWatch
     return kind(state, place, request.query, _selection(route, request), _form(request))
@@ -115,7 +121,9 @@ def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespo
 
 
 def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    write, content_type = _write(request, route, "PatchOptions"), request.headers.get("content-type", "")
+    content_type = request.headers.get("content-type", "")
+    check_patch_type(route.resource, content_type)
+    write = _write(request, route, "PatchOptions")
     patched, created = patch(state, write, request.body, content_type)
     return _written(state, route, request, patched, created=created)
 
@@ -123,9 +131,10 @@ def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespon
 def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     if route.verb == "get":
         return json_response(read_scale(state, route.resource, route.namespace, route.name))
-    patching = route.verb == "patch"
+    patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
+    if patching:
+        check_patch_type(route.resource, content_type, scale=True)
     write = _write(request, route, "PatchOptions" if patching else "UpdateOptions")
-    content_type = request.headers.get("content-type", "")
     return json_response(write_scale(state, write, request.body, content_type, patch=patching))
 
 
@@ -153,7 +162,7 @@ def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResp
 def _check_duplicates(write: Write, request: HTTPRequest) -> None:
     # Only requests with fieldValidation pay for the slower parsing.
     if "fieldValidation" in request.query:
-        write.report_duplicates(request.body)
+        write.find_duplicates(request.body)
 
 
 def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -164,11 +173,13 @@ def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespo
 
 
 def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    options = read_delete_options(request)
-    write = _write(request, route, "DeleteOptions")
-    deleted = delete_collection(state, write, _selection(route, request), options)
-    head = {"kind": route.resource.list_kind, "apiVersion": route.resource.api_version}
-    return json_response({**head, "metadata": {"resourceVersion": str(state.store.revision)}, "items": deleted})
+    check_list_options(request.query, watch=False)
+    selection, options = _selection(route, request), read_delete_options(request)
+    deleted = delete_collection(state, _write(request, route, "DeleteOptions"), selection, options)
+    meta = {"resourceVersion": str(state.store.revision)}
+    return list_response(
+        route.resource, deleted, meta, _form(request), request.query.get("includeObject") or "Metadata"
+    )
 
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stream]

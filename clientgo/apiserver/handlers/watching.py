@@ -13,9 +13,10 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 
 from clientgo.apiserver.apiextensions.conversion import StoredForm
-from clientgo.apiserver.handlers.reading import raw_of, read_number, read_version, render
+from clientgo.apiserver.handlers.options import read_number, read_version
+from clientgo.apiserver.handlers.reading import raw_of, render
 from clientgo.apiserver.http.messages import Form, Query
-from clientgo.apiserver.http.status import ApiFailure, expired, forbidden_field, invalid
+from clientgo.apiserver.http.status import ApiFailure, expired
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
@@ -25,6 +26,8 @@ from clientgo.apiserver.suspension import Paused
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 
 _encode = msgspec.json.Encoder().encode
+# A real server sends the last bookmark this many seconds before the end, or none if the watch is not longer.
+_LAST_BOOKMARK = 2
 
 
 class WatchServer:
@@ -105,7 +108,7 @@ class WatchServer:
                     return
                 self._direct = self.direct is not None
                 if left <= 0:
-                    if self._bookmarks:
+                    if self._bookmarks and self._seconds > _LAST_BOOKMARK:
                         yield self._bookmark()
                     return
                 await self._wait(min(left, self._state.options.bookmark_interval))
@@ -122,31 +125,23 @@ class WatchServer:
                 self._push(self._bookmark())
 
     def _begin(self, query: Query) -> None:
-        version = query.get("resourceVersion") or ""
-        initial = query.get("sendInitialEvents")
-        match, why = query.get("resourceVersionMatch"), ""
-        if initial is not None and match != "NotOlderThan":
-            why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        elif initial is None and match:
-            why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        if why:
-            raise invalid("ListOptions", "meta.k8s.io", "", [forbidden_field("resourceVersionMatch", why)])
-        since = read_version(version)
-        if query.flag("sendInitialEvents") or (initial is None and not since):
-            self._send_initial(marked=query.flag("sendInitialEvents"))
+        since = read_version(query.get("resourceVersion") or "", code=500)
+        # A watch from the beginning is one with initial events.
+        if query.flag("sendInitialEvents") or ("sendInitialEvents" not in query and not since):
+            self._send_initial()
         elif not since:
             self._sent = self._state.store.revision
         elif not self._replay(since):
             return
         self._state.store.attach(self._resource.storage, self)
 
-    def _send_initial(self, *, marked: bool) -> None:
+    def _send_initial(self) -> None:
         for entry in self._state.store.entries(self._resource.storage, self._namespace):
             if self._selected(entry):
                 # Not counted: it is as large as the equivalent list, and is sent first.
                 self._pending.append(self._encoded("ADDED", entry))
         self._sent = self._state.store.revision
-        if marked and self._bookmarks:
+        if self._bookmarks:
             self._push(self._bookmark({INITIAL_EVENTS_END: "true"}))
 
     def _replay(self, since: int) -> bool:
@@ -252,9 +247,8 @@ def _frame(kind: str, raw: bytes) -> bytes:
 
 
 def _timeout(query: Query, most: float) -> float:
-    text = query.get("timeoutSeconds") or ""
     # Random if it is not given, so that watches that began together do not end together.
-    return read_number("timeoutSeconds", text) if text else most * (1 + random.random())  # nosec B311
+    return read_number(query, "timeoutSeconds") or most * (1 + random.random())  # nosec B311
 
 
 _OBJECTS = ("ADDED", "MODIFIED", "DELETED")

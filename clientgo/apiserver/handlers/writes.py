@@ -7,10 +7,12 @@ from typing import Any
 from clientgo.apiserver.apiextensions.cel import cel_errors
 from clientgo.apiserver.apiextensions.schema import schema_errors
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
+from clientgo.apiserver.handlers.options import check_write_options
 from clientgo.apiserver.handlers.patches import rules_of
-from clientgo.apiserver.http.gojson import duplicate_fields
+from clientgo.apiserver.http.decode import YAML_TYPES, media_type
+from clientgo.apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value, not_supported
+from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
 from clientgo.apiserver.registry.decoding import complete, decode, message_of
 from clientgo.apiserver.registry.defaults import set_defaults
 from clientgo.apiserver.registry.gotypes import in_order
@@ -24,7 +26,6 @@ from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
 
 _NAMESPACES = ("", "namespaces")
-_VALIDATIONS = ("Ignore", "Warn", "Strict")
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Write:
     request: HTTPRequest
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
+    duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
 
     def now(self, state: State) -> str:
         """Return the time of this write, the same after each suspension, or webhooks would be called forever."""
@@ -51,14 +53,16 @@ class Write:
         """Return the field manager of this write."""
         return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
 
-    def report(self, problem: str, paths: list[str]) -> None:
-        """Ignore, warn of or reject a problem with these fields, as fieldValidation says (400, 422)."""
-        if not paths or self.validation == "Ignore":
-            return
+    def report(self) -> None:
+        """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
         # Go decodes a patched object from sorted members.
-        problems = [f'{problem} "{path}"' for path in (paths if self.patch is None else sorted(paths))]
+        unknown = self.unknown if self.patch is None else sorted(self.unknown)
+        problems = [*self.duplicates, *(f'unknown field "{path}"' for path in unknown)]
+        if not problems or self.validation == "Ignore":
+            return
         if self.validation == "Warn":
-            self.request.warnings.extend(problems)
+            lines = [line.strip() for problem in problems for line in problem.split("\n")]
+            self.request.warnings.extend(line for line in lines if line != UNMARSHAL_ERRORS)
             return
         raise self.undecodable("strict decoding error: " + ", ".join(problems))
 
@@ -69,23 +73,25 @@ class Write:
         kind = self.resource.kind
         return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
 
-    def report_duplicates(self, body: bytes) -> None:
-        """Report fields that occur twice in one object of the body (400)."""
-        if self.validation != "Ignore":
-            self.report("duplicate field", duplicate_fields(body))
+    def find_duplicates(self, body: bytes) -> None:
+        """Find the fields that occur twice in one object of the body, to report them."""
+        if self.validation == "Ignore":
+            return
+        if media_type(self.request.headers.get("content-type", "")) in YAML_TYPES:
+            self.duplicates = duplicate_yaml_keys(body)
+        else:
+            self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body)]
 
 
 def read_write(request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
     """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
     query = request.query
-    dry_run, validation = query.get("dryRun", ""), query.get("fieldValidation") or "Warn"
-    causes = [not_supported("dryRun", dry_run, ("All",))] if dry_run not in ("", "All") else []
-    if validation not in _VALIDATIONS:
-        causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
-    if causes:
-        raise invalid(kind, "meta.k8s.io", "", causes)
+    patch_type = media_type(request.headers.get("content-type", "")) if kind == "PatchOptions" else ""
+    if kind != "DeleteOptions" and (query or patch_type):
+        check_write_options(query, kind, patch_type)
+    validation = query.get("fieldValidation") or "Warn"
     manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    return Write(resource, *place, manager[:128], dry_run == "All", validation, request)
+    return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request)
 
 
 def read_metadata(write: Write, obj: Object) -> Object:
@@ -99,11 +105,16 @@ def read_metadata(write: Write, obj: Object) -> Object:
     return {**meta, "namespace": write.namespace} if write.namespace else meta
 
 
+def nameless(write: Write) -> ApiFailure:
+    """Return 400: the object has no name."""
+    return bad_request(f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided")
+
+
 def check_name(write: Write, meta: Object) -> None:
     """Check that the object's name is that of the URL (400)."""
     name = meta.get("name")
     if name is None:
-        raise bad_request(f"name must be provided: the name on the URL is {write.name}")
+        raise nameless(write)
     if name != write.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
 
@@ -120,7 +131,7 @@ def refine(write: Write, obj: Object, old: Object | None) -> Object:
         except DecodeError as error:
             raise write.undecodable(error) from error
         new = complete(message, set_defaults(resource, decoded, old), old)
-    write.report("unknown field", write.unknown)
+    write.report()
     return new
 
 
@@ -183,7 +194,7 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     meta = new["metadata"]
     # A namespace has its own list of finalizers.
     held = meta.get("finalizers") or (new.get("kind") == "Namespace" and (new.get("spec") or {}).get("finalizers"))
-    finished = "deletionTimestamp" in meta and not held
+    finished = "deletionTimestamp" in meta and not held and not meta.get("deletionGracePeriodSeconds")
     if equal_ignoring_timestamps(old.object, new) and not finished:
         return old.object
     if write.dry_run:

@@ -14,10 +14,10 @@ from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, inv
 from clientgo.apiserver.registry.registry import Object, Resource
 
 _JSON_TYPES = ("", "application/json", "*/*")
-_YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
+YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 _decode = msgspec.json.Decoder().decode
 _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -35,7 +35,7 @@ def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") 
     media = media_type(content_type)
     if media in _JSON_TYPES:
         return read_json(body, kind)
-    if media in _YAML_TYPES:
+    if media in YAML_TYPES:
         return read_yaml(body, kind)
     if media == PROTOBUF:
         return read_protobuf(body, kind, api_version)
@@ -44,14 +44,25 @@ def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") 
 
 def read_json(body: bytes, kind: str) -> Any:
     """Parse a JSON body."""
+    try:
+        return parse_json(body)
+    except ValueError as error:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", body) from error
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse JSON.
+
+    Raises:
+        ValueError: the error in Go's words.
+    """
     why = json_error(body)
     if why:
-        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {why}", body)
+        raise ValueError(why)
     try:
         return _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        why = f"couldn't get version/kind; json parse error: {explain(body.decode(errors='replace')) or error}"
-        raise _unrecognized(kind, why, body) from error
+        raise ValueError(explain(body.decode(errors="replace")) or str(error)) from error
 
 
 def read_yaml(body: bytes, kind: str) -> Any:
@@ -60,7 +71,7 @@ def read_yaml(body: bytes, kind: str) -> Any:
     if why:
         raise _unrecognized(kind, f"yaml: {why}", body)
     try:
-        return yaml.load(body, Loader=_Loader)  # a subclass of the safe loader  # nosec B506
+        return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise _unrecognized(kind, f"yaml: {str(error).splitlines()[0]}", body) from error
 
@@ -85,7 +96,10 @@ def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
     """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
     value = read_body(body, content_type, resource.kind, resource.api_version)
     if not isinstance(value, dict):
-        why = "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
+        why += (
+            r' type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+        )
         raise _unrecognized(resource.kind, why, body)
     return check_kind(value, resource, body)
 
@@ -103,8 +117,8 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
     group, _, version = api_version.rpartition("/")
-    if kind != resource.kind:
-        raise _unregistered(kind, api_version, resource.kind)
+    if kind != resource.kind or find_message(api_version, kind) is None:
+        raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
     if (group, version) != (resource.group, resource.version):
         raise _mismatch(api_version, resource)
     return {**value, "apiVersion": api_version, "kind": kind}
@@ -127,6 +141,14 @@ def _mismatch(given: str, resource: Resource) -> ApiFailure:
     return bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
 
 
+def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
+    """Return the error of an object whose kind is unknown or not that of a built-in resource."""
+    if find_message(api_version, kind) is None:
+        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    version = api_version.rpartition("/")[2]
+    return f"converting ({version}.{kind}) to ({resource.package}.{resource.kind}): unknown conversion"
+
+
 def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:
     why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
     return _unusable(kind, api_version, expected, why)
@@ -138,6 +160,8 @@ def _unusable(kind: str, api_version: str, expected: str, why: str) -> ApiFailur
 
 
 def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
+    if kind == "DeleteOptions":
+        return bad_request(why)
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize(body)})")
 
 

@@ -7,12 +7,16 @@ import json
 import re
 from typing import Any
 
+import yaml
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
 _TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _STRINGS = re.compile(rb'("(?:[^"\\]|\\.)*+")([ \t\r\n]*:)?', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
+UNMARSHAL_ERRORS = "yaml: unmarshal errors:"
 _END = "unexpected end of JSON input"
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 # What may come at each place, and how Go names the place.
@@ -102,6 +106,26 @@ def go_map(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "<nil>" if value is None else str(value)
+
+
+def duplicate_yaml_keys(body: bytes) -> list[str]:
+    """Return the error of the keys that occur twice in one map of a YAML document, if there are any."""
+    found: list[str] = []
+
+    def visit(node: yaml.Node | None) -> None:
+        if isinstance(node, yaml.MappingNode):
+            seen = set()
+            for key, value in node.value:
+                if key.value in seen:
+                    found.append(f'  line {key.start_mark.line + 1}: key "{key.value}" already set in map')
+                seen.add(key.value)
+                visit(value)
+        elif isinstance(node, yaml.SequenceNode):
+            for item in node.value:
+                visit(item)
+
+    visit(yaml.compose(body, Loader=_Loader))
+    return ["\n".join([UNMARSHAL_ERRORS, *found])] if found else []
 
 
 def duplicate_fields(body: bytes) -> list[str]:

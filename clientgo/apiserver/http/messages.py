@@ -1,6 +1,7 @@
 """Requests, responses and streams, independent of any HTTP server: paths, queries, headers and content negotiation."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from typing import Any, Protocol, TypeVar
@@ -9,7 +10,8 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from clientgo.apiserver.auth.users import ANONYMOUS, User
-from clientgo.apiserver.http.status import not_acceptable
+from clientgo.apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo.meta.yamlio import to_yaml
 
 R = TypeVar("R")
 
@@ -53,6 +55,10 @@ def parse_path(path: str) -> Target | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
+    if parts[0] != path.split("/")[1]:
+        return None
+    if rest[:2] == ["namespaces", ""] and len(rest) > 2:
+        rest = rest[2:]  # an empty namespace is all of them
     watch = rest[0] == "watch" and len(rest) > 1
     if watch:
         rest = rest[1:]
@@ -72,15 +78,14 @@ JSON = "application/json"
 REPEATED = "\n"
 """Separator of the values of a repeated impersonation header: no header value contains it."""
 _encode = msgspec.json.Encoder().encode
-_TRUE = ("true", "1", "True", "TRUE", "t", "T")
 
 
 class Query(dict[str, str]):
     """Query parameters by name; the first of a name counts."""
 
     def flag(self, name: str) -> bool:
-        """Return whether a boolean parameter is true; an invalid value is false."""
-        return self.get(name) in _TRUE
+        """Return whether a boolean parameter is given and neither 0 nor false, as a real server reads it."""
+        return self.get(name, "0").lower() not in ("0", "false")
 
 
 def parse_query(text: str) -> Query:
@@ -168,6 +173,8 @@ def text_response(text: str, status: int = 200) -> HTTPResponse:
 _JSON_RANGES = ("*/*", "application/*", "application/json")
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _FORM_VERSIONS = ("v1", "v1beta1")
+_PRODUCED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
+STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,4 +215,20 @@ def negotiate(accept: str) -> Form:
             return Form(yaml=yaml)
         if params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
             return Form(wanted, params["v"], yaml)
-    raise not_acceptable(("application/json", "application/yaml"))
+    raise not_acceptable(_PRODUCED)
+
+
+def as_requested(response: HTTPResponse, accept: str) -> None:
+    """Encode a JSON response as YAML if the client prefers it."""
+    with suppress(ApiFailure):
+        if response.content_type == JSON and negotiate(accept).yaml:
+            response.body, response.content_type = to_yaml(response.json(), sort_keys=True).encode(), "application/yaml"
+
+
+@lru_cache(maxsize=256)
+def check_accept(accept: str, *, listing: bool) -> None:
+    """Check that a response of a built-in kind can be of a type the client accepts, whatever its parameters (406)."""
+    offered = {*_PRODUCED, "*/*"}
+    if accept and not any(entry.partition(";")[0].strip() in offered for entry in accept.split(",")):
+        shown = (*_PRODUCED, *(STREAMED if listing else ()))
+        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(shown)}")

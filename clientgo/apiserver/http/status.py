@@ -43,8 +43,9 @@ class ApiFailure(Exception):
             "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            status["reason"] = self.reason
         if self.details is not None:
             status["details"] = self.details
         status["code"] = self.code
@@ -84,6 +85,11 @@ def not_found(resource: Resource, name: str) -> ApiFailure:
     return ApiFailure(404, "NotFound", f'{resource.qualified} "{name}" not found', details=details_of(resource, name))
 
 
+def no_such_resource() -> ApiFailure:
+    """Return 404: the path is not served."""
+    return ApiFailure(404, "NotFound", "the server could not find the requested resource", details={})
+
+
 def already_exists(resource: Resource, name: str) -> ApiFailure:
     """Return 409: the name exists."""
     message = f'{resource.qualified} "{name}" already exists'
@@ -94,6 +100,17 @@ def conflict(resource: Resource, name: str, why: str) -> ApiFailure:
     """Return 409: a precondition on version or uid does not hold."""
     message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}'
     return ApiFailure(409, "Conflict", message, details=details_of(resource, name))
+
+
+def stale(resource: Resource, name: str, field: str, given: str, stored: str) -> ApiFailure:
+    """Return 409: a precondition of a deletion does not hold."""
+    kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    why = "deleted and then recreated" if field == "UID" else "modified"
+    message = (
+        f'Operation cannot be fulfilled on {kind} "{name}": the {field} in the precondition ({given}) does not match'
+        f" the {field} in record ({stored}). The object might have been {why}"
+    )
+    return ApiFailure(409, "Conflict", message, details={**details_of(resource, name), "kind": resource.kind})
 
 
 def modified(resource: Resource, name: str) -> ApiFailure:
@@ -161,6 +178,12 @@ def not_acceptable(accepted: Iterable[str]) -> ApiFailure:
     """Return 406: no requested media type is supported."""
     message = "only the following media types are accepted: " + ", ".join(accepted)
     return ApiFailure(406, "NotAcceptable", message)
+
+
+def unavailable_type(code: int, message: str) -> ApiFailure:
+    """Return 406 or 415 as the router of a real server does, before its handlers of built-in kinds."""
+    reason = "NotAcceptable" if code == 406 else "UnsupportedMediaType"
+    return ApiFailure(code, reason, f"{code}: {message}", details={})
 
 
 def too_large(limit: int) -> ApiFailure:

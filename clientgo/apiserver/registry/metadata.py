@@ -12,6 +12,7 @@ from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.clock import Clock
 
+_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _MAX_ANNOTATIONS = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
@@ -24,9 +25,9 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
 }
 
 
-def timestamp(clock: Clock) -> str:
-    """Return the current time as metav1.Time: RFC 3339 in UTC, whole seconds."""
-    return _written(int(clock.time()))
+def timestamp(clock: Clock, later: int = 0) -> str:
+    """Return the current time as metav1.Time, or that `later` seconds: RFC 3339 in UTC, whole seconds."""
+    return _written(int(clock.time()) + later)
 
 
 @lru_cache(maxsize=16)
@@ -56,7 +57,7 @@ def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = Fal
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
-    given = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds")
+    given = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
     kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
     if "name" not in kept and "generateName" in kept:
         kept["name"] = names.generate(kept["generateName"])
@@ -70,7 +71,8 @@ def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
 def carry_over(new: Object, old: Object) -> Object:
     """Return the metadata of an update; fields that only the server sets are kept."""
     kept = {**new}
-    for field in ("uid", "creationTimestamp", "managedFields"):
+    kept["creationTimestamp"] = old["creationTimestamp"]
+    for field in ("uid", "managedFields"):
         if field in old:
             kept.setdefault(field, old[field])
     if kept.get("managedFields") == [{}]:
@@ -84,9 +86,9 @@ def carry_over(new: Object, old: Object) -> Object:
     return kept
 
 
-def mark_deleted(meta: Object, clock: Clock) -> Object:
-    """Return the metadata of an object whose deletion waits for finalizers."""
-    marked = {**meta, "deletionTimestamp": timestamp(clock), "deletionGracePeriodSeconds": 0}
+def mark_deleted(meta: Object, clock: Clock, grace: int = 0) -> Object:
+    """Return the metadata of an object whose deletion waits for finalizers or for its grace period in seconds."""
+    marked = {**meta, "deletionTimestamp": timestamp(clock, grace), "deletionGracePeriodSeconds": grace}
     return {**marked, "generation": meta["generation"] + 1} if "generation" in meta else marked
 
 
@@ -98,7 +100,15 @@ def errors(resource: Resource, meta: Object) -> list[Cause]:
     else:
         rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
         found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
-    return found + field_errors(meta)
+    found += field_errors(meta)
+    if "finalizers" in meta and not resource.custom and resource.group != "apiextensions.k8s.io":
+        why = "name is neither a standard finalizer name nor is it fully qualified"
+        found += [
+            invalid_value(f"metadata.finalizers[{index}]", one, why)
+            for index, one in enumerate(meta["finalizers"])
+            if "/" not in one and one not in _FINALIZERS
+        ]
+    return found
 
 
 def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
@@ -124,7 +134,7 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
     """Return the errors of an update that changes immutable metadata."""
     found = [
         invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
-        for field in ("name", "namespace", "uid", "creationTimestamp")
+        for field in ("name", "namespace", "uid")
         if new.get(field) != old.get(field)
     ]
     if "deletionTimestamp" in old:

@@ -94,6 +94,11 @@ class Resource:
             object.__setattr__(self, name, value)
 
     @property
+    def package(self) -> str:
+        """Go package of a built-in kind's internal type, as in messages: `apps`, or `core`."""
+        return self.storage[0].partition(".")[0] or "core"
+
+    @property
     def qualified(self) -> str:
         """Name of the resource in messages: `deployments.apps`, or `pods` for core."""
         return f"{self.plural}.{self.group}" if self.group else self.plural

@@ -8,7 +8,7 @@ from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.patches import PatchError
+from clientgo.meta.patches import MissingMergeKey, PatchError
 
 _DELETE = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
@@ -63,7 +63,7 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
     merged = list(target)
     for item in patch:
         if not isinstance(item, dict) or rule.patch_key not in item:
-            raise PatchError(f"map: {item} does not contain declared merge key: {rule.patch_key}")
+            raise MissingMergeKey(item, rule.patch_key)
         at = _index(merged, rule.patch_key, item[rule.patch_key])
         if item.get("$patch") == "delete":
             if at is not None:

@@ -119,7 +119,8 @@ def test_impersonated_uid_and_extra_fields_need_permission(guarded: Guarded) -> 
     taken = guarded.send("POST", whoami, {}, **headers).json()["status"]["userInfo"]
     assert (taken["uid"], taken["extra"]) == ("u", {"a/b": ["v"]})
     assert guarded.send("GET", CONFIG_MAPS, impersonate_group="g").json()["message"] == (
-        "requested [{Group  g  }] without impersonating a user"
+        'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"g"}, Extra:map[string][]string(nil)}'
+        " without impersonating a user name"
     )
 
 

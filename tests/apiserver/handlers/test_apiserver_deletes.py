@@ -34,7 +34,7 @@ def test_no_finalizer_can_be_added_once_an_object_is_being_deleted(kube: Kube) -
 def test_a_precondition_that_does_not_hold_is_a_conflict(kube: Kube, field: str, named: str) -> None:
     kube.ok("POST", FOOS, foo())
     status = kube.refused(409, "DELETE", f"{FOOS}/a", {"preconditions": {field: "9999"}})
-    assert f"Precondition failed: {named} in precondition: 9999" in status["message"]
+    assert f"the {named} in the precondition (9999) does not match" in status["message"]
     kube.ok("GET", f"{FOOS}/a")
 
 
@@ -79,5 +79,5 @@ def test_the_namespaces_of_every_cluster_are_there(kube: Kube) -> None:
 
 def test_contradictory_options_are_rejected(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
-    kube.refused(400, "DELETE", f"{FOOS}/a", {"orphanDependents": True, "propagationPolicy": "Background"})
-    kube.refused(400, "DELETE", f"{FOOS}/a?propagationPolicy=Sideways")
+    kube.refused(422, "DELETE", f"{FOOS}/a", {"orphanDependents": True, "propagationPolicy": "Background"})
+    kube.refused(422, "DELETE", f"{FOOS}/a?propagationPolicy=Sideways")

@@ -96,8 +96,10 @@ def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
 
 
 def test_unserved_path_is_not_found(kube: Kube) -> None:
-    for path in ("/apis/apps/v1/namespaces/default/foos", "/nope", "/apis/no.such/v1/x", f"{FOOS}/a/nope"):
+    for path in ("/nope", "/apis/no.such/v1/x", "//api/v1"):
         assert kube.send("GET", path).body == b"404 page not found\n"
+    for path in ("/apis/apps/v1/namespaces/default/foos", "/api/v2", f"{FOOS}/a/nope"):
+        assert kube.refused(404, "GET", path)["reason"] == "NotFound"
 
 
 def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:

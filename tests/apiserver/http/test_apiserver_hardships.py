@@ -94,8 +94,8 @@ def test_deep_nesting_is_stored_or_rejected(kube: Kube, depth: int, kind: str) -
 @pytest.mark.parametrize(
     ("body", "kind", "why"),
     [
-        (b'{"spec":%b}' % nested(10_000), MERGE, "json parse error: exceeded max depth ("),
-        (b"[%b]" % nested(10_000), JSON_PATCH, "json parse error: exceeded max depth ("),
+        (b'{"spec":%b}' % nested(10_000), MERGE, "error decoding patch: exceeded max depth"),
+        (b"[%b]" % nested(10_000), JSON_PATCH, "error decoding patch: exceeded max depth"),
         (b"[" * 10_000, APPLY, f"yaml: exceeded max depth of {MAX_DEPTH} ("),
         (b"a: &a [*a]", APPLY, "yaml: document contains excessive aliasing ("),
     ],
@@ -106,7 +106,6 @@ def test_too_deep_nesting_is_rejected_in_kubernetes_words(kube: Kube, body: byte
     refused = kube.send("PATCH", f"{FOOS}/b?fieldManager=m", body, kind)
     assert (refused.status, refused.json()["reason"]) == (400, "BadRequest")
     assert why in refused.json()["message"]
-    assert "must be of type Foo" in refused.json()["message"]
 
 
 def test_patches_cannot_exceed_the_nesting_limit(kube: Kube) -> None:
