@@ -176,7 +176,7 @@ class ServingFlags:
 
     metrics_bind_address: Address | None = flag(
         None,
-        "address of /metrics and the debug pages: HOST:PORT, :PORT for every interface, 0 for none (default: 0)",
+        "address of /metrics, dashboard and debug pages: HOST:PORT, :PORT for every interface, 0 for none (default: 0)",
         group=SERVING,
         metavar="ADDRESS",
         type=address,
@@ -197,6 +197,13 @@ class ServingFlags:
         "--metrics-cert-path",
         group=SERVING,
         metavar="DIR",
+    )
+    reconcile_history: int = flag(
+        200,
+        "recent reconciliations of each controller on the dashboard; 0 to record none (default: 200)",
+        group=SERVING,
+        metavar="N",
+        type=natural,
     )
     health_probe_bind_address: Address | None = flag(
         None, "address of /healthz and /readyz (default: 0)", group=SERVING, metavar="ADDRESS", type=address

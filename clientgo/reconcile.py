@@ -19,8 +19,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
+
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
+from clientgo.history import History
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
 from clientgo.log.values import text_of
@@ -90,12 +93,21 @@ class ReconcileMetrics:
             self._terminal.inc()
 
 
+class Worker(msgspec.Struct, frozen=True):
+    """Thread that reconciles, by name: its object (None while it is idle) since a time of the controller's clock."""
+
+    name: str
+    key: ObjectName | None
+    trigger: str
+    since: float
+
+
 class Attempts:
     """Logging and metrics of one controller's reconciliations of objects of `kind`; thread-safe.
 
     The metrics' label is `controller`, by default the kind in lower case. Errors of the library and of the types in
     `expected`, and groups of them, are logged without a traceback; other errors are bugs. `log_fields` adds fields to
-    each line, or replaces them.
+    each line, or replaces them. Attempts are recorded in `history`, which may be replaced at any time, if there is one.
     """
 
     def __init__(
@@ -107,31 +119,56 @@ class Attempts:
         log_fields: LogFields | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        self._kind = kind
+        self.kind = kind
+        self.controller = controller or kind.lower()
+        self.history: History | None = None
+        self.max_workers = 0
         self._log_fields = log_fields
         self._clock = clock
-        self._metrics = ReconcileMetrics(controller or kind.lower())
+        self._metrics = ReconcileMetrics(self.controller)
         self._failures = _FailureLog((ClientGoError, *expected), clock)
         # By thread; each thread changes only its own entry.
         self._running: dict[int, Attempt] = {}
+        # End of the last attempt of each thread.
+        self._idle: dict[int, float] = {}
 
     def set_workers(self, workers: int) -> None:
-        """Set the maximum number of workers, for the metrics."""
+        """Set the maximum number of workers, for metrics and pages."""
+        self.max_workers = workers
         self._metrics.workers.set(workers)
 
+    def workers(self) -> list[Worker]:
+        """Return the threads that have reconciled since they started, by name."""
+        names = {thread.ident or 0: thread.name for thread in threading.enumerate()}
+        found = []
+        for thread, ended in tuple(self._idle.items()):
+            if thread not in names:
+                del self._idle[thread]
+            elif thread not in self._running:
+                found.append(Worker(names[thread], None, "", ended))
+        for thread, one in tuple(self._running.items()):
+            found.append(Worker(names.get(thread, ""), one.key, one.trigger, one.began))
+        return sorted(found, key=lambda worker: worker.name)
+
     @contextmanager
-    def at(self, key: ObjectName) -> Iterator["Attempt"]:
-        """Log and count one attempt at one object; leaving the block without reporting a result counts as a failure."""
-        attempt, thread = Attempt(key, self._failures, self._clock.now()), threading.get_ident()
+    def at(self, key: ObjectName, trigger: str = "") -> Iterator["Attempt"]:
+        """Log and count one attempt at one object; leaving the block without reporting a result counts as a failure.
+
+        `trigger` tells the history why it is made.
+        """
+        attempt, thread = Attempt(key, self._failures, self._clock.now(), trigger), threading.get_ident()
         self._running[thread] = attempt
         self._metrics.active.inc()
         try:
             with context(**self._fields_of(key)):
                 yield attempt
         finally:
+            self._idle[thread] = ended = self._clock.now()
             del self._running[thread]
             self._metrics.active.dec()
-            self._metrics.record(attempt, self._clock.now() - attempt.began)
+            self._metrics.record(attempt, ended - attempt.began)
+            if self.history is not None:
+                attempt.record(self.history, ended)
 
     def wait(self, stop: threading.Event) -> None:
         """Wait until `stop` is set; warn of an attempt that blocks its worker after 1, 2, 4, 8 minutes and so on."""
@@ -145,14 +182,14 @@ class Attempts:
             if now >= one.warn_at:
                 one.warn_at = now + (now - one.began)
                 facts = {"seconds": round(now - one.began), "at": line_of_thread(thread)}
-                with context(kind=self._kind, namespace=one.key.namespace or None, name=one.key.name):
+                with context(kind=self.kind, namespace=one.key.namespace or None, name=one.key.name):
                     log.warning("reconcile is still running and blocks its worker", extra=facts)
             pause = min(pause, one.warn_at - now)
         return pause
 
     def _fields_of(self, key: ObjectName) -> dict[str, Any]:
         namespace = key.namespace or None
-        fields = {"kind": self._kind, "namespace": namespace, "name": key.name, "reconcile_id": random_uuid()}
+        fields = {"kind": self.kind, "namespace": namespace, "name": key.name, "reconcile_id": random_uuid()}
         if self._log_fields is not None:
             try:
                 fields.update(self._log_fields(key))
@@ -168,20 +205,38 @@ class Attempt:
     of the next warning that it still runs.
     """
 
-    __slots__ = ("_failures", "began", "key", "panicked", "result", "terminal", "warn_at")
+    __slots__ = (
+        "_error", "_failures", "_next_in", "began", "key", "panicked", "result", "terminal", "trigger", "warn_at",
+    )  # fmt: skip
 
-    def __init__(self, key: ObjectName, failures: "_FailureLog", began: float) -> None:
+    def __init__(self, key: ObjectName, failures: "_FailureLog", began: float, trigger: str = "") -> None:
         self.key = key
         self.began = began
+        self.trigger = trigger
         self.warn_at = began + BLOCKED_SECONDS
         self.result = "error"
         self.panicked = self.terminal = False
         self._failures = failures
+        self._error: Exception | None = None
+        self._next_in: float | None = None
 
-    def succeeded(self, result: str = "success") -> None:
-        """Record a success; `result` is one of `RESULTS`."""
+    def succeeded(self, result: str = "success", *, requeue_in: float | None = None) -> None:
+        """Record a success; `result` is one of `RESULTS`, and the object is requeued in seconds, if at all."""
         self.result = result
+        self._next_in = requeue_in
         self._failures.forget(self.key)
+
+    def record(self, history: History, ended: float) -> None:
+        """Add the attempt, which has ended, to a history."""
+        error, outcome = "", self.result
+        if outcome == "error":
+            error = _error_text(self._error, self.panicked)
+            outcome = "terminal" if self.terminal else outcome
+        next_at = None if self._next_in is None else ended + self._next_in
+        history.add(
+            self.key, outcome, trigger=self.trigger, began=self.began, seconds=ended - self.began, error=error,
+            next_at=next_at,
+        )  # fmt: skip
 
     def is_bug(self, error: Exception) -> bool:
         """Return True if the error is neither of the library nor expected."""
@@ -189,12 +244,13 @@ class Attempt:
 
     def failed_for_good(self, error: Exception) -> None:
         """Record a failure that is not retried until the object changes."""
-        self.terminal = True
+        self.terminal, self._error = True, error
         self._failures.log_terminal(self.key, error)
 
     def failed(self, error: Exception, *, failures: int = 0, retry_in: float | None = None) -> None:
         """Record a failure that will be retried; `failures` in a row so far, and the retry is due in seconds."""
         self.panicked = self.is_bug(error)
+        self._error, self._next_in = error, retry_in
         retry: dict[str, Any] = {"attempt": failures} if failures else {}
         if retry_in is not None:
             retry["retry_in"] = f"{round(retry_in, 3):g}s"
@@ -263,6 +319,12 @@ def _only(error: Exception, kinds: tuple[type[Exception], ...]) -> bool:
     if isinstance(error, ExceptionGroup) and not isinstance(error, kinds):
         return error.split(kinds)[1] is None
     return isinstance(error, kinds)
+
+
+def _error_text(error: Exception | None, is_bug: bool) -> str:
+    text = "" if error is None else str(_described(error))
+    name = type(error).__name__ if error is not None else "no result reported"
+    return (f"{name}: {text}" if is_bug else text) or name
 
 
 def _described(error: Exception) -> Exception | str:

@@ -70,7 +70,7 @@ class Controller:
         self._recorder = recorder
         self._coordinator: Coordinator = coordinator if coordinator is not None else Coordinator()
         self._clock = clock
-        self._attempts = Attempts("Foo", expected=(ResourceExists,), clock=clock)
+        self.attempts = Attempts("Foo", expected=(ResourceExists,), clock=clock)
         self._lister = foo_informer.lister
         # Each serves the object last written until the informer's cache has caught up with it.
         self._foos: MutationCache[Foo] = MutationCache.over(foo_informer.informer, clock=clock)
@@ -99,12 +99,12 @@ class Controller:
         if not wait_for_cache_sync(stop, *self._synced, clock=self._clock):
             return
         log.info("starting workers", extra={"count": workers})
-        self._attempts.set_workers(workers)
+        self.attempts.set_workers(workers)
         # If a worker dies of a bug, the others end too: fewer workers would go unnoticed.
         group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
             group.start(self.run_worker, stop, name=f"worker-{number}")
-        self._attempts.wait(stop)
+        self.attempts.wait(stop)
         log.info("shutting down workers")
         self.queue.shut_down()
         group.join(grace)
@@ -119,7 +119,7 @@ class Controller:
 
     def process_next(self) -> None:
         """Sync the next Foo in the queue; requeue it with backoff if that fails."""
-        with self.queue.processing() as key, self._attempts.at(key) as attempt:
+        with self.queue.processing() as key, self.attempts.at(key, self.queue.trigger(key)) as attempt:
             try:
                 self.sync(key)
             except Exception as error:  # noqa: BLE001  # an error with one Foo must not end the worker

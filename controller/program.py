@@ -120,7 +120,8 @@ def control(
         deployments, foos = kube_informers.apps.v1.deployments, foo_informers.samplecontroller.v1alpha1.foos
         apps, samplecontroller = KubernetesClientset(writer).apps_v1, Clientset(writer).samplecontroller_v1alpha1
         controller = Controller(apps, samplecontroller, deployments, foos, recorder, coordinator=coordinator)
-        diagnostics.queues.append(controller.queue)
+        diagnostics.add_controller(controller.queue, controller.attempts, foos.informer.indexer.__contains__)
+        diagnostics.add_events(broadcaster)
         diagnostics.add_informers(lambda: (deployments.informer, foos.informer))
         diagnostics.alive["leaderElection"] = coordinator.check
         diagnostics.facts["Coordination"] = coordinator.describe

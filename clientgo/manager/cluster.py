@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 
 from clientgo.cache.metrics import InformerName
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.client import Client
@@ -138,6 +139,7 @@ class Events:
         # Guarded by _lock. Created with its first recorder: most programs need no threads for it.
         self._series: SeriesBroadcaster | None = None
         self._sending = False
+        self._keeping = False
 
     def recorder(self, component: str) -> EventRecorder:
         """Return a recorder of core/v1 events."""
@@ -148,9 +150,23 @@ class Events:
         with self._lock:
             if self._series is None:
                 self._series = SeriesBroadcaster(clock=self._clock)
+                if self._keeping:
+                    self._series.keep_recent()
                 if self._sending:
                     self._series.start_recording_to_sink(series_sink_for(self._requester))
             return self._series.new_recorder(controller)
+
+    def recent_events(self, namespace: str, name: str) -> list[Event]:
+        """Return the kept events about objects of that name, of any kind."""
+        with self._lock:
+            series = self._series
+        kept = self._core.recent_events(namespace, name)
+        return kept if series is None else kept + series.recent_events(namespace, name)
+
+    def keep_recent(self) -> None:
+        """Keep events from now on, for `recent_events`; call it once, before recorders are created."""
+        self._core.keep_recent()
+        self._keeping = True
 
     def start(self) -> None:
         """Send all events recorded from now on."""

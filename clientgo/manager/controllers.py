@@ -23,7 +23,7 @@ from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.priority import NORMAL, PriorityQueue
 from clientgo.manager.requesters import limited
-from clientgo.manager.sources import Source
+from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
 from clientgo.reconcile import Attempt, Attempts, LogFields
@@ -113,7 +113,7 @@ class Controller:
         self._predicates = predicates
         self._why = why
         self._clock = clock
-        self._attempts = Attempts(
+        self.attempts = Attempts(
             kind,
             controller=name,
             expected=self.options.expected,
@@ -130,6 +130,10 @@ class Controller:
 
     def __repr__(self) -> str:
         return f"<Controller {self.name} {self.queue!r}>"
+
+    def is_cached(self, request: ObjectName) -> bool:
+        """Return whether the object is in the cache; True if the controller has no cache of its own kind."""
+        return all(source.holds(request) for source in self.sources if isinstance(source, KindSource) and source.is_own)
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
         """Queue the object of that name."""
@@ -164,12 +168,12 @@ class Controller:
             return
         workers = self.options.workers
         log.info("Starting workers", extra={"controller": self.name, "worker count": workers})
-        self._attempts.set_workers(workers)
+        self.attempts.set_workers(workers)
         # If a worker dies, the others end too: fewer workers would go unnoticed.
         group = Group(stop=stop, clock=self._clock)
         for number in range(workers):
             group.start(self.run_worker, stop, name=f"{self.name}-worker-{number}")
-        self._attempts.wait(stop)
+        self.attempts.wait(stop)
         log.info("Shutdown signal received, waiting for all workers to finish", extra={"controller": self.name})
         self.queue.shut_down()
         group.join()
@@ -188,7 +192,10 @@ class Controller:
 
     def process_next(self) -> None:
         """Reconcile the next object in the queue, and requeue it according to the result."""
-        with self.queue.processing() as request, self._attempts.at(request) as attempt:
+        with (
+            self.queue.processing() as request,
+            self.attempts.at(request, self.queue.trigger(request)) as attempt,
+        ):
             began = self._clock.now()
             try:
                 with limited(self.options.reconciliation_timeout, clock=self._clock):
@@ -204,7 +211,7 @@ class Controller:
                 self._failed(request, attempt, error)
             else:
                 if result.requeue_after > 0:
-                    attempt.succeeded("requeue_after")
+                    attempt.succeeded("requeue_after", requeue_in=result.requeue_after)
                     self.queue.forget(request)
                     self._later(request, result.requeue_after, result.priority)
                 else:

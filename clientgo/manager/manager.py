@@ -49,7 +49,13 @@ class Manager:
         self.options = options = options if options is not None else Options()
         self.clock = clock
         self._own = ExitStack()
-        self._diagnostics = Diagnostics(options, config if isinstance(config, Config) else None, clock=clock)
+        self._diagnostics = Diagnostics(
+            options,
+            config if isinstance(config, Config) else None,
+            component=options.name,
+            flags=options.flags,
+            clock=clock,
+        )
         self._diagnostics.add_informers(self._informers)
         self.elected = threading.Event()
         """Event that is set once this replica works: it leads or is the only one, and its caches have synced."""
@@ -78,6 +84,7 @@ class Manager:
             )
         )
         self._diagnostics.alive["leaderElection"] = self._coordinator.check
+        self._diagnostics.facts["Coordination"] = self._coordinator.describe
 
     def __repr__(self) -> str:
         return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
@@ -94,7 +101,7 @@ class Manager:
 
     @property
     def urls(self) -> dict[str, str]:
-        """Addresses of the running servers: `probes` and `metrics`."""
+        """Addresses of the running servers, `probes` and `metrics`, and of the `dashboard`."""
         return dict(self._diagnostics.urls)
 
     @property
@@ -131,7 +138,7 @@ class Manager:
         with self._lock:
             self._controllers.append(controller)
             begun = self._begun
-        self._diagnostics.queues.append(controller.queue)
+        self._diagnostics.add_controller(controller.queue, controller.attempts, controller.is_cached)
         if begun and controller.options.warm_up:
             controller.warm_up(self._stages[LEADER].stop_event)
         self.add(controller)
@@ -144,6 +151,7 @@ class Manager:
         """
         made = Cluster(config, options, may_write=self._may_write, ending=self._ending, clock=self.clock)
         self._own.callback(made.close)
+        self._diagnostics.add_events(made.events)
         with self._lock:
             self._clusters.append(made)
             recording = self._recording

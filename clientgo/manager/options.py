@@ -10,6 +10,7 @@ from clientgo.cache.watcher import Tweak
 from clientgo.coordination.options import LeaderElectionOptions
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
+from clientgo.history import RECENT
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.codec import replace
 from clientgo.meta.listwatch import ListOptions
@@ -95,8 +96,9 @@ class Options(ClusterOptions):
 
     Metrics are served over HTTPS with authentication and authorization, unless they are bound to loopback or
     `metrics_secure` says otherwise; with the certificate in `metrics_cert_dir` (tls.crt, tls.key) or a self-signed one.
-    `workers` overrides the number of workers of each controller. `graceful_shutdown_timeout` limits the whole shutdown:
-    0 for no time, -1 for no limit.
+    The dashboard shows the last `reconcile_history` reconciliations of each controller (0 to record none), and /flagz
+    the `flags`. `workers` overrides the number of workers of each controller. `graceful_shutdown_timeout` limits the
+    whole shutdown: 0 for no time, -1 for no limit.
     """
 
     name: str = "manager"
@@ -106,6 +108,8 @@ class Options(ClusterOptions):
     metrics_secure: bool | None = None
     metrics_cert_dir: str | None = None
     health_probe_bind_address: Address | str | None = None
+    reconcile_history: int = RECENT
+    flags: Mapping[str, object] = field(default_factory=dict)
     graceful_shutdown_timeout: float = 30.0
 
     @property

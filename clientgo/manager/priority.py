@@ -129,6 +129,11 @@ class PriorityQueue(RateLimitingQueue[K]):
             self._lock.release()
         super().add_after(item, delay)
 
+    def trigger(self, item: K) -> str:
+        """Return why a key that is being processed was queued; "resync" is the initial list too."""
+        reason = super().trigger(item)
+        return "resync" if reason == "event" and self._order.taken.get(item) == LOW else reason
+
     def done(self, item: K) -> None:
         """Mark a key from `get` as processed; it is queued again if it was added in the meantime."""
         acquire_fairly(self._lock)

@@ -24,6 +24,7 @@ from clientgo.commandline import (
     LoggingFlags,
     ServingFlags,
     flag,
+    flag_values,
     setup_logging,
 )
 from clientgo.coordination import leader_election_options
@@ -66,6 +67,8 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
             metrics_secure=self.metrics_secure,
             metrics_cert_dir=self.metrics_cert_dir,
             health_probe_bind_address=self.health_probe_bind_address,
+            reconcile_history=self.reconcile_history,
+            flags=flag_values(self),
             graceful_shutdown_timeout=self.graceful_shutdown_timeout,
         )
 

@@ -152,6 +152,16 @@ class KindSource(Generic[T]):
         self.kind = cls
         self._to_requests = to_requests
         self._predicates = predicates
+        self._informer: SharedInformer[T] | None = None
+
+    @property
+    def is_own(self) -> bool:
+        """True if each object is mapped to its own name."""
+        return self._to_requests is itself
+
+    def holds(self, name: ObjectName) -> bool:
+        """Return whether an object of that name is in the cache; True before the source is started."""
+        return self._informer is None or name in self._informer.indexer
 
     def __str__(self) -> str:
         return f"kind source: {api_of(self.kind).gvr.group_resource}"
@@ -161,6 +171,7 @@ class KindSource(Generic[T]):
         known = self.cache.known(self.kind)
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
         known.has_handler()
+        self._informer = known.informer
         return known.informer.add_event_handler(
             on_initial_add=_after(known.memory.on_add_or_update, handler.listed),
             on_add=_after(known.memory.on_add_or_update, handler.created),

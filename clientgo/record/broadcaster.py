@@ -10,6 +10,7 @@ import platform
 import queue
 import random
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Self
 
@@ -30,6 +31,9 @@ log = get_logger(__name__)
 
 QUEUE_LENGTH = 1000
 """Maximum number of events queued for one consumer (client-go)."""
+
+RECENT = 500
+"""Default number of events kept by `keep_recent`."""
 
 EventCallback = Callable[[Event], object]
 
@@ -136,6 +140,8 @@ class Broadcaster:
         self._watchers: tuple[EventWatcher, ...] = ()
         self._started = 0
         self._closed = False
+        # Without a lock: appending to a deque and copying it are atomic.
+        self._recent: deque[Occurrence] | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {len(self._watchers)} watchers{', shut down' if self._closed else ''}>"
@@ -155,8 +161,19 @@ class Broadcaster:
         handle = log_structured if write is None else lambda event: write(text_line(event))
         return self._start("events-log", handle, Group(clock=self._clock))
 
+    def keep_recent(self, count: int = RECENT) -> None:
+        """Keep the last `count` events from now on, for `recent_events`."""
+        self._recent = deque(maxlen=count)
+
+    def recent_events(self, namespace: str, name: str) -> list[Event]:
+        """Return the kept events about objects of that name, of any kind, the oldest first."""
+        events = (_built(one) for one in (self._recent.copy() if self._recent is not None else ()))
+        return [event for event in events if event is not None and _is_about(event, namespace, name)]
+
     def publish(self, occurrence: Occurrence) -> None:
         """Queue an event for every consumer; returns at once."""
+        if self._recent is not None:
+            self._recent.append(occurrence)
         for watcher in self._watchers:
             watcher.offer(occurrence)
 
@@ -245,6 +262,18 @@ def log_structured(event: Event) -> None:
         "note": event.message or "",
     }  # fmt: skip
     log.info("Event occurred", extra=fields)
+
+
+def _built(occurrence: Occurrence) -> Event | None:
+    try:
+        return occurrence.event()
+    except TypeError:  # its object has no kind, which the consumers log
+        return None
+
+
+def _is_about(event: Event, namespace: str, name: str) -> bool:
+    about = event.involved_object
+    return about.name == name and (about.namespace or "") == namespace
 
 
 def text_line(event: Event) -> str:

@@ -55,14 +55,16 @@ class Occurrence:
     __slots__ = ("_build", "_event")
 
     def __init__(self, build: Callable[[], Event]) -> None:
-        self._build = build
+        self._build: Callable[[], Event] | None = build
         self._event: Event | None = None
 
     def event(self) -> Event:
         """Return the event, building it on the first call; raise `TypeError` if its object has no kind."""
-        if self._event is None:
-            # Two threads may both build one; the results are equal.
-            self._event = self._build()
+        # Two threads may both build one; the results are equal. Afterwards the object is not kept alive any more.
+        if (build := self._build) is not None:
+            self._event = build()
+            self._build = None
+        assert self._event is not None
         return self._event
 
 

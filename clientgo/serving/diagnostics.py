@@ -1,8 +1,8 @@
 """Health checks, metrics and debug pages of a program, and the servers that answer for them.
 
-    diagnostics = Diagnostics(options, config)
+    diagnostics = Diagnostics(options, config, component="foo-controller")
     with serve_diagnostics(diagnostics, stop):
-        diagnostics.queues.append(queue)
+        diagnostics.add_controller(queue, attempts)
         diagnostics.add_informers(lambda: [informer])
 
 Servers start first and stop last: probes answer while the program waits for the API server, and readiness fails
@@ -12,11 +12,14 @@ visibly while workers finish.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.flags import Address
+from clientgo.history import History
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
+from clientgo.reconcile import Attempts
 from clientgo.rest.config import Config
 from clientgo.serving.checks import (
     Check,
@@ -34,6 +37,12 @@ from clientgo.serving.server import Server, address_of
 from clientgo.serving.stacks import stacks_route
 from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
 from clientgo.version import VERSION
+
+if TYPE_CHECKING:
+    from clientgo.serving.dashboard import Counters, Dashboard, IsCached, RecordedEvents
+    from clientgo.workqueue import WorkQueue
+
+log = get_logger(__name__)
 
 END_SECONDS = 5.0
 """Seconds that responses in progress may take when the program ends."""
@@ -58,13 +67,17 @@ class ServingOptions(Protocol):
     def metrics_cert_dir(self) -> str | None:
         """Directory of tls.crt and tls.key; None for a self-signed certificate."""
 
+    @property
+    def reconcile_history(self) -> int:
+        """Number of recent reconciliations that the dashboard shows for each controller; 0 to record none."""
+
 
 class Diagnostics:
     """Checks behind `/healthz` (`alive`) and `/readyz` (`ready`), and content of the debug pages; all may be extended.
 
-    Create it before queues and informers: with a metrics address, it sets the metrics provider that counts them. With
-    `component`, `/statusz` and `/flagz` are served too, and show `facts` and `flags`. `urls` has the address of each
-    running server: `probes` and `metrics`.
+    Create it before queues and informers: with a metrics address, it sets the metrics provider that counts them.
+    `component` is the program's name on the pages, which show `facts` and `flags`. `urls` has the address of each
+    running server, `probes` and `metrics`, and of the `dashboard`.
 
     Raises:
         ConfigError: metrics are to be served over HTTPS, and there is no `config` of a cluster that authorizes access.
@@ -75,7 +88,7 @@ class Diagnostics:
         options: ServingOptions,
         config: Config | None = None,
         *,
-        component: str = "",
+        component: str,
         flags: Mapping[str, object] | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -88,11 +101,15 @@ class Diagnostics:
         self.alive: dict[str, Check] = {"informers": informers_alive(self.informers, clock=clock)}
         self.ready: dict[str, Check] = {"shutdown": _not_started, "informers": self._informers_synced}
         self.probe_address = address_of(options.health_probe_bind_address)
+        self.dashboard: Dashboard | None = None
+        self._clock, self._history = clock, options.reconcile_history
         self.metrics_server: Callable[[ExitStack], Server] | None = None
         if (address := address_of(options.metrics_bind_address)) is not None:
             # Loaded here: metrics take 100 ms and 10 MB, which a program that serves none need not spend.
+            from clientgo.serving import dashboard  # noqa: PLC0415
             from clientgo.serving.metricsserver import metrics_server  # noqa: PLC0415
 
+            self.dashboard = dashboard.Dashboard(component, facts=self.facts, informers=self.informers, clock=clock)
             self.metrics_server = metrics_server(
                 address, config, self._pages, secure=options.metrics_secure, cert_dir=options.metrics_cert_dir
             )
@@ -104,28 +121,47 @@ class Diagnostics:
         """
         self._sources.append(informers)
 
+    def add_controller(self, queue: "WorkQueue[Any]", attempts: Attempts, is_cached: "IsCached | None" = None) -> None:
+        """Show a controller on the pages, and record its reconciliations if they are served.
+
+        `is_cached` returns whether an object of its kind is in the cache.
+        """
+        self.queues.append(queue)
+        if self.dashboard is not None:
+            if self._history > 0:
+                attempts.history = History(self._history)
+            self.dashboard.add_controller(queue, attempts, is_cached)
+
+    def add_events(self, events: "RecordedEvents") -> None:
+        """Show recent events on the pages, if they are served."""
+        if self.dashboard is not None:
+            events.keep_recent()
+            self.dashboard.add_events(events)
+
     def _informers_synced(self) -> None:
         if not self._sources:
             _not_started()
         informers_synced(self.informers)()
 
-    def _pages(self) -> dict[str, Handler]:
+    def _pages(self, counters: "Counters") -> dict[str, Handler]:
         routes: dict[str, Handler] = {
             "/debug/queue": queue_route(self.queues),
-            "/debug/caches": caches_route(self.informers),
+            "/debug/caches": caches_route(self.informers, clock=self._clock),
             "/debug/stacks": stacks_route(),
             "/debug/flags/v": log_level_route(),
         }
-        if self.component:
-            routes["/flagz"] = flagz_route(self.component, self.flags)
-            routes["/statusz"] = statusz_route(
-                self.component,
-                version=VERSION,
-                informers=self.informers,
-                queues=self.queues,
-                paths=lambda: ["/metrics", *routes],
-                facts=self.facts,
-            )
+        routes["/flagz"] = flagz_route(self.component, self.flags)
+        routes["/statusz"] = statusz_route(
+            self.component,
+            version=VERSION,
+            informers=self.informers,
+            queues=self.queues,
+            paths=lambda: ["/metrics", *routes],
+            facts=self.facts,
+            clock=self._clock,
+        )
+        if self.dashboard is not None:
+            routes |= self.dashboard.routes(counters, lambda: ["/metrics", *routes])
         return routes
 
 
@@ -149,6 +185,10 @@ def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterat
                 server.start(group)
                 stack.callback(server.stop)
                 diagnostics.urls[server.name] = server.url
+        if diagnostics.dashboard is not None:
+            group.start(diagnostics.dashboard.run, group.stop_event, name="dashboard-samples")
+            diagnostics.urls["dashboard"] = url = diagnostics.urls["metrics"] + diagnostics.dashboard.path
+            log.info("serving the dashboard", extra={"url": url})
         yield
 
 

@@ -28,7 +28,7 @@ REVIEW_SECONDS = 5.0
 def metrics_server(
     address: Address,
     config: Config | None,
-    pages: Callable[[], Mapping[str, Handler]],
+    pages: Callable[[PrometheusProvider], Mapping[str, Handler]],
     *,
     secure: bool | None,
     cert_dir: str | None,
@@ -50,7 +50,7 @@ def metrics_server(
     set_provider(metrics)
 
     def create(stack: ExitStack) -> Server:
-        routes: dict[str, Handler] = {"/metrics": metrics_route(metrics.registry, REGISTRY), **pages()}
+        routes: dict[str, Handler] = {"/metrics": metrics_route(metrics.registry, REGISTRY), **pages(metrics)}
         if not protected or config is None:
             return Server(address, routes, name="metrics")
         certificate = serving_certificate(cert_dir)

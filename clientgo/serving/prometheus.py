@@ -3,10 +3,9 @@
 Importing this module takes up to a tenth of a second; programs without metrics do not import it.
 """
 
-import gzip
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from prometheus_client import (
@@ -23,6 +22,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.registry import Collector
 
+from clientgo.serving.compression import compressed
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Route
 from clientgo.workqueue.metrics import update_unfinished_work
@@ -34,9 +34,6 @@ M = TypeVar("M", Counter, Gauge, Histogram)
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
-_MIN_COMPRESSED_SIZE = 1024
-"""Minimum size in bytes of a page that is compressed."""
 
 
 class PrometheusProvider:
@@ -89,6 +86,13 @@ class PrometheusProvider:
             lambda names: Histogram(name, help_text, names, buckets=buckets, registry=None),
         )
 
+    def counts(self, name: str) -> list[tuple[Mapping[str, str], float]]:
+        """Return the labels and values of a counter; none if it does not exist yet."""
+        with self._lock:
+            family = self._counters.get(name)
+        metrics = family.metric.collect() if family is not None else ()
+        return [(one.labels, one.value) for metric in metrics for one in metric.samples if one.name == name]
+
     def _get(
         self,
         families: "dict[str, _Family[M]]",
@@ -132,7 +136,7 @@ def metrics_route(*registries: Collector, before: Iterable[Callable[[], object]]
             if accepts_openmetrics
             else Response(200, generate_latest(shown), TEXT)
         )
-        return _compressed(response.with_header("Vary", "Accept, Accept-Encoding"), request)
+        return compressed(response.with_header("Vary", "Accept, Accept-Encoding"), request)
 
     return Route(show)
 
@@ -157,12 +161,3 @@ class _Exported:
                 created = f"{metric.name}_created"
                 metric.samples = [sample for sample in metric.samples if sample.name != created]
                 yield metric
-
-
-def _compressed(response: Response, request: ServingRequest) -> Response:
-    wanted = [part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")]
-    body = response.body if isinstance(response.body, bytes) else response.body.encode()
-    if "gzip" not in wanted or len(body) < _MIN_COMPRESSED_SIZE:
-        return response
-    # The fastest level reduces such a page to a tenth; the best is only slightly smaller for five times the work.
-    return replace(response, body=gzip.compress(body, compresslevel=1)).with_header("Content-Encoding", "gzip")

@@ -8,6 +8,7 @@ needed: `get` and `len` promote the keys that are due.
 
 import heapq
 import math
+from collections.abc import Mapping
 from typing import Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -41,9 +42,10 @@ class DelayHeap(Generic[K]):
         """Due time of the next key; infinity if there is none."""
         return self._heap[0][0] if self._heap else math.inf
 
-    def times(self) -> dict[K, float]:
-        """Return a copy of the due times by key."""
-        return self._times.copy()
+    @property
+    def times(self) -> Mapping[K, float]:
+        """Due times by key, not a copy."""
+        return self._times
 
     def push(self, item: K, at: float) -> None:
         """Add a key that is due at `at`, unless it is due earlier already."""
@@ -151,12 +153,14 @@ class DelayingQueue(WorkQueue[K]):
     def _drop_delayed(self) -> None:
         self._delayed.clear()
 
-    def _due_times(self) -> dict[K, float]:
-        return self._delayed.times()
+    def _due_times(self) -> Mapping[K, float]:
+        return self._delayed.times
 
     def _promote(self) -> None:
         if self._delayed and self._delayed.earliest <= (now := self._clock.now()):
             for item in self._delayed.pop_due(now):
+                if item not in self._dirty:
+                    self._dirty_by_delay.add(item)
                 self._add(item)
 
     def _wait_until_ready(self) -> None:

@@ -5,8 +5,10 @@ ready; a key that becomes dirty while processing is requeued by `done`. So any n
 one key, and two workers never process the same object.
 """
 
+import heapq
 import threading
 from collections import deque
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar
 
@@ -14,7 +16,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
 from clientgo.workqueue.fairlock import acquire_fairly
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
-from clientgo.workqueue.state import QueueState, since, until
+from clientgo.workqueue.state import KeyState, QueueLoad, QueueState, since, until
 
 K = TypeVar("K")
 
@@ -78,6 +80,9 @@ class WorkQueue(Generic[K]):
         self._dirty: dict[K, float] = {}
         # Keys that workers have, and since when. In _processing and in _dirty = returns to _ready when done.
         self._processing: dict[K, float] = {}
+        # Keys of _dirty, and of _processing, that came from a delay and not from an event.
+        self._dirty_by_delay: set[K] = set()
+        self._processing_by_delay: set[K] = set()
         # The keys of _dirty - _processing, each once, in the order of processing.
         self._ready: Storage[K] = storage if storage is not None else FIFO()
         # Consumers blocked in get(). While it is 0 no notification is needed, which saves most of add's time.
@@ -143,6 +148,8 @@ class WorkQueue(Generic[K]):
                 return
             if self._metrics is not None:
                 self._metrics.work.observe(self._clock.now() - taken_at)
+            if self._processing_by_delay:
+                self._processing_by_delay.discard(item)
             if item in self._dirty:
                 self._push(item)
             elif self._draining and not self._busy():
@@ -178,13 +185,56 @@ class WorkQueue(Generic[K]):
         """Return a consistent copy of the queue's state."""
         with self._lock:
             now = self._clock.now()
-            dirty, processing, delayed = self._dirty.copy(), self._processing.copy(), self._due_times()
+            dirty, processing, delayed = self._dirty.copy(), self._processing.copy(), dict(self._due_times())
             shutting_down = self._shutting_down
         return QueueState(
             self.name, since(dirty, now), since(processing, now), until(delayed, now), shutting_down=shutting_down
         )
 
+    def load(self) -> QueueLoad:
+        """Return the numbers of keys; fast for any number."""
+        with self._lock:
+            self._promote()
+            oldest = next(iter(self._dirty.values()), None)
+            return QueueLoad(len(self._ready), oldest, len(self._due_times()), len(self._processing))
+
+    def first_keys(self, limit: int, matching: str = "") -> list[KeyState[K]]:
+        """Return the keys of each phase, at most `limit`: those queued for longest, and those due next.
+
+        With `matching`, only keys whose text contains it, in upper or lower case.
+        """
+        with self._lock:
+            self._promote()
+            phases = [(phase, dict(times)) for phase, times in self._phases()]
+        wanted, found = matching.lower(), []
+        for phase, times in phases:
+            items = ((key, at) for key, at in times.items() if not wanted or wanted in str(key).lower())
+            first = heapq.nsmallest(limit, items, key=lambda item: item[1])
+            found += [KeyState(key, phase, at, self._retries(key)) for key, at in first]
+        return found
+
+    def states_of(self, item: K) -> list[KeyState[K]]:
+        """Return the states of one key: none, or several if it was added while it is processed or delayed."""
+        with self._lock:
+            self._promote()
+            found = [(phase, times[item]) for phase, times in self._phases() if item in times]
+        return [KeyState(item, phase, at, self._retries(item)) for phase, at in found]
+
+    def trigger(self, item: K) -> str:
+        """Return why a key that is being processed was queued: "event", or "requeue" after a delay."""
+        return "requeue" if item in self._processing_by_delay else "event"
+
+    def _retries(self, item: K) -> int:
+        """Return the failures of a key; this queue counts none."""
+        return 0
+
     # The methods below are called with the lock held.
+
+    def _phases(self) -> tuple[tuple[str, Mapping[K, float]], ...]:
+        return ("processing", self._processing), ("queued", self._dirty), ("delayed", self._due_times())
+
+    def _promote(self) -> None:
+        """Make the keys ready whose delay has passed; this queue has none."""
 
     def _add(self, item: K) -> None:
         if self._shutting_down:
@@ -208,6 +258,9 @@ class WorkQueue(Generic[K]):
         item = self._ready.pop()
         added_at = self._dirty.pop(item)
         self._processing[item] = now = self._clock.now()
+        if self._dirty_by_delay and item in self._dirty_by_delay:
+            self._dirty_by_delay.discard(item)
+            self._processing_by_delay.add(item)
         if self._metrics is not None:
             self._metrics.taken(now - added_at)
         return item
@@ -233,7 +286,7 @@ class WorkQueue(Generic[K]):
     def _drop_delayed(self) -> None:
         """Remove delayed keys; this queue has none."""
 
-    def _due_times(self) -> dict[K, float]:
+    def _due_times(self) -> Mapping[K, float]:
         """Return the due time of each delayed key; this queue has none."""
         return {}
 

@@ -46,6 +46,14 @@ class RateLimitingQueue(DelayingQueue[K]):
         """Return the number of failures of the key."""
         return self._limiter.num_requeues(item)
 
+    def trigger(self, item: K) -> str:
+        """Return why a key that is being processed was queued: "event", or "retry" or "requeue" after a delay."""
+        reason = super().trigger(item)
+        return "retry" if reason == "requeue" and self._limiter.num_requeues(item) else reason
+
+    def _retries(self, item: K) -> int:
+        return self._limiter.num_requeues(item)
+
     def state(self) -> QueueState[K]:
         """Return a copy of the queue's state, with the failures of each of its keys."""
         state = super().state()

@@ -11,6 +11,24 @@ import msgspec
 K = TypeVar("K")
 
 
+class QueueLoad(msgspec.Struct, frozen=True):
+    """Numbers of keys in a queue: `depth` wait for a worker, the first of them since `oldest` by the queue's clock."""
+
+    depth: int = 0
+    oldest: float | None = None
+    delayed: int = 0
+    processing: int = 0
+
+
+class KeyState(msgspec.Struct, Generic[K], frozen=True):
+    """State of a key: processing or queued since, or delayed until, a time of the queue's clock; and its failures."""
+
+    key: K
+    phase: str
+    at: float
+    retries: int = 0
+
+
 class QueueState(msgspec.Struct, Generic[K], frozen=True):
     """Keys of a queue with seconds or counts, the oldest first; a key in two states is in both lists.
 

@@ -166,7 +166,7 @@ class Rig:
         self.stop = threading.Event()
         self.group = Group(stop=self.stop)
         self.log = Lines()
-        self.diagnostics = Diagnostics(parse([]))
+        self.diagnostics = Diagnostics(parse([]), component="foos")
         self.watched: Watched | None = None
         self.wanted: dict[tuple[str, str], int] = {}
         self.named: set[tuple[str, str]] = set()  # all that were ever wanted

@@ -156,3 +156,14 @@ def test_delayed_priority_raises_a_ready_key_at_once() -> None:
     queue.add("a")
     queue.add_after("a", 1.0, priority=5)
     assert taken(queue) == ["a", "b"]
+
+
+def test_trigger_tells_the_initial_list_and_resyncs_from_events() -> None:
+    queue: PriorityQueue[str] = PriorityQueue(clock=FakeClock())
+    queue.add("listed", priority=LOW)
+    queue.add("live")
+    triggers = {}
+    for _ in range(2):
+        with queue.processing() as key:
+            triggers[key] = queue.trigger(key)
+    assert triggers == {"live": "event", "listed": "resync"}

@@ -1,20 +1,24 @@
 """Servers of a manager: probes, metrics, and the log of the start."""
 
+import json
 import logging
 import ssl
 import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.manager import ControllerBuilder, Manager, Options
+from clientgo.manager import ControllerBuilder, Manager, Options, Result
+from clientgo.meta import ObjectName
 from clientgo.metrics import provider, set_provider
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.serving import Unhealthy
+from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of, new_foo, running
 
@@ -123,3 +127,42 @@ def test_metrics_are_served_with_a_replaced_certificate(tmp_path: Path) -> None:
         second = issue()
         assert ssl.get_server_certificate(("127.0.0.1", port), timeout=30) == second
     set_provider(before)
+
+
+def test_dashboard_and_pages_of_a_manager_show_its_controllers() -> None:
+    before = provider()
+    manager = manager_of(fake(new_foo()), metrics_bind_address="127.0.0.1:0", flags={"workers": 3}, reconcile_history=5)
+    seen = threading.Event()
+
+    def reconcile(request: ObjectName) -> Result:
+        manager.recorder.event(manager.client.get(Foo, request), "Normal", "Seen", "hello")
+        seen.set()
+        return Result(requeue_after=60.0)
+
+    ControllerBuilder(manager).for_(Foo).complete(reconcile)
+    with running(manager):
+        assert seen.wait(10.0)
+        url = manager.urls["metrics"]
+        assert "/dashboard " in ask(f"{url}/")[1]
+        assert "\nworkers=3\n" in ask(f"{url}/flagz")[1]
+        assert "\nCoordination: there are no other replicas\n" in ask(f"{url}/statusz")[1]
+
+        def state() -> dict[str, Any]:
+            found: dict[str, Any] = json.loads(ask(f"{url}/dashboard/state?controller=foo&object=ns/a")[1])
+            return found
+
+        found = eventually(state, lambda found: found["history"]["foo"])
+    set_provider(before)
+    assert [(row[1], row[2], row[5]) for row in found["history"]["foo"]] == [("ns/a", "resync", "requeue_after")]
+    assert [event[2] for event in found["parts"]["object"]["events"]] == ["hello"]
+    assert [text for text, _ in found["parts"]["object"]["why"]] == ["delayed: is queued when it is due"]
+    assert found["parts"]["controllers"][0]["recorded"] == 5
+
+
+def test_controller_knows_whether_its_object_is_in_the_cache() -> None:
+    manager = manager_of(fake(new_foo()))
+    made = ControllerBuilder(manager).for_(Foo).complete(lambda _: None)
+    assert made.is_cached(ObjectName("ns", "other")), "not known before the start"
+    with running(manager):
+        assert eventually(lambda: not made.is_cached(ObjectName("ns", "other")))
+        assert made.is_cached(ObjectName("ns", "a"))

@@ -11,7 +11,7 @@ import pytest
 
 from clientgo.kubernetes.types.core_v1 import Event, EventSource, ObjectReference, Pod
 from clientgo.lifecycle import Group
-from clientgo.meta import ObjectMeta, Scheme, from_dict, to_dict
+from clientgo.meta import ObjectMeta, Scheme, from_dict, replace, to_dict
 from clientgo.meta.patches import mergepatch
 from clientgo.record import EventBroadcaster, EventRecorder, sink_for
 from clientgo.testing.clock import FakeClock
@@ -373,3 +373,16 @@ def test_sink_for_requester_creates_and_patches_events() -> None:
         "application/strategic-merge-patch+json",
     )
     assert fake.tracker.get(create.resource, "baz", create.name)["count"] == 2
+
+
+def test_last_events_of_an_object_are_kept_on_request() -> None:
+    with EventBroadcaster() as broadcaster:
+        recorder = broadcaster.new_recorder(component="eventTest")
+        recorder.event(POD, "Normal", "Early", "before")
+        assert broadcaster.recent_events("baz", "foo") == []
+        broadcaster.keep_recent(3)
+        recorder.event(object(), "Normal", "Kindless", "is ignored")
+        for number in range(3):
+            recorder.event(POD, "Normal", "Started", f"hello {number}")
+            recorder.event(replace(POD, metadata=ObjectMeta(name="other", namespace="baz")), "Normal", "Started", "x")
+        assert [event.message for event in broadcaster.recent_events("baz", "foo")] == ["hello 2"]

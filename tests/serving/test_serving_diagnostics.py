@@ -49,7 +49,7 @@ def serving(options: ServingFlags, stop: threading.Event | None = None) -> Itera
         set_provider(before)
 
 
-def get(url: str, path: str) -> tuple[int, str]:
+def get(url: str, path: str, **headers: str) -> tuple[int, str]:
     scheme, _, address = url.partition("://")
     connection: http.client.HTTPConnection
     if scheme == "https":
@@ -58,9 +58,9 @@ def get(url: str, path: str) -> tuple[int, str]:
         connection = http.client.HTTPSConnection(address, context=context, timeout=10)
     else:
         connection = http.client.HTTPConnection(address, timeout=10)
-    connection.request("GET", path)
+    connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     answer = connection.getresponse()
-    body = answer.read().decode()
+    body = answer.read().decode("latin-1" if answer.getheader("Content-Encoding") else "utf-8")
     connection.close()
     return answer.status, body
 
@@ -140,12 +140,12 @@ def test_metrics_are_unprotected_only_on_request() -> None:
 
 def test_protected_metrics_need_a_cluster() -> None:
     with pytest.raises(ConfigError, match="metrics over HTTPS need a Config"):
-        Diagnostics(ServingFlags(metrics_bind_address=EVERY_INTERFACE))
+        Diagnostics(ServingFlags(metrics_bind_address=EVERY_INTERFACE), component="foos")
 
 
 def test_liveness_includes_informers_that_are_created_later() -> None:
     clock, informers = FakeClock(), list[Informer]()
-    diagnostics = Diagnostics(ServingFlags(), clock=clock)
+    diagnostics = Diagnostics(ServingFlags(), component="foos", clock=clock)
     diagnostics.add_informers(lambda: informers)
     check = diagnostics.alive["informers"]
     check()

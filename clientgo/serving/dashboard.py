@@ -1,0 +1,351 @@
+"""Dashboard: a live page of a running controller, and the index of all pages.
+
+The page is one HTML file without network access beyond its own server. It polls `/dashboard/state` and sends the
+versions of the parts it has; the response contains the parts that have changed, and new reconciliations and samples.
+A browser executes nothing but the file's script: the Content-Security-Policy allows it by its hash.
+"""
+
+import base64
+import hashlib
+import re
+import threading
+import zlib
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.history import Reconciliation
+from clientgo.kubernetes.types.core_events import Event
+from clientgo.log import redact
+from clientgo.meta.names import ObjectName
+from clientgo.meta.uids import random_uuid
+from clientgo.reconcile import Attempts
+from clientgo.serving.checks import Informer
+from clientgo.serving.compression import compressed
+from clientgo.serving.message import JSON, Response, ServingRequest
+from clientgo.serving.routing import Access, Handler, Route
+from clientgo.version import VERSION
+from clientgo.workqueue import WorkQueue
+from clientgo.workqueue.state import KeyState
+
+PAGE, STATE = "/dashboard", "/dashboard/state"
+
+SAMPLES = 60
+"""Number of samples of the queues that are kept: five minutes."""
+
+SAMPLE_SECONDS = 5.0
+"""Seconds between two samples."""
+
+ROWS = 100
+"""Maximum number of keys of each phase, and of failing objects, that the page shows."""
+
+HTML = "text/html; charset=utf-8"
+
+DESCRIPTIONS = {
+    PAGE: "controllers, queues, caches and recent reconciliations, live",
+    "/metrics": "metrics for Prometheus",
+    "/statusz": "start time, version, informers and queues",
+    "/flagz": "flags of the program",
+    "/debug/queue": "keys of the queues, as JSON or with ?format=table",
+    "/debug/caches": "state of the informers, as JSON or with ?format=table",
+    "/debug/stacks": "stack of each thread",
+    "/debug/flags/v": "log level; PUT changes it",
+}
+
+
+class Counters(Protocol):
+    """Values of counters, by labels."""
+
+    def counts(self, name: str) -> list[tuple[Mapping[str, str], float]]:
+        """Return the labels and values of a counter."""
+
+
+class RecordedEvents(Protocol):
+    """Recent events of the program."""
+
+    def keep_recent(self) -> None:
+        """Keep events from now on."""
+
+    def recent_events(self, namespace: str, name: str) -> list[Event]:
+        """Return the kept events about objects of that name."""
+
+
+IsCached = Callable[[ObjectName], bool]
+"""Returns whether an object is in the cache of a controller's kind."""
+
+
+class _Shown:
+    """One controller of the page."""
+
+    def __init__(self, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None) -> None:
+        self.queue, self.attempts, self.is_cached = queue, attempts, is_cached
+        self.name = attempts.controller
+
+
+class _Asked(msgspec.Struct):
+    """Versions of the parts that a page has; all missing if it shows another run of the program."""
+
+    boot: str = ""
+    parts: dict[str, str] = {}
+    history: dict[str, int] = {}
+    samples: int = 0
+
+
+class Dashboard:
+    """Content of the page and of the index; controllers and events may be added at any time."""
+
+    path = PAGE
+
+    def __init__(
+        self,
+        component: str,
+        *,
+        facts: Mapping[str, Callable[[], object]],
+        informers: Iterable[Informer],
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._component, self._facts, self._informers, self._clock = component, facts, informers, clock
+        self._controllers: list[_Shown] = []
+        self._events: list[RecordedEvents] = []
+        self._boot = random_uuid()
+        # Times are sent as seconds since the epoch. The difference is constant, so that unchanged times stay equal.
+        self._epoch = clock.time() - clock.now()
+        self._started = clock.now()
+        # Written by the sampling thread alone.
+        self._samples: deque[tuple[int, float, dict[str, Any]]] = deque(maxlen=SAMPLES)
+        self._sampled = 0
+
+    def __repr__(self) -> str:
+        return f"<Dashboard of {', '.join(one.name for one in self._controllers) or 'no controllers'}>"
+
+    def add_controller(self, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None = None) -> None:
+        """Show a controller."""
+        self._controllers.append(_Shown(queue, attempts, is_cached))
+
+    def add_events(self, events: RecordedEvents) -> None:
+        """Show these events on the pages of their objects."""
+        self._events.append(events)
+
+    def run(self, stop: threading.Event) -> None:
+        """Take samples of the queues until `stop` is set."""
+        while not self._clock.sleep(stop, SAMPLE_SECONDS):
+            self.sample()
+
+    def sample(self) -> None:
+        """Take a sample of each queue: depth, age of the oldest key, delayed keys, keys in process."""
+        now, values = self._clock.now(), {}
+        for one in tuple(self._controllers):
+            load = one.queue.load()
+            age = 0.0 if load.oldest is None else max(0.0, now - load.oldest)
+            values[one.name] = [load.depth, round(age, 3), load.delayed, load.processing]
+        self._sampled += 1
+        self._samples.append((self._sampled, self._at(now) or 0.0, values))
+
+    def routes(self, counters: Counters, paths: Callable[[], Iterable[str]]) -> dict[str, Handler]:
+        """Return the routes of the page, and of the index of `paths`."""
+        text = Path(__file__).with_name("dashboard.html").read_text(encoding="utf-8")
+        page = Response(200, text, HTML, {"Content-Security-Policy": content_security_policy(text)})
+
+        def index(request: ServingRequest) -> Response:
+            known = set(paths())
+            return _index(self._component, [path for path in DESCRIPTIONS if path in known], text, request)
+
+        def state(request: ServingRequest) -> Response:
+            try:
+                body = self.state(request, counters)
+            except (msgspec.MsgspecError, ValueError) as error:
+                return Response(400, f"invalid parameter: {error}\n")
+            return compressed(Response(200, body, JSON), request)
+
+        return {
+            "/": Route(index, access=Access.PRIVATE),
+            "/debug": Route(index, access=Access.PRIVATE),
+            PAGE: Route(lambda request: compressed(page, request), access=Access.PRIVATE),
+            STATE: Route(state, access=Access.PRIVATE),
+        }
+
+    def state(self, request: ServingRequest, counters: Counters) -> bytes:
+        """Return what has changed since the state that the request describes, as JSON."""
+        asked = msgspec.json.decode(request.first("have", "{}"), type=_Asked)
+        if asked.boot != self._boot:
+            asked = _Asked()
+        parts = self._parts(request.first("filter"), counters)
+        if key := request.first("object"):
+            parts["object"] = self._object(request.first("controller"), ObjectName.parse(key))
+        encoded = {name: msgspec.json.encode(part) for name, part in parts.items()}
+        versions = {name: f"{zlib.crc32(text):08x}" for name, text in encoded.items()}
+        histories = {one.name: one.attempts.history for one in self._controllers}
+        return msgspec.json.encode(
+            {
+                "boot": self._boot,
+                "now": round(self._epoch + self._clock.now(), 3),
+                "versions": {name: new for name, new in versions.items() if asked.parts.get(name) != new},
+                "parts": {
+                    name: msgspec.Raw(text) for name, text in encoded.items() if asked.parts.get(name) != versions[name]
+                },
+                "history": {
+                    name: [self._row(one) for one in history.after(asked.history.get(name, 0))]
+                    for name, history in histories.items()
+                    if history is not None
+                },
+                "samples": [sample for sample in self._samples.copy() if sample[0] > asked.samples],
+            }
+        )
+
+    def _parts(self, matching: str, counters: Counters) -> dict[str, Any]:
+        requests: dict[str, dict[str, float]] = defaultdict(dict)
+        for labels, value in counters.counts("rest_client_requests_total"):
+            methods = requests[labels["code"]]
+            methods[labels["method"]] = methods.get(labels["method"], 0) + value
+        outcomes: dict[str, dict[str, float]] = defaultdict(dict)
+        for labels, value in counters.counts("controller_runtime_reconcile_total"):
+            outcomes[labels["controller"]][labels["result"]] = value
+        return {
+            "program": {
+                "component": self._component,
+                "version": VERSION,
+                "started": self._at(self._started),
+                "facts": {name: str(ask()) for name, ask in self._facts.items()},
+            },
+            "controllers": [self._controller(one, matching) for one in tuple(self._controllers)],
+            "outcomes": outcomes,
+            "failing": [row for one in tuple(self._controllers) for row in self._failing(one, matching)],
+            "caches": [self._cache(informer) for informer in self._informers],
+            "requests": requests,
+        }
+
+    def _controller(self, one: _Shown, matching: str) -> dict[str, Any]:
+        load, workers, history = one.queue.load(), one.attempts.workers(), one.attempts.history
+        return {
+            "name": one.name,
+            "kind": one.attempts.kind,
+            "queue": [load.depth, self._at(load.oldest), load.delayed, load.processing],
+            "maxWorkers": one.attempts.max_workers,
+            "workers": [
+                [worker.name, None if worker.key is None else str(worker.key), worker.trigger, self._at(worker.since)]
+                for worker in workers
+            ],
+            "keys": [self._key(key) for key in one.queue.first_keys(ROWS, matching) if key.phase != "processing"],
+            "recorded": 0 if history is None else history.size,
+        }
+
+    def _failing(self, one: _Shown, matching: str) -> list[Sequence[Any]]:
+        history = one.attempts.history
+        found = [] if history is None else history.failing()
+        if matching:
+            found = [each for each in found if matching.lower() in str(each.key).lower()]
+        return [
+            (one.name, str(each.key), each.failures, self._at(each.since), redact(each.error), self._at(each.next_at))
+            for each in found[:ROWS]
+        ]
+
+    def _cache(self, informer: Informer) -> dict[str, Any]:
+        state = informer.state()
+        return {
+            "name": state.name,
+            "kind": state.kind,
+            "synced": state.synced,
+            "objects": state.objects,
+            "lastEvent": self._at(state.last_event),
+            "watching": self._at(state.watching_since),
+            "waiting": state.waiting,
+            "undecodable": state.undecodable,
+            "error": redact(state.last_error),
+        }
+
+    def _object(self, controller: str, key: ObjectName) -> dict[str, Any]:
+        events = [self._event(event) for source in self._events for event in source.recent_events(*key)]
+        shown = [one for one in tuple(self._controllers) if one.name == controller]
+        reasons = [reason for one in shown for reason in self._why(one, key)]
+        return {"controller": controller, "key": str(key), "why": reasons, "events": _counted(events)}
+
+    def _why(self, one: _Shown, key: ObjectName) -> list[tuple[str, float | None]]:
+        """Return the reasons why an object is waiting, each with its time."""
+        reasons = [(_PHASES[state.phase], self._at(state.at)) for state in one.queue.states_of(key)]
+        history = one.attempts.history
+        failure = history.failure_of(key) if history is not None else None
+        if failure is not None:
+            times = "once" if failure.failures == 1 else f"{failure.failures} times in a row"
+            fate = "retried with backoff" if failure.next_at is not None else "not retried before it changes"
+            reasons.append((f"failing: {times}, {fate}; {redact(failure.error)}", self._at(failure.since)))
+        if one.is_cached is not None and not one.is_cached(key):
+            reasons.append(("not in the cache: deleted, or not selected by this controller", None))
+        if not one.attempts.max_workers:
+            reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None))
+        own = [state for informer in self._informers if (state := informer.state()).kind == one.attempts.kind]
+        reasons += [
+            (f"the cache may be outdated: {redact(state.last_error)}", self._at(state.last_event))
+            for state in own
+            if state.last_error
+        ]
+        return reasons or [("idle: in the cache, not queued; waits for the next event", None)]
+
+    def _event(self, event: Event) -> tuple[Any, ...]:
+        at = event.last_timestamp or event.event_time
+        seconds = at.timestamp() if at is not None else None
+        about = event.involved_object
+        return event.type, event.reason, event.message, about.kind, seconds
+
+    def _row(self, one: Reconciliation) -> tuple[Any, ...]:
+        began, next_at, error = self._at(one.began), self._at(one.next_at), redact(one.error)
+        return one.number, str(one.key), one.trigger, began, round(one.seconds, 6), one.outcome, error, next_at
+
+    def _key(self, state: KeyState[Hashable]) -> tuple[str, str, float | None, int]:
+        return str(state.key), state.phase, self._at(state.at), state.retries
+
+    def _at(self, time: float | None) -> float | None:
+        return None if time is None else round(self._epoch + time, 3)
+
+
+_PHASES = {
+    "processing": "in work: a worker has it",
+    "queued": "queued: waits for a free worker",
+    "delayed": "delayed: is queued when it is due",
+}
+
+
+def _counted(events: Iterable[tuple[Any, ...]]) -> list[Sequence[Any]]:
+    """Return different events with their number and latest time, the latest first."""
+    found: dict[tuple[Any, ...], tuple[int, float | None]] = {}
+    for *what, at in events:
+        found[tuple(what)] = found.pop(tuple(what), (0, None))[0] + 1, at
+    return [(*what, count, at) for what, (count, at) in reversed(found.items())]
+
+
+def content_security_policy(page: str) -> str:
+    """Return the policy that allows the inline script and style of a page and requests to its own server."""
+    script, style = (_sources(page, tag) for tag in ("script", "style"))
+    return (
+        f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'; base-uri 'none'; "
+        "form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def _sources(page: str, tag: str) -> str:
+    bodies = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    hashes = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in bodies)
+    return " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+
+
+def _index(component: str, paths: Sequence[str], page: str, request: ServingRequest) -> Response:
+    """Return the list of pages: HTML for a browser, which has the style of `page`, and otherwise text."""
+    if "text/html" not in request.headers.get("accept", ""):
+        width = max(map(len, paths), default=0)
+        return Response(200, "".join(f"{path.ljust(width)}   {DESCRIPTIONS[path]}\n" for path in paths))
+    style = "".join(re.findall(r"<style>.*?</style>", page, re.DOTALL))
+    items = "".join(
+        f'<tr><th scope="row"><a href="{path}">{path}</a></th><td>{escape(DESCRIPTIONS[path])}</td></tr>'
+        for path in map(escape, paths)
+    )
+    body = (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(component)}</title>{style}</head><body><header><h1>{escape(component)}</h1></header><main>"
+        f'<section><h2>Pages</h2><table class="index">{items}</table></section></main></body></html>\n'
+    )
+    headers = {"Content-Security-Policy": content_security_policy(body), "Vary": "Accept"}
+    return Response(200, body, HTML, headers)

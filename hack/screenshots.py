@@ -1,0 +1,107 @@
+"""Command `python -m hack.screenshots`: make the pictures of the dashboard in docs/assets.
+
+It runs the sample controller with its own API server, creates Foos of which one fails, and takes the pictures with
+headless Chromium.
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import closing
+from pathlib import Path
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.kubernetes.clientset import Clientset as Kubernetes
+from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
+from clientgo.kubernetes.types.core_v1 import Container, PodSpec, PodTemplateSpec
+from clientgo.kubernetes.types.shared import LabelSelector
+from clientgo.meta import ObjectMeta, replace
+from clientgo.rest import load_config
+from clientgo.testing.eventually import eventually
+from controller.api.v1alpha1 import Foo, FooSpec
+from generated.clientset import Clientset
+from hack.browser import browser
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT / "docs" / "assets"
+TEAMS = ("billing", "checkout", "search", "shipping")
+FOOS = 60
+SECONDS = 100.0
+"""Seconds of work before the pictures, so that the charts show something."""
+
+
+def main() -> int:
+    """Make the pictures; return the exit code."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as out:
+            command = [sys.executable, str(ROOT / "main.py"), "--embedded", "--metrics-bind-address", "127.0.0.1:0"]
+            program = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            serving = re.compile(r'"serving the dashboard" url="(.+?)"')
+            [url] = eventually(lambda: serving.findall(log.read_text()), seconds=30)
+            eventually(lambda: "starting workers" in log.read_text(), seconds=30)
+            work(Path(folder) / ".embedded" / "kubeconfig")
+            take_pictures(url)
+        finally:
+            program.terminate()
+            program.wait(30)
+    return 0
+
+
+def work(kubeconfig: Path) -> None:
+    """Create Foos, one of which cannot get its Deployment, and change some of them for a while."""
+    with closing(Clientset(load_config(kubeconfig=str(kubeconfig)))) as clientset:
+        kubernetes = Kubernetes(clientset.requester)
+        foos = clientset.samplecontroller_v1alpha1.foos("default")
+        kubernetes.apps_v1.deployments("default").create(foreign("legacy-search"))
+        foos.create(foo("search-legacy", "legacy-search"))
+        ended, number = SYSTEM_CLOCK.now() + SECONDS, 0
+        while SYSTEM_CLOCK.now() < ended:
+            name = f"{TEAMS[number % len(TEAMS)]}-{number % FOOS:02}"
+            if number < FOOS:
+                foos.create(foo(name, name))
+            else:
+                current = foos.get(name)
+                foos.update(replace(current, spec=replace(current.spec, replicas=1 + number // FOOS % 5)))
+            number += 1
+            # Bursts, so that the queue has a depth to show.
+            threading.Event().wait(0.01 if number % 97 else 3.0)
+
+
+def foo(name: str, deployment: str) -> Foo:
+    """Return a Foo with one replica."""
+    return Foo(metadata=ObjectMeta(name=name), spec=FooSpec(deployment_name=deployment, replicas=1))
+
+
+def foreign(name: str) -> Deployment:
+    """Return a Deployment that no Foo controls."""
+    labels = {"app": name}
+    pod = PodTemplateSpec(
+        metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=(Container(name="a", image="a"),))
+    )
+    return Deployment(
+        metadata=ObjectMeta(name=name), spec=DeploymentSpec(selector=LabelSelector(match_labels=labels), template=pod)
+    )
+
+
+def take_pictures(url: str) -> None:
+    """Take the pictures of a running controller."""
+    with browser() as page:
+        page.resize(1280, 1100)
+        page.open(url)
+        page.wait_for("document.getElementById('history') && document.querySelectorAll('#history td').length > 100")
+        for scheme in ("light", "dark"):
+            page.prefer(scheme)
+            page.screenshot(ASSETS / f"dashboard-{scheme}.png")
+        page.prefer("light")
+        page.resize(1280, 760)
+        page.evaluate("[...document.querySelectorAll('#failing .key')][0].click()")
+        page.wait_for("document.querySelectorAll('#events td').length > 0")
+        page.screenshot(ASSETS / "dashboard-object.png")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
