@@ -28,6 +28,7 @@ from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.controllers.jobs import JobSimulation
 from clientgo.apiserver.controllers.namespaced import DisruptionSimulation, NamespaceController, QuotaController
 from clientgo.apiserver.controllers.pods import PodTerminationSimulation
+from clientgo.apiserver.controllers.protection import VolumeProtectionSimulation
 from clientgo.apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo.apiserver.faults import NAME, Faults
 from clientgo.apiserver.http.app import App
@@ -321,6 +322,7 @@ def build(
         for simulation in (DeploymentSimulation, JobSimulation, PodTerminationSimulation):
             simulation(internal, ready_seconds=options.ready_seconds).start()
         DisruptionSimulation(internal).start()
+        VolumeProtectionSimulation(internal).start()
         if options.replica_sets:
             ReplicaSetSimulation(internal).start()
     return api

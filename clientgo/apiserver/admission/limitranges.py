@@ -4,15 +4,14 @@ Only pods are checked, by container and as a whole; volume claims are not.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
 
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.defaults.pods import amounts, pod_amounts
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
-from clientgo.meta.quantities import ParsedQuantity, total
+from clientgo.meta.quantities import ParsedQuantity
 
 KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
@@ -94,27 +93,3 @@ def _faults(item: Object, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterat
             yield f"{start} no request is specified or request is 0"
         elif limit.value / request.value > bound.value:
             yield f"{start} provided ratio is {float(limit.value / request.value):.6f}"
-
-
-def amounts(listed: Any) -> dict[str, ParsedQuantity]:
-    """Parse resource amounts by name; invalid ones neither limit nor request anything."""
-    found = {}
-    for name, text in (listed or {}).items():
-        with suppress(ValueError):
-            found[name] = ParsedQuantity(text)
-    return found
-
-
-def pod_amounts(pod: Object, field: str) -> dict[str, ParsedQuantity]:
-    """Return a pod's requests or limits: the sum of its containers, or the largest init container if that is more."""
-    spec = pod.get("spec") or {}
-    each, first = (
-        [amounts((one.get("resources") or {}).get(field)) for one in spec.get(containers) or ()]
-        for containers in _CONTAINERS
-    )
-    found = {}
-    for name in {name for listed in (*each, *first) for name in listed}:
-        sums = [total(listed[name] for listed in each if name in listed)]
-        sums += [listed[name] for listed in first if name in listed]
-        found[name] = max(sums, key=lambda amount: amount.value)
-    return found

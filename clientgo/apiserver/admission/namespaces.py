@@ -10,6 +10,7 @@ from clientgo.apiserver.storage.stored import Key
 
 KEY: Key = ("", "namespaces")
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
+_IMMORTAL = ("default", "kube-public", "kube-system")
 _FINALIZER = "kubernetes"
 
 
@@ -31,6 +32,12 @@ def require_namespace(state: State, resource: Resource, namespace: str, name: st
         cause = Cause("NamespaceTerminating", "metadata.namespace", f"namespace {namespace} is being terminated")
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         raise forbidden(resource, name, why, [cause])
+
+
+def require_deletable(resource: Resource, name: str) -> None:
+    """Check that an object may be deleted: not the namespaces that every cluster has (403)."""
+    if is_namespace(resource) and name in _IMMORTAL:
+        raise forbidden(resource, name, "this namespace may not be deleted")
 
 
 def terminating(namespace: Object, now: str) -> Object:

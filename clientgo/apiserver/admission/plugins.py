@@ -8,7 +8,8 @@ the object.
 from collections.abc import Callable
 
 from clientgo.apiserver.admission import podsecurity
-from clientgo.apiserver.admission.limitranges import check_ranges, with_range_defaults
+from clientgo.apiserver.admission.defaulting import PRIORITY_CLASSES
+from clientgo.apiserver.admission.limitranges import check_ranges
 from clientgo.apiserver.auth.authorization import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -79,6 +80,18 @@ def _owners(obj: Object) -> list[Object]:
     return found
 
 
+def _check_priority_class(state: State, write: Write, new: Object, _: Object | None) -> None:
+    """Check that at most one class is the default of pods (403)."""
+    name = new["metadata"].get("name", "")
+    if not new.get("globalDefault"):
+        return
+    for other in state.store.list(PRIORITY_CLASSES):
+        known = other["metadata"]["name"]
+        if other.get("globalDefault") and known != name:
+            why = f"PriorityClass {known} is already marked as default. Only one default can exist"
+            raise forbidden(write.resource, name, why)
+
+
 Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
@@ -92,15 +105,11 @@ def check_policies(state: State, write: Write, new: Object, old: Object | None) 
             plugin(state, write, new, old)
 
 
-def set_policy_defaults(state: State, write: Write, new: Object) -> Object:
-    """Return an object to be created with the defaults of its namespace's policies."""
-    return with_range_defaults(state, write, new) if write.resource.storage == _PODS else new
-
-
 _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
     _PODS: (check_ranges, podsecurity.check_pod),
+    PRIORITY_CLASSES: (_check_priority_class,),
     ("", "namespaces"): (podsecurity.check_namespace,),
     **dict.fromkeys(
         (

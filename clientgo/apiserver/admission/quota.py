@@ -7,9 +7,9 @@ drift. Only creations are checked: little else that quotas count can change.
 
 from typing import Any
 
-from clientgo.apiserver.admission.limitranges import amounts, pod_amounts
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.defaults.pods import amounts, pod_amounts
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.store import Store

@@ -15,9 +15,10 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission.defaulting import set_policy_defaults
 from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo.apiserver.admission.namespaces import is_namespace
-from clientgo.apiserver.admission.plugins import check_policies, set_policy_defaults
+from clientgo.apiserver.admission.plugins import check_policies
 from clientgo.apiserver.admission.quota import check_quota
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.apiextensions.cel import condition

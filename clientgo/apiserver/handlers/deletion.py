@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
-from clientgo.apiserver.admission.namespaces import is_namespace, terminating
+from clientgo.apiserver.admission.namespaces import is_namespace, require_deletable, terminating
 from clientgo.apiserver.handlers.options import dry_run_causes, read_number
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
@@ -111,6 +111,7 @@ def _query_options(query: Query) -> dict[str, Any]:
 def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
     """Delete the object of the write's name; return the object or a Status (404, 409)."""
     resource = write.resource
+    require_deletable(resource, write.name)
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
         raise not_found(resource, write.name)

@@ -28,7 +28,7 @@ from clientgo.apiserver.http.status import (
     not_found,
 )
 from clientgo.apiserver.registry import metadata
-from clientgo.apiserver.registry.defaults import job_identity
+from clientgo.apiserver.registry.defaults.kinds import job_identity
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
 from clientgo.apiserver.registry.parts import PARTS, REQUESTS, part_errors, stamped
@@ -61,7 +61,7 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     `name` is for messages; `entries` are the managedFields of an applied object.
     """
     resource = write.resource
-    new = _mutated(state, write, "CREATE", refine(write, obj, None), None)
+    new = _mutated(state, write, "CREATE", refine(state, write, obj, None), None)
     if resource.status and resource.custom:
         new = taken(new, {}, "status")  # it is a subresource
     meta = metadata.fill_in(resource, taken(new["metadata"], {}, "managedFields"), state.clock)
@@ -85,13 +85,16 @@ def _store_new(state: State, write: Write, new: Object) -> Object:
     """Store a validated object, generating its name again while it is taken, and return it as shown (409)."""
     resource, meta = write.resource, new["metadata"]
     generated = "generateName" in meta and not write.name
+    deleted = False
     for _ in range(_GENERATE_ATTEMPTS if generated else 1):
-        if state.store.entry(resource.storage, write.namespace, meta["name"]) is None:
+        known = state.store.entry(resource.storage, write.namespace, meta["name"])
+        if known is None:
             break
+        deleted = "deletionTimestamp" in known.object["metadata"]
         if generated:
             meta = {**meta, "name": generate(meta["generateName"])}
     else:
-        raise already_exists(resource, meta["name"])
+        raise already_exists(resource, meta["name"], deleted=deleted)
     new = {**new, "metadata": meta}
     if "managedFields" not in meta:
         new = track(state, write, {}, new)
@@ -108,7 +111,7 @@ def _mutated(state: State, write: Write, operation: str, new: Object, old: Objec
         return new
     # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
     silent = dataclasses.replace(write, validation="Ignore", unknown=[])
-    return refine(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
+    return refine(state, silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
 
 
 def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
@@ -135,7 +138,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
     ):
         raise bad_request("metadata.managedFields: fieldsV1 must be a set of fields: objects within objects")
     shown_old = from_storage(resource, entry.object)
-    new = refine(write, with_kept_fields(write, obj, shown_old), shown_old)
+    new = refine(state, write, with_kept_fields(write, obj, shown_old), shown_old)
     if resource.storage == REQUESTS:
         new = stamped(new, shown_old, write.now(state))
     changed = _mutated(state, write, "UPDATE", new, shown_old)

@@ -13,8 +13,8 @@ from clientgo.apiserver.http.decode import YAML_TYPES, media_type
 from clientgo.apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
-from clientgo.apiserver.registry.decoding import complete, decode, message_of
-from clientgo.apiserver.registry.defaults import set_defaults
+from clientgo.apiserver.registry.decoding import decode, message_of
+from clientgo.apiserver.registry.defaults.kinds import set_defaults
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.parts import PARTS, REQUESTS, with_part
@@ -119,7 +119,7 @@ def check_name(write: Write, meta: Object) -> None:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
 
 
-def refine(write: Write, obj: Object, old: Object | None) -> Object:
+def refine(state: State, write: Write, obj: Object, old: Object | None) -> Object:
     """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
     if resource.custom:
@@ -130,7 +130,7 @@ def refine(write: Write, obj: Object, old: Object | None) -> Object:
             decoded = decode(message, obj, write.unknown, old)
         except DecodeError as error:
             raise write.undecodable(error) from error
-        new = complete(message, set_defaults(resource, decoded, old), old)
+        new = set_defaults(resource, message, decoded, old, write.now(state))
     write.report()
     return new
 

@@ -90,9 +90,9 @@ def no_such_resource() -> ApiFailure:
     return ApiFailure(404, "NotFound", "the server could not find the requested resource", details={})
 
 
-def already_exists(resource: Resource, name: str) -> ApiFailure:
-    """Return 409: the name exists."""
-    message = f'{resource.qualified} "{name}" already exists'
+def already_exists(resource: Resource, name: str, *, deleted: bool = False) -> ApiFailure:
+    """Return 409: the name exists; `deleted` tells that its object is being deleted."""
+    message = f'{"object is being deleted: " if deleted else ""}{resource.qualified} "{name}" already exists'
     return ApiFailure(409, "AlreadyExists", message, details=details_of(resource, name))
 
 

@@ -1,8 +1,8 @@
 """Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of protobuf messages.
 
-`decode` rejects values of the wrong type, drops what `omitempty` omits, reports unknown fields, and normalizes
-quantities and times. `complete` adds the fields that Go always writes; it runs after defaulting, for which such a
-field must be absent.
+Values of the wrong type are rejected, what `omitempty` omits is dropped, unknown fields are reported, and quantities
+and times are normalized. A zero that Go always writes is dropped, too: it is no value for defaulting, after which
+`clientgo.apiserver.registry.defaults.types` adds it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,7 +18,8 @@ Convert = Callable[[Any, list[str]], Any]
 """Decodes a value; appends the paths of unknown fields."""
 
 _PLAIN: Mapping[str, type] = {"s": str, "b": bool, "i": int, "l": int}
-_ZEROS: Mapping[str, Any] = {"s": "", "y": "", "i": 0, "l": 0, "b": False, "d": 0, "IntOrString": 0, "Quantity": "0"}
+ZEROS: Mapping[str, Any] = {"s": "", "y": "", "i": 0, "l": 0, "b": False, "d": 0, "IntOrString": 0, "Quantity": "0"}
+"""Zero values that JSON has."""
 _GO_TYPES: Mapping[str, str] = {"s": "string", "b": "bool", "i": "int32", "l": "int64", "d": "float64", "y": "[]uint8"}
 _RAW = frozenset({"j", "r", "RawExtension", "FieldsV1", "JSON"})
 _UNIONS: Mapping[str, tuple[str, ...]] = {
@@ -49,20 +50,6 @@ def decode_part(message: Message, value: Any, unknown: list[str]) -> Object:
     return _struct(message).decode(value, unknown)
 
 
-def complete(message: Message, obj: Object, known: Object | None = None) -> Object:
-    """Return the object with the fields that Go writes even if they are zero."""
-    shape, old = _struct(message), known or {}
-    found = {**obj}
-    for name, zero in shape.always:
-        if name not in found and name != "metadata":
-            found[name] = zero()
-    for name, fill in shape.nested:
-        value = found.get(name)
-        if value is not None and name != "metadata" and value is not old.get(name):
-            found[name] = fill(value)
-    return found
-
-
 class _Field(NamedTuple):
     name: str
     plain: type | None  # values of exactly this type need no conversion
@@ -85,23 +72,6 @@ class _Struct:
     def fields(self) -> dict[str, _Field]:
         """Decoders of the fields."""
         return {field.name: _compiled(field) for field in self._members}
-
-    @cached_property
-    def always(self) -> tuple[tuple[str, Callable[[], Any]], ...]:
-        """Names and zero values of the fields that are never omitted."""
-        return tuple((field.name, _zero(field)) for field in self._members if field.always)
-
-    @cached_property
-    def nested(self) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-        """Names of the fields whose values have fields that are never omitted, and functions that add them."""
-        found = ((field, _item_struct(field)) for field in self._members)
-        return tuple((field.name, _filler(field, shape)) for field, shape in found if shape is not None and shape.fills)
-
-    @cached_property
-    def fills(self) -> bool:
-        """Whether an object of this type, or one within it, has a field that is never omitted."""
-        self.__dict__["fills"] = False  # of a recursive type, until its other fields are known
-        return bool(self.always or self.nested)
 
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
@@ -130,17 +100,6 @@ class _Struct:
                     kept[name] = child
         return kept
 
-    def complete(self, value: Object) -> Object:
-        """Return the object with the fields that are never omitted."""
-        found = {**value}
-        for name, zero in self.always:
-            if name not in found:
-                found[name] = zero()
-        for name, fill in self.nested:
-            if found.get(name) is not None:
-                found[name] = fill(found[name])
-        return found
-
 
 _EMPTY: tuple[Any, ...] = ("", 0, [], {}, None)
 
@@ -151,10 +110,10 @@ def _struct(message: Message) -> _Struct:
 
 
 def _compiled(field: ProtobufField) -> _Field:
-    one = _single(field.type, _item_message(field))
+    one = _single(field.type, item_message(field))
     convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
     plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
-    struct = field.message is not None and not field.mapped and not field.repeated and _is_struct(field.type)
+    struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
     return _Field(field.name, plain, convert, field.pointer or struct or field.type in _RAW)
 
 
@@ -254,41 +213,23 @@ def _go_type(field: ProtobufField) -> str:
 
 
 def _element_zero(field: ProtobufField) -> Any:
-    if field.type in _ZEROS:
-        return _ZEROS[field.type]
-    return {} if _is_struct(field.type) else None
+    if field.type in ZEROS:
+        return ZEROS[field.type]
+    return {} if is_struct(field.type) else None
 
 
-def _is_struct(kind: str) -> bool:
-    return kind not in _ZEROS and kind not in _RAW and kind not in _TIMES and kind not in _UNIONS
+def is_struct(kind: str) -> bool:
+    """Return whether a type of the table is an object of fields."""
+    return (
+        kind not in ZEROS and kind not in _RAW and kind not in _TIMES and kind not in _UNIONS and kind != "ExtraValue"
+    )
 
 
-def _item_message(field: ProtobufField) -> Message | None:
+def item_message(field: ProtobufField) -> Message | None:
     """Return the message of a field's items or of a map's values."""
     if field.mapped and field.message is not None:
         return next(one.message for one in field.message.fields.values() if one.name == "value")
     return field.message
-
-
-def _item_struct(field: ProtobufField) -> _Struct | None:
-    message = _item_message(field)
-    return _struct(message) if message is not None and _is_struct(field.type) and field.type != "ExtraValue" else None
-
-
-def _zero(field: ProtobufField) -> Callable[[], Any]:
-    shape = None if field.pointer or field.repeated or field.mapped else _item_struct(field)
-    if shape is not None:
-        return lambda: shape.complete({})
-    zero = None if field.pointer or field.repeated or field.mapped else _ZEROS.get(field.type)
-    return lambda: zero
-
-
-def _filler(field: ProtobufField, shape: _Struct) -> Callable[[Any], Any]:
-    if field.repeated:
-        return lambda value: [shape.complete(one) for one in value]
-    if field.mapped:
-        return lambda value: {key: shape.complete(one) for key, one in value.items()}
-    return shape.complete
 
 
 def message_of(api_version: str, kind: str) -> Message:

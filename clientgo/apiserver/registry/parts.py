@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
-from clientgo.apiserver.registry.defaults import quality_of_service
+from clientgo.apiserver.registry.defaults.pods import quality_of_service
 from clientgo.apiserver.registry.registry import Object
 
 PARTS = ("approval", "ephemeralcontainers", "resize")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.registry.decoding import complete, decode, message_of
+from clientgo.apiserver.registry.decoding import decode, message_of
 from clientgo.apiserver.registry.scalars import DecodeError
 
 POD, LEASE = ("v1", "Pod"), ("coordination.k8s.io/v1", "Lease")
@@ -99,8 +99,3 @@ def test_unknown_fields_are_reported_with_indexes() -> None:
     spec = {"bad": 1, "containers": [{"name": "a"}, {"env": [{"nope": 1}]}]}
     decode(message_of(*POD), {"spec": spec}, unknown)
     assert unknown == ["spec.bad", "spec.containers[1].env[0].nope"]
-
-
-def test_completed_object_has_the_fields_that_go_always_writes() -> None:
-    service = complete(message_of("v1", "Service"), {"spec": {"ports": [{"targetPort": "http"}]}})
-    assert service == {"spec": {"ports": [{"port": 0, "targetPort": "http"}]}, "status": {"loadBalancer": {}}}

@@ -2,7 +2,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.registry.defaults import pull_policy, quality_of_service, volume
+from clientgo.apiserver.registry.decoding import message_of
+from clientgo.apiserver.registry.defaults.pods import pull_policy, quality_of_service, volume
+from clientgo.apiserver.registry.defaults.types import complete
 from clientgo.apiserver.registry.views import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
 from tests.apiserver.inprocess import MERGE, Kube
 
@@ -40,7 +42,27 @@ def test_quality_of_service_follows_from_the_resources(resources: dict[str, Any]
 
 def test_a_volume_without_a_source_is_an_empty_directory() -> None:
     assert volume({"name": "v"}) == {"name": "v", "emptyDir": {}}
-    assert volume({"name": "v", "secret": {"secretName": "s"}})["secret"]["defaultMode"] == 420
+    assert volume({"name": "v", "image": {"reference": "i"}})["image"]["pullPolicy"] == "Always"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        ("v1 Volume", {"secret": {}}, {"name": "", "secret": {"defaultMode": 420}}),
+        ("v1 ServicePort", {"port": 1}, {"port": 1, "protocol": "TCP", "targetPort": 0}),
+        ("apps/v1 DeploymentStrategy", {"type": "Recreate"}, {"type": "Recreate"}),
+        (
+            "apps/v1 DeploymentStrategy",
+            {"rollingUpdate": {"maxSurge": 1}},
+            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}},
+        ),
+        ("apps/v1 StatefulSetUpdateStrategy", {"type": "RollingUpdate"}, {"type": "RollingUpdate"}),
+        ("rbac.authorization.k8s.io/v1 Subject", {"kind": "ServiceAccount"}, {"kind": "ServiceAccount", "name": ""}),
+        ("discovery.k8s.io/v1 EndpointPort", {"port": 1}, {"port": 1, "name": "", "protocol": "TCP"}),
+    ],
+)
+def test_type_has_its_defaults_wherever_it_occurs(kind: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert complete(message_of(*kind.split()), given) == expected
 
 
 def test_new_pod_is_pending(kube: Kube) -> None:
@@ -147,3 +169,26 @@ def test_an_autoscaler_of_the_old_version_keeps_its_one_target(kube: Kube) -> No
     [metric] = kube.ok("GET", url.format("v2") + "/h")["spec"]["metrics"]
     assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 50}
     assert kube.ok("GET", url.format("v1") + "/h")["spec"]["targetCPUUtilizationPercentage"] == 50
+
+
+@pytest.mark.parametrize(
+    ("patch", "ports", "absent"),
+    [
+        ({"type": "LoadBalancer"}, [30080], ()),
+        ({"type": "ClusterIP"}, [None], ("externalTrafficPolicy",)),
+        ({"type": "ExternalName", "externalName": "x.example.com"}, [None], ("clusterIP", "clusterIPs", "ipFamilies")),
+    ],
+)
+def test_service_of_another_type_keeps_only_what_that_type_has(
+    kube: Kube, patch: dict[str, Any], ports: list[int | None], absent: tuple[str, ...]
+) -> None:
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}
+    kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": spec})
+    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": patch}, MERGE)["spec"]
+    assert [port.get("nodePort") for port in changed["ports"]] == ports
+    assert not set(absent) & set(changed)
+
+
+def test_headless_service_without_a_selector_is_dual_stack(kube: Kube) -> None:
+    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
+    assert (made["ipFamilies"], made["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")

@@ -1,0 +1,150 @@
+"""Defaulting of the built-in kinds: functions for what depends on the whole object, then the defaults by type."""
+
+import base64
+from collections.abc import Callable, Mapping
+
+from clientgo.apiserver.apiextensions import crdschema
+from clientgo.apiserver.http.protobuf_table import Message
+from clientgo.apiserver.registry.defaults.pods import pod, quality_of_service
+from clientgo.apiserver.registry.defaults.services import service
+from clientgo.apiserver.registry.defaults.types import complete
+from clientgo.apiserver.registry.registry import Object, Resource
+
+_KUBERNETES = "kubernetes"
+_MAX_INT32 = 2**31 - 1
+_GATED: Object = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def set_defaults(resource: Resource, message: Message, obj: Object, old: Object | None, now: str) -> Object:
+    """Return a decoded object with its defaults and the fields that Go always writes.
+
+    A new object of a kind with a status starts with the status the server gives it, not with the client's.
+    """
+    created = old is None and resource.status and resource.storage not in _KEEPS_STATUS
+    if created:
+        obj = {**obj, "status": {}}
+    default = _DEFAULTS.get(resource.storage)
+    if default is not None:
+        obj = default(obj, old)
+    if created and resource.kind in _INITIAL_STATUS:
+        obj = {**obj, "status": _INITIAL_STATUS[resource.kind](obj, now)}
+    return complete(message, obj, old)
+
+
+def _pod_status(obj: Object, now: str) -> Object:
+    spec = obj["spec"]
+    gated = {"conditions": [{**_GATED, "lastTransitionTime": now}]} if spec.get("schedulingGates") else {}
+    return {"phase": "Pending", **gated, "qosClass": quality_of_service(spec)}
+
+
+_INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
+    "PersistentVolume": lambda _, now: {"lastPhaseTransitionTime": now},
+    "Pod": _pod_status,
+}
+
+
+def job_identity(obj: Object) -> Object:
+    """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
+    spec, meta = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector") or spec.get("selector"):
+        return obj
+    uid, name = meta["uid"], meta.get("name", "")
+    prefix = "batch.kubernetes.io/"
+    labels = {f"{prefix}controller-uid": uid, f"{prefix}job-name": name, "controller-uid": uid, "job-name": name}
+    pods = spec["template"]
+    pod_meta = {**pods["metadata"], "labels": {**pods["metadata"].get("labels", {}), **labels}}
+    meta = meta if meta.get("labels") else {**meta, "labels": pod_meta["labels"]}
+    selector = {"matchLabels": {f"{prefix}controller-uid": uid}}
+    return {**obj, "metadata": meta, "spec": {**spec, "selector": selector, "template": {**pods, "metadata": pod_meta}}}
+
+
+def _job(obj: Object, _: Object | None) -> Object:
+    given = obj.get("spec") or {}
+    spec = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False, **given}
+    if "completions" not in given and "parallelism" not in given:
+        spec["completions"] = 1
+    spec.setdefault("backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in given else 6)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in given else "TerminatingOrFailed")
+    return _labelled(obj, spec)
+
+
+def _replication_controller(obj: Object, _: Object | None) -> Object:
+    spec = dict(obj.get("spec") or {})
+    labels = _template_labels(spec)
+    if labels and not spec.get("selector"):
+        spec["selector"] = labels
+    return _labelled(obj, spec)
+
+
+def _labelled(obj: Object, spec: Object) -> Object:
+    """Return the workload, which has the labels of its pods if it has none."""
+    labels, meta = _template_labels(spec), obj["metadata"]
+    return {**obj, "spec": spec, "metadata": {**meta, "labels": labels} if labels and not meta.get("labels") else meta}
+
+
+def _template_labels(spec: Object) -> Object:
+    found: Object = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    return found
+
+
+def _namespace(obj: Object, old: Object | None) -> Object:
+    meta = obj["metadata"]
+    if "name" in meta:
+        meta = {**meta, "labels": {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}}
+    spec = dict(obj.get("spec") or {})
+    if old is None and _KUBERNETES not in spec.get("finalizers", ()):
+        spec["finalizers"] = [*spec.get("finalizers", ()), _KUBERNETES]
+    return {**obj, "spec": spec, "metadata": meta}
+
+
+def _secret(obj: Object, _: Object | None) -> Object:
+    texts = obj.get("stringData")
+    if not texts:
+        return obj
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+    kept = {field: value for field, value in obj.items() if field != "stringData"}
+    return {**kept, "data": {**(obj.get("data") or {}), **encoded}}
+
+
+def _claim(obj: Object, _: Object | None) -> Object:
+    spec = dict(obj.get("spec") or {})
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source and not reference:
+        spec["dataSourceRef"] = source
+    elif reference and not source and not reference.get("namespace"):
+        group = reference.get("apiGroup") or ""
+        if (group, reference.get("kind")) in _SOURCES:
+            spec["dataSource"] = {
+                field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference
+            }
+    return {**obj, "spec": spec}
+
+
+def _node(obj: Object, _: Object | None) -> Object:
+    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    if spec.get("podCIDR") and not spec.get("podCIDRs"):
+        spec["podCIDRs"] = [spec["podCIDR"]]
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = status["capacity"]
+    return {**obj, "spec": spec, "status": status}
+
+
+_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
+_DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
+    ("", "namespaces"): _namespace,
+    ("", "nodes"): _node,
+    ("", "persistentvolumeclaims"): _claim,
+    ("", "pods"): lambda obj, _: pod(obj),
+    ("", "replicationcontrollers"): _replication_controller,
+    ("", "secrets"): _secret,
+    ("", "services"): service,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): lambda obj, _: crdschema.with_defaults(obj),
+    ("batch", "jobs"): _job,
+}
+# The kubelet registers its node with a status.
+_KEEPS_STATUS = frozenset({("", "nodes")})
