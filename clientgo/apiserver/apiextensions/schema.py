@@ -3,40 +3,61 @@
 A walk of its own instead of a JSON Schema library: every message and cause must be the real server's, and a walk over
 plain dicts is several times as fast. Errors of type and format are FieldValueTypeInvalid, enums FieldValueNotSupported,
 lengths TooLong and TooMany, everything else FieldValueInvalid.
+
+In an update, errors of a part that is equal to its old value are dropped, so that a stricter schema does not block
+changes of other parts. Parts correspond by field, and items of lists of type map by their keys.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from clientgo.apiserver.apiextensions.bounds import number_errors
 from clientgo.apiserver.apiextensions.cel import matches
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
+from clientgo.apiserver.apiextensions.listtypes import counterpart
+from clientgo.apiserver.apiextensions.structural import join, member_schemas
 from clientgo.apiserver.http.status import (
     Cause,
-    duplicate,
-    go_float,
     invalid_value,
     not_supported,
+    quoted,
     required,
     too_long,
     too_many,
     type_invalid,
 )
-from clientgo.meta.formats import valid_format
+from clientgo.meta.formats import text_format
 
 Schema = dict[str, Any]
 Causes = Iterator[Cause]
 
+NOWHERE = "<nil>"
+"""Field of errors that name no field, as Go prints it."""
+
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
+_NEW = object()
+"""Old value of a part that has none."""
+_INT64 = range(-(2**63), 2**63)
+_MAX_WHOLE_FLOAT = 2**53 - 1
 # Types that decoders return; subclasses are checked one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
+_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+_GO_FORMATS = {"integer": "int64", "number": "float64"}
 
 
-def schema_errors(schema: Schema | None, obj: dict[str, Any]) -> list[Cause]:
-    """Return the errors of the object by its schema, except those of metadata."""
+def schema_errors(schema: Schema | None, obj: Any, old: Any = None, *, where: str = "") -> list[Cause]:
+    """Return the errors of a value by its schema; `old` is the value it replaces, `where` its field in causes."""
     if schema is None:
         return []
-    found = list(_value(schema, obj, ""))
-    return found or (list(_lists(schema, obj, "")) if _has_keyed_lists(schema) else [])
+    found = _child(schema, obj, "", _NEW if old is None else old)
+    return [within(cause, where) for cause in found] if where else list(found)
+
+
+def within(cause: Cause, where: str) -> Cause:
+    """Return the cause with its field below another one."""
+    if cause.field in ("", NOWHERE):
+        return replace(cause, field=where)
+    return replace(cause, field=f"{where}{'' if cause.field.startswith('[') else '.'}{cause.field}")
 
 
 def json_type(value: Any) -> str:
@@ -47,166 +68,165 @@ def json_type(value: Any) -> str:
     return next((name for cls, name in _TYPES.items() if isinstance(value, cls)), "null")
 
 
-def _value(schema: Schema, value: Any, path: str) -> Causes:
+def known_format(schema: Schema) -> str:
+    """Return the format of a schema, or "" if the API server ignores it."""
+    name = schema.get("format", "")
+    kind = "" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "")
+    if kind in ("", "string"):
+        return name if name and text_format(name) is not None else ""
+    return name if name in _FORMATS.get(kind, ()) else ""
+
+
+def _child(schema: Schema, value: Any, path: str, old: Any) -> Causes:
+    if old is _NEW:
+        return _value(schema, value, path, old)
+    found = list(_value(schema, value, path, old))
+    return iter(()) if found and _unchanged(schema, value, old) else iter(found)
+
+
+def _unchanged(schema: Schema, value: Any, old: Any) -> bool:
+    """Return whether a value is equal to the old one, compared as far as the schema describes it."""
+    if isinstance(value, dict) and isinstance(old, dict):
+        known = member_schemas(schema)
+        return len(value) == len(old) and all(
+            field in old and (below := known(field)) is not None and _unchanged(below, child, old[field])
+            for field, child in value.items()
+        )
+    if isinstance(value, list) and isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map":
+        pairs = [(child, counterpart(schema, child, old)) for child in value]
+        return len(value) == len(old) and all(
+            before is not None and _unchanged(schema.get("items") or {}, child, before) for child, before in pairs
+        )
+    return type(value) is type(old) and bool(value == old)
+
+
+def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
     if value is None and schema.get("nullable"):
         return
     actual = json_type(value)
+    if actual == "integer" and value not in _INT64:
+        value, actual = float(value), "number"
     if actual != schema.get("type") or "x-kubernetes-int-or-string" in schema:
         yield from _mistyped(schema, value, actual, path)
-    if not _COMBINING.isdisjoint(schema):
-        yield from _combined(schema, value, path)
-    check = _CHECKS.get(actual)
-    if check is not None:
-        yield from check(schema, value, path)
+    if not _COMBINING.isdisjoint(schema) and value is not None:
+        yield from _combined(schema, value, path, old)
+    if actual == "string":
+        yield from _string(schema, value, path)
+    elif actual in ("integer", "number"):
+        yield from number_errors(schema, known_format(schema), value, path)
+    elif actual == "array":
+        yield from _array(schema, value, path, old)
     if "enum" in schema and not any(
         value == allowed and isinstance(value, bool) == isinstance(allowed, bool) for allowed in schema["enum"]
     ):
-        yield not_supported(path, value, schema["enum"])
+        supported = (one if isinstance(one, str) else quoted(one) for one in schema["enum"])
+        yield not_supported(path or NOWHERE, value, supported)
+    if actual == "object":
+        yield from _object(schema, value, path, old)
+
+
+def _fits(kind: str, value: Any, actual: str) -> bool:
+    if kind == "integer" and actual == "number":
+        return bool(abs(value) <= _MAX_WHOLE_FLOAT and value == int(value))
+    return kind in ("", actual) or (kind == "number" and actual == "integer")
 
 
 def _mistyped(schema: Schema, value: Any, actual: str, path: str) -> Causes:
-    wanted = schema.get("type", "")
-    fits = not wanted or actual == wanted or (wanted == "number" and actual == "integer")
-    if wanted == "integer" and actual == "number":
-        fits = value == int(value)
-    if schema.get("x-kubernetes-int-or-string"):
-        wanted, fits = "integer,string", actual in ("integer", "string")
+    kinds = ["integer", "string"] if schema.get("x-kubernetes-int-or-string") else [schema.get("type", "")]
+    wanted, fits = ",".join(kinds), any(_fits(kind, value, actual) for kind in kinds)
+    text = actual in ("string", "array")
+    if value is not None and (name := known_format(schema)):
+        given = _GO_FORMATS.get(actual, "")
+        if not text and not (fits and wanted) and given != name:
+            wanted, actual, fits = name, given, False
+        elif text and wanted in ("", "string"):
+            return
     if not fits:
-        yield type_invalid(path, actual, f'{_in_body(path)} must be of type {wanted}: "{actual}"')
-
-
-def _in_body(path: str) -> str:
-    return f"{path} in body"
-
-
-def _number(schema: Schema, value: float, path: str) -> Causes:
-    where = _in_body(path)
-    for bound, word, sign in (("maximum", "less", 1), ("minimum", "greater", -1)):
-        limit, exclusive = schema.get(bound), schema.get(f"exclusive{bound.capitalize()}")
-        if limit is not None and ((value - limit) * sign > 0 or (exclusive and value == limit)):
-            than = f"{word} than" if exclusive else f"{word} than or equal to"
-            yield invalid_value(path, value, f"{where} should be {than} {go_float(float(limit))}")
-    multiple = schema.get("multipleOf")
-    if multiple and (value / multiple) != int(value / multiple):
-        yield invalid_value(path, value, f"{where} should be a multiple of {go_float(float(multiple))}")
-    if not valid_format(schema.get("format", ""), value):
-        kind = "integer" if isinstance(value, int) else "number"
-        detail = f"Checked value must be of type {kind} with format {schema['format']} in body"
-        yield invalid_value(path, value, detail)
+        yield type_invalid(path or NOWHERE, actual, f'{path} in body must be of type {wanted}: "{actual}"')
 
 
 def _string(schema: Schema, value: str, path: str) -> Causes:
-    where = _in_body(path)
+    where, field = f"{path} in body", path or NOWHERE
     if "maxLength" in schema and len(value) > schema["maxLength"]:
-        yield too_long(path, schema["maxLength"])
-    if len(value) < schema.get("minLength", 0):
-        yield invalid_value(path, value, f"{where} should be at least {schema['minLength']} chars long")
-    if "pattern" in schema and not matches(schema["pattern"], value):
-        yield invalid_value(path, value, f"{where} should match '{schema['pattern']}'")
-    if not valid_format(schema.get("format", ""), value):
-        yield type_invalid(path, value, f'{where} must be of type {schema["format"]}: "{value}"')
+        yield too_long(field, schema["maxLength"])
+    elif len(value) < schema.get("minLength", 0):
+        yield invalid_value(field, value, f"{where} should be at least {schema['minLength']} chars long")
+    elif "pattern" in schema and not matches(schema["pattern"], value):
+        yield invalid_value(field, value, f"{where} should match '{schema['pattern']}'")
+    if "format" in schema and (name := known_format(schema)):
+        check = text_format(name)
+        if check is not None and not check(value):
+            yield type_invalid(field, value, f'{where} must be of type {name}: "{value}"')
 
 
-def _array(schema: Schema, value: list[Any], path: str) -> Causes:
+def _array(schema: Schema, value: list[Any], path: str, old: Any) -> Causes:
     item = schema.get("items")
     if isinstance(item, dict):
+        keyed = isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map"
         for index, one in enumerate(value):
-            yield from _value(item, one, f"{path}[{index}]")
+            before = counterpart(schema, one, old) if keyed else None
+            yield from _child(item, one, f"{path}[{index}]", _NEW if before is None else before)
     yield from _sized(schema, value, path, "Items")
     if schema.get("uniqueItems") and any(one in value[:index] for index, one in enumerate(value)):
-        yield invalid_value(path, value, f"{_in_body(path)} shouldn't contain duplicates")
+        yield invalid_value(path, value, f"{path} in body shouldn't contain duplicates")
 
 
 def _sized(schema: Schema, value: Any, path: str, members: str) -> Causes:
-    most, least = schema.get(f"max{members}"), schema.get(f"min{members}", 0)
-    if most is not None and len(value) > most:
-        yield too_many(path, len(value), most)
+    most, least, field = schema.get(f"max{members}"), schema.get(f"min{members}", 0), path or NOWHERE
     if len(value) < least:
-        yield invalid_value(path, len(value), f"{_in_body(path)} should have at least {least} {members.lower()}")
+        yield invalid_value(field, len(value), f"{path} in body should have at least {least} {members.lower()}")
+    if most is not None and len(value) > most:
+        yield too_many(field, len(value), most)
 
 
-def _object(schema: Schema, value: dict[str, Any], path: str) -> Causes:
+def _object(schema: Schema, value: dict[str, Any], path: str, old: Any) -> Causes:
     yield from _sized(schema, value, path, "Properties")
+    known = member_schemas(schema)
+    before = old if isinstance(old, dict) else {}
+    closed = schema.get("additionalProperties") is False
+    for field, child in value.items():
+        below = known(field)
+        if below is not None:
+            root = not path and field in ("apiVersion", "kind")
+            yield from _child(below, child, join(path, field), _NEW if root else before.get(field, _NEW))
+        elif closed:
+            yield invalid_value(path or NOWHERE, field, f"{path}.{field} in body is a forbidden property")
     for field in schema.get("required") or ():
         if field not in value:
             yield required(join(path, field))
-    if schema.get("x-kubernetes-embedded-resource"):
-        for field in ("apiVersion", "kind"):
-            if not value.get(field):
-                yield required(join(path, field), "must not be empty")
-    known = member_schemas(schema)
-    for field, child in value.items():
-        below = known(field) if path or field not in ("apiVersion", "kind") else None
-        if below is not None:
-            yield from _value(below, child, join(path, field))
 
 
-def _combined(schema: Schema, value: Any, path: str) -> Causes:
-    where = f'"{path}"'
-    for one in schema.get("allOf") or ():
-        yield from _value(one, value, path)
-    if "anyOf" in schema and not any(_fits(one, value, path) for one in schema["anyOf"]):
-        yield invalid_value(path, "", f"{where} must validate at least one schema (anyOf)")
-        yield from _closest(schema["anyOf"], value, path)
-    if "oneOf" in schema:
-        fitting = [one for one in schema["oneOf"] if _fits(one, value, path)]
-        if len(fitting) != 1:
-            found = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
-            yield invalid_value(path, "", f"{where} must validate one and only one schema (oneOf). {found}")
-            yield from _closest(schema["oneOf"], value, path) if not fitting else ()
-    if "not" in schema and _fits(schema["not"], value, path):
-        yield invalid_value(path, "", f"{where} must not validate the schema (not)")
+def _combined(schema: Schema, value: Any, path: str, old: Any) -> Causes:
+    text = f'"{path}" must'
+    for how in ("anyOf", "oneOf"):
+        if how in schema:
+            found = [list(_value(one, value, path, old)) for one in schema[how]]
+            fitting = len([one for one in found if not one])
+            if how == "anyOf" and not fitting:
+                yield invalid_value(NOWHERE, "", f"{text} validate at least one schema (anyOf)")
+            elif how == "oneOf" and fitting != 1:
+                more = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
+                yield invalid_value(NOWHERE, "", f"{text} validate one and only one schema (oneOf). {more}")
+            if not fitting:
+                yield from max(zip(schema[how], found, strict=True), key=lambda one: _depth(one[0], value))[1]
+    if "allOf" in schema:
+        found = [list(_value(one, value, path, old)) for one in schema["allOf"]]
+        for errors in found:
+            yield from errors
+        if any(found):
+            more = ". None validated" if all(found) else ""
+            yield invalid_value(NOWHERE, "", f"{text} validate all the schemas (allOf){more}")
+    if "not" in schema and next(_value(schema["not"], value, path, old), None) is None:
+        yield invalid_value(NOWHERE, "", f"{text} not validate the schema (not)")
 
 
-def _closest(schemas: list[Schema], value: Any, path: str) -> Causes:
-    """Yield the errors of the closest alternative: the one with the fewest."""
-    yield from min((list(_value(one, value, path)) for one in schemas), key=len, default=[])
-
-
-def _fits(schema: Schema, value: Any, path: str) -> bool:
-    return next(_value(schema, value, path), None) is None
-
-
-def _lists(schema: Schema, value: Any, path: str) -> Causes:
-    """Yield duplicates in lists of type set or map."""
-    if isinstance(value, list):
-        item = schema.get("items") or {}
-        keys = _list_keys(schema)
-        seen: list[Any] = []
-        for index, one in enumerate(value):
-            key = keys(one) if keys else None
-            if keys and key in seen:
-                yield duplicate(f"{path}[{index}]", key)
-            seen.append(key)
-            yield from _lists(item, one, f"{path}[{index}]")
-    elif isinstance(value, dict):
+def _depth(schema: Schema, value: Any) -> int:
+    """Return how much of a value a schema describes: of several, the errors of the most detailed are reported."""
+    depth = int("type" in schema and not any(_mistyped(schema, value, json_type(value), "")))
+    if isinstance(value, dict):
         known = member_schemas(schema)
-        for field, child in value.items():
-            below = known(field)
-            if below is not None and isinstance(child, dict | list):
-                yield from _lists(below, child, join(path, field))
-
-
-@cached_by_identity
-def _has_keyed_lists(schema: Schema) -> bool:
-    """Return whether the schema or anything below it is a list of type set or map."""
-    return _list_keys(schema) is not None or any(map(_has_keyed_lists, subschemas(schema)))
-
-
-def _list_keys(schema: Schema) -> Callable[[Any], Any] | None:
-    list_type = schema.get("x-kubernetes-list-type")
-    if list_type == "set":
-        return lambda item: item
-    if list_type == "map":
-        names = schema.get("x-kubernetes-list-map-keys") or ()
-        return lambda item: {name: item[name] for name in names if name in item}
-    return None
-
-
-_CHECKS: dict[str, Callable[[Schema, Any, str], Causes]] = {
-    "integer": _number,
-    "number": _number,
-    "string": _string,
-    "array": _array,
-    "object": _object,
-}
+        parts = [(known(field), child) for field, child in value.items()]
+        return depth + sum(2 + _depth(below, child) for below, child in parts if below is not None)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return depth + sum(2 + _depth(schema["items"], child) for child in value)
+    return depth

@@ -12,7 +12,7 @@ from clientgo.apiserver.apiextensions.cel import RULES, cel_errors, compile_erro
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
-from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.schema import schema_errors, within
 from clientgo.apiserver.apiextensions.structural import pruned
 from clientgo.apiserver.apiextensions.structuralrules import EMBEDDED, PRESERVE, structural_errors
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
@@ -259,17 +259,12 @@ def _one_default(schema: Schema, where: str, *, in_metadata: bool) -> Causes:
     pruned(schema, default, "", unknown)
     if unknown and not in_metadata:
         yield invalid_value(f"{where}.default", default, "must not have unknown fields")
-    found = [] if in_metadata else list(embedded_errors(schema, default, ""))
-    found = found or schema_errors(schema, default)
+    found = [] if in_metadata else [within(one, f"{where}.default") for one in embedded_errors(schema, default)]
+    found = found or schema_errors(schema, default, where=f"{where}.default")
     if not found:
         held = {"type": "object", "properties": {"default": schema}}
-        found = cel_errors(held, {"default": default}, None)
-        yield from (replace(cause, field=f"{where}.{cause.field}") for cause in found)
-        return
-    for cause in found:
-        inner = cause.field if cause.field != "<nil>" else ""
-        part = f".{inner}" if inner and not inner.startswith("[") else inner
-        yield replace(cause, field=f"{where}.default{part}")
+        found = [within(one, where) for one in cel_errors(held, {"default": default}, None)]
+    yield from found
 
 
 def _rule_errors(schema: Schema, where: str) -> Causes:

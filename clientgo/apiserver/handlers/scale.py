@@ -62,7 +62,7 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
         raise modified(resource, write.name)
     replicas = _value_at(wanted, "spec.replicas") or 0
-    if replicas < 0:
+    if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
     obj = _with_value(shown, resource.scale.spec_path.strip(".").split("."), replicas)

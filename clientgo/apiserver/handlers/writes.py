@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import cel_errors
-from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.customobjects import object_errors
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.options import check_write_options
 from clientgo.apiserver.handlers.patches import rules_of
@@ -139,7 +138,7 @@ def validate(resource: Resource, new: Object, old: Object | None, subresource: s
     """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
     if not resource.custom:
         return builtin_errors(resource, new, old, subresource)
-    return schema_errors(resource.schema, new) or cel_errors(resource.schema, new, old)
+    return object_errors(resource, new, old, subresource)
 
 
 def desired(resource: Resource, obj: Object) -> Any:

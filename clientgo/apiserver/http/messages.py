@@ -78,6 +78,8 @@ JSON = "application/json"
 REPEATED = "\n"
 """Separator of the values of a repeated impersonation header: no header value contains it."""
 _encode = msgspec.json.Encoder().encode
+# Go escapes the characters of HTML markup; in JSON they occur only in strings.
+_ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 class Query(dict[str, str]):
@@ -162,7 +164,11 @@ class Stream(Protocol):
 
 def json_response(value: Any, status: int = 200) -> HTTPResponse:
     """Return a response with this value as JSON."""
-    return HTTPResponse(status, _encode(value))
+    raw = _encode(value)
+    for character, escape in _ESCAPES:
+        if character in raw:
+            raw = raw.replace(character, escape)
+    return HTTPResponse(status, raw)
 
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:

@@ -1,0 +1,89 @@
+"""Validation of custom objects: by schema, scale paths, embedded resources, list types, and CEL rules."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo.apiserver.apiextensions.cel import RULES, cel_errors
+from clientgo.apiserver.apiextensions.embedded import embedded_errors
+from clientgo.apiserver.apiextensions.listtypes import list_errors
+from clientgo.apiserver.apiextensions.schema import NOWHERE, schema_errors
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
+from clientgo.apiserver.http.status import Cause, invalid_value
+from clientgo.apiserver.registry.registry import Object, Resource
+
+_BLOCKING = frozenset((
+    "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",
+))  # fmt: skip
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid;"
+    " correct the existing errors to complete validation"
+)
+_MAX_REPLICAS = 2**31 - 1
+_GO_TYPES = {str: "string", bool: "bool", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
+
+
+def object_errors(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
+    """Return the errors of a custom object; `old` is the object it replaces."""
+    schema = resource.schema
+    if schema is None:
+        return []
+    if subresource == "status":
+        status = (schema.get("properties") or {}).get("status")
+        found = (
+            schema_errors(status, new["status"], (old or {}).get("status"), where="status") if "status" in new else []
+        )
+        found += _scale_errors(resource, new, status_only=True)
+    else:
+        found = schema_errors(schema, new, old)
+        found += _scale_errors(resource, new, status_only=False)
+        found += embedded_errors(schema, new)
+    duplicates = list(list_errors(schema, new))
+    if duplicates and (old is None or next(list_errors(schema, old), None) is None):
+        found += duplicates
+    if not _has_rules(schema):
+        return found
+    if any(cause.reason in _BLOCKING for cause in found):
+        return [*found, invalid_value(NOWHERE, None, _UNCHECKED)]
+    return found + cel_errors(schema, new, old)
+
+
+@cached_by_identity
+def _has_rules(schema: Object) -> bool:
+    return bool(schema.get(RULES)) or any(map(_has_rules, subschemas(schema)))
+
+
+def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iterator[Cause]:
+    scale = resource.scale
+    if scale is None:
+        return
+    for path in (scale.status_path,) if status_only else (scale.spec_path, scale.status_path):
+        value = _at(obj, path)
+        if value is not None and type(value) is not int:
+            kind = _GO_TYPES.get(type(value), "")
+            why = f"{path} accessor error: {_go_value(value)} is of the type {kind}, expected int64"
+            yield invalid_value(path, 0, why)
+        elif value is not None and value < 0:
+            yield invalid_value(path, value, "should be a non-negative integer")
+        elif value is not None and value > _MAX_REPLICAS:
+            yield invalid_value(path, value, f"should be less than or equal to {_MAX_REPLICAS}")
+    selector = _at(obj, scale.selector_path) if scale.selector_path else None
+    if selector is not None and not isinstance(selector, str):
+        kind = _GO_TYPES.get(type(selector), "int64")
+        why = f"{scale.selector_path} accessor error: {_go_value(selector)} is of the type {kind}, expected string"
+        yield invalid_value(scale.selector_path, "", why)
+
+
+def _at(obj: Object, path: str) -> Any:
+    value: Any = obj
+    for name in path.strip(".").split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _go_value(value: Any) -> str:
+    """Format a value as Go's %v does."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{_go_value(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(_go_value, value))}]"
+    return str(value).lower() if isinstance(value, bool) else str(value)

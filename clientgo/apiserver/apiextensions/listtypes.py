@@ -1,0 +1,69 @@
+"""Lists of type set and map: duplicate items, and the items of two lists that have the same keys."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, subschemas
+from clientgo.apiserver.http.status import Cause, duplicate, invalid_value
+
+Schema = dict[str, Any]
+
+
+def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[Cause]:
+    """Yield the duplicates in lists of type set or map within a value; each is reported once."""
+    if schema is None or not _has_keyed_lists(schema):
+        return
+    if isinstance(value, list):
+        yield from _duplicates(schema, value, path)
+        for index, one in enumerate(value):
+            yield from list_errors(schema.get("items"), one, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+        for field, child in value.items():
+            if field in properties:
+                yield from list_errors(properties[field], child, join(path, field))
+            elif isinstance(additional, dict):
+                yield from list_errors(additional, child, f"{path}[{field}]")
+
+
+def counterpart(schema: Schema, item: Any, old: list[Any]) -> Any:
+    """Return the old item of a list of type map that has the same keys, or None."""
+    key = _keys(schema)
+    if key is None or not isinstance(item, dict):
+        return None
+    wanted = key(item)
+    return next((one for one in old if isinstance(one, dict) and key(one) == wanted), None)
+
+
+def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
+    key = _keys(schema)
+    if key is None:
+        return
+    if schema["x-kubernetes-list-type"] == "map":
+        for index, one in enumerate(items):
+            if one is not None and not isinstance(one, dict):
+                why = "must be an object for an array of list-type map"
+                yield invalid_value(f"{path}[{index}]", one, why)
+                return
+    seen: list[Any] = []
+    for index, one in enumerate(items):
+        found = key(one)
+        if seen.count(found) == 1:
+            yield duplicate(f"{path}[{index}]", found)
+        seen.append(found)
+
+
+@cached_by_identity
+def _has_keyed_lists(schema: Schema) -> bool:
+    """Return whether the schema or anything below it is a list of type set or map."""
+    return _keys(schema) is not None or any(map(_has_keyed_lists, subschemas(schema)))
+
+
+def _keys(schema: Schema) -> Callable[[Any], Any] | None:
+    list_type = schema.get("x-kubernetes-list-type")
+    if list_type == "set":
+        return lambda item: item
+    if list_type == "map":
+        names = schema.get("x-kubernetes-list-map-keys") or ()
+        return lambda item: {name: item[name] for name in names if name in (item or ())}
+    return None
