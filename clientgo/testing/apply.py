@@ -15,16 +15,15 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from clientgo.errors import Conflict, Invalid, StatusCause, StatusDetails
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, fields_of, managed, tree_of
-from clientgo.meta.apply.managedfields import FieldManager, after_update
-from clientgo.meta.apply.mergerules import TYPE_RULES, MergeRule, merge_rule
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
+from clientgo.meta.apply.mergerules import MergeRule, field_rule, merge_rule
 from clientgo.meta.apply.serverside import ApplyConflict, apply
 from clientgo.meta.constraints import Meta, constraints_of
 from clientgo.meta.wire import wire_type
 
 Object = dict[str, Any]
 
-BEFORE_FIRST_APPLY = "before-first-apply"
 UNKNOWN = "unknown"
 """Field manager of updates that name none."""
 _ATOMIC = MergeRule(list_type="atomic")
@@ -64,10 +63,10 @@ def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Obj
         config = _of_status(config)
     try:
         made = apply(
-            _owned_at_first(live, writer),
+            live,
             config,
             writer.entry("Apply", named),
-            writer.rules,
+            ManagedType(writer.rules),
             force=force,
             time=writer.time,
         )
@@ -84,7 +83,7 @@ def updated(live: Object, new: Object, writer: Writer) -> Object:
     if not entries:
         return new
     who = writer.entry("Update", new, writer.manager or UNKNOWN)
-    return _with_entries(new, after_update(entries, live, new, who, rules=writer.rules, time=writer.time))
+    return _with_entries(new, after_update(entries, live, new, who, ManagedType(writer.rules), time=writer.time))
 
 
 def _of_status(config: Object) -> Object:
@@ -92,15 +91,6 @@ def _of_status(config: Object) -> Object:
     kept: Object = {key: config[key] for key in ("apiVersion", "kind", "status") if key in config}
     meta = config.get("metadata") or {}
     return {**kept, "metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
-
-
-def _owned_at_first(live: Object, writer: Writer) -> Object:
-    if not live or live["metadata"].get("managedFields"):
-        return live
-    fields = tree_of(fields_of(managed(live), writer.rules))
-    first = FieldManager(BEFORE_FIRST_APPLY, "Update", str(live.get("apiVersion", "")))
-    entry = {key: value for key, value in first.entry(fields, "").items() if value != ""}
-    return _with_entries(live, [entry] if fields else [])
 
 
 def _with_entries(obj: Object, entries: list[Object]) -> Object:
@@ -141,7 +131,8 @@ class TypeRules:
                 hints = _hints(owner) if isinstance(owner, type) else {}
                 if name not in hints:
                     return None
-                here, metas, rule = hints[name], (), TYPE_RULES.get(owner.__name__, {}).get(name)
+                here = hints[name]
+                rule = field_rule(owner.__name__, name, _built_in_name(_item(_unwrapped(here)[0])))
             here, metas = _unwrapped(here)
         return _declared([*metas, *_of_class(here)]) or rule
 
@@ -169,6 +160,10 @@ def _item(hint: Any) -> Any:
     while get_origin(hint) in (tuple, list):
         hint = _unwrapped(get_args(hint)[0])[0]
     return hint
+
+
+def _built_in_name(cls: Any) -> str:
+    return cls.__name__ if isinstance(cls, type) and cls.__module__.startswith("clientgo.") else ""
 
 
 @cache

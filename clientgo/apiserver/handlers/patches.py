@@ -4,29 +4,39 @@ The rules come from the table of built-in kinds or from the schema of a CustomRe
 `clientgo.testing` use the same patches and the same table.
 """
 
-from functools import lru_cache, partial
 from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity
 from clientgo.apiserver.http.gojson import go_map, json_type
 from clientgo.apiserver.http.status import ApiFailure, bad_request
+from clientgo.apiserver.registry.gotypes import rules_of_kind, zero_value
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
-from clientgo.meta.apply.managedfields import FieldManager
-from clientgo.meta.apply.mergerules import MergeRule, merge_rule
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType
+from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import MissingMergeKey, PatchError, jsonpatch, strategic
 
 _CACHE_SIZE = 4096
 _ATOMIC = MergeRule(list_type="atomic")
-# Any built-in kind: metadata merges the same way in all of them.
-_METADATA_OF = "ConfigMap"
+_UNDECLARED = MergeRule(declared=frozenset())
 
 
 def rules_of(resource: Resource) -> MergeRules:
     """Return the merge rules of a resource's objects, by path of field names."""
-    return _schema_rules(resource.schema or _NO_SCHEMA) if resource.custom else partial(_builtin_rule, resource.kind)
+    if resource.custom:
+        return _schema_rules(resource.schema or _NO_SCHEMA)
+    return rules_of_kind(resource.api_version, resource.kind)
+
+
+def managed_type(resource: Resource, subresource: str) -> ManagedType:
+    """Return what field management needs to know of a write to a resource."""
+    ignored: tuple[str, ...] = ("status",) if resource.status else ()
+    if subresource == "status":
+        ignored = ("metadata", "spec") if resource.custom else ("spec",)
+    zero = {} if resource.custom else zero_value(resource.api_version, resource.kind)
+    return ManagedType(rules_of(resource), zero, ignored)
 
 
 class SchemaRules:
@@ -47,14 +57,14 @@ class SchemaRules:
 
     def _find(self, path: FieldPath) -> MergeRule | None:
         if path[:1] == ("metadata",):
-            return _builtin_rule(_METADATA_OF, path)
+            return _METADATA(path)
         schema = self._schema
         for field in path:
             while "items" in schema:
                 schema = schema["items"]
             child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
             if not isinstance(child, dict):
-                return None
+                return _UNDECLARED
             schema = child
         return _declared(schema)
 
@@ -63,9 +73,8 @@ _NO_SCHEMA: dict[str, Any] = {}
 _schema_rules = cached_by_identity(SchemaRules)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
-def _builtin_rule(kind: str, path: FieldPath) -> MergeRule | None:
-    return merge_rule(kind, path)
+# Any built-in kind: metadata merges the same way in all of them.
+_METADATA = rules_of_kind("v1", "ConfigMap")
 
 
 def _declared(schema: dict[str, Any]) -> MergeRule | None:
@@ -73,8 +82,16 @@ def _declared(schema: dict[str, Any]) -> MergeRule | None:
         return _ATOMIC
     list_type = schema.get("x-kubernetes-list-type")
     if not list_type:
-        return None
-    return MergeRule(list_type=list_type, map_keys=tuple(schema.get("x-kubernetes-list-map-keys", ())))
+        open_ended = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields")
+        return MergeRule(declared=frozenset(schema.get("properties", ()))) if open_ended else None
+    keys, items = tuple(schema.get("x-kubernetes-list-map-keys", ())), schema.get("items") or {}
+    defaults = {name: field["default"] for name, field in items.get("properties", {}).items() if "default" in field}
+    return MergeRule(
+        list_type=list_type,
+        map_keys=keys,
+        atomic_items=items.get("x-kubernetes-map-type") == "atomic",
+        key_defaults=tuple((name, defaults[name]) for name in keys if name in defaults),
+    )
 
 
 __all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
@@ -116,9 +133,9 @@ def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
         raise bad_request(str(error)) from error
 
 
-def apply(live: Object, config: Object, who: FieldManager, rules: MergeRules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty for a new object) for this field manager (409)."""
     try:
-        return apply_config(live, config, who, rules, force=force, time=time)
+        return apply_config(live, config, who, kind, force=force, time=time)
     except ApplyConflict as conflict:
         raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict

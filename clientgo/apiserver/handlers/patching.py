@@ -2,7 +2,14 @@
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
-from clientgo.apiserver.handlers.patches import Applied, apply, json_patch, rules_of, strategic_merge_patch
+from clientgo.apiserver.handlers.patches import (
+    Applied,
+    apply,
+    json_patch,
+    managed_type,
+    rules_of,
+    strategic_merge_patch,
+)
 from clientgo.apiserver.handlers.storing import admit_new, replace
 from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata, with_entries
 from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, read_yaml
@@ -141,7 +148,7 @@ def _merged(state: State, write: Write, live: Object, config: Object) -> Applied
         live,
         config,
         write.field_manager("Apply"),
-        rules_of(write.resource),
+        managed_type(write.resource, write.subresource),
         force=write.request.query.flag("force"),
         time=time,
     )

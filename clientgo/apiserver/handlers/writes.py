@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.apiserver.apiextensions.customobjects import object_errors
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.options import check_write_options
-from clientgo.apiserver.handlers.patches import rules_of
+from clientgo.apiserver.handlers.patches import managed_type
 from clientgo.apiserver.http.decode import YAML_TYPES, media_type
 from clientgo.apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo.apiserver.http.messages import HTTPRequest
@@ -174,9 +174,10 @@ def taken(target: Object, source: Object, field: str) -> Object:
 
 def track(state: State, write: Write, old: Object, new: Object) -> Object:
     """Return the new object with managedFields that record what this update changed."""
-    meta, rules = new["metadata"], rules_of(write.resource)
-    present = list(meta.get("managedFields", ()))
-    entries = after_update(present, old, new, write.field_manager(), rules=rules, time=write.now(state))
+    meta, kind, who = new["metadata"], managed_type(write.resource, write.subresource), write.field_manager()
+    # A subresource does not change the entries themselves.
+    source = old["metadata"] if write.subresource else meta
+    entries = after_update(list(source.get("managedFields", ())), old, new, who, kind, time=write.now(state))
     return {**new, "metadata": with_entries(meta, entries)}
 
 

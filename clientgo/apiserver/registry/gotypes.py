@@ -1,4 +1,4 @@
-"""Go types of the built-in kinds, read from the table of protobuf messages: the order of fields in JSON.
+"""Go types of the built-in kinds, read from the table of protobuf messages: order of fields, zero values, merge rules.
 
 Go writes the fields of a built-in kind in the order of its struct, and custom resources, which are maps, by name.
 """
@@ -10,13 +10,18 @@ from typing import Any, Optional
 
 import msgspec
 
+from clientgo.apiserver.http.protobuf import decode
 from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo.apiserver.registry.registry import Object
+from clientgo.meta.apply.fieldsets import FieldPath
+from clientgo.meta.apply.mergerules import MergeRule, field_rule
 
 # Messages whose JSON is not an object of their fields.
 _OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
 _UNION = "JSONSchemaPropsOr"
 _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
+_CACHE_SIZE = 4096
+_ATOMIC = MergeRule(list_type="atomic")
 _HEAD = (("kind", Any), ("apiVersion", Any))
 
 
@@ -35,6 +40,56 @@ def in_order(obj: Object) -> Object:
 def _sorted(obj: Object) -> Object:
     ordered: Object = msgspec.to_builtins(obj, order="sorted")
     return ordered
+
+
+@cache
+def zero_value(api_version: str, kind: str) -> Object:
+    """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
+    message = find_message(api_version, kind)
+    return {} if message is None else decode(message, b"")
+
+
+class KindRules:
+    """Merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
+
+    def __init__(self, api_version: str, kind: str) -> None:
+        self._message = find_message(api_version, kind)
+        self._known: dict[FieldPath, MergeRule | None] = {}
+
+    def __call__(self, path: FieldPath) -> MergeRule | None:
+        """Return the rule at this path, or None."""
+        if path in self._known:
+            return self._known[path]
+        if len(self._known) >= _CACHE_SIZE:
+            self._known.clear()  # paths may contain names that users choose
+        rule = self._known[path] = self._find(path)
+        return rule
+
+    def _find(self, path: FieldPath) -> MergeRule | None:
+        message, rule, in_map = self._message, None, False
+        for name in path:
+            if message is None:
+                return None
+            if in_map:
+                message, rule, in_map = message.fields[2].message, None, False
+                continue
+            field = _by_name(message).get(name)
+            if field is None:
+                return None
+            rule = _ATOMIC if field.type == "RawExtension" else field_rule(message.name, name, field.type)
+            message, in_map = field.message, field.mapped
+        return rule
+
+
+@cache
+def _by_name(message: Message) -> dict[str, ProtobufField]:
+    return {field.name: field for field in members(message)}
+
+
+@cache
+def rules_of_kind(api_version: str, kind: str) -> KindRules:
+    """Return the merge rules of a built-in kind."""
+    return KindRules(api_version, kind)
 
 
 def members(message: Message) -> Iterable[ProtobufField]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clientgo.codegen.inputs.fields import unwrap
-from clientgo.meta.apply.mergerules import TYPE_RULES
+from clientgo.meta.apply.mergerules import ATOMIC_MAPS, ATOMIC_TYPES, TYPE_RULES
 from clientgo.meta.constraints import Quantity
 from clientgo.meta.quantities import QUANTITY_FIELDS
 
@@ -60,16 +60,6 @@ _REQUIRED: Mapping[str, str] = {
 }  # fmt: skip
 """Required lists and structs, which have zero values in the classes."""
 
-_ATOMIC_TYPES = frozenset((
-    "ConfigMapKeySelector", "EndpointPort", "FileKeySelector", "LabelSelector", "LocalObjectReference", "NodeSelector",
-    "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ResourceFieldSelector",
-    "ScopeSelector", "SecretKeySelector", "SecretReference", "TypedLocalObjectReference",
-))  # fmt: skip
-_ATOMIC_MAPS = {
-    ("PodSpec", "nodeSelector"), ("ReplicationControllerSpec", "selector"), ("ServiceSpec", "selector"),
-}  # fmt: skip
-
-
 _QUANTITY: Schema = {
     "anyOf": [{"type": "integer"}, {"type": "string"}],
     "pattern": unwrap(Quantity)[1][0].pattern,
@@ -86,7 +76,7 @@ def add_type_facts(cls: type[Any], schema: Schema) -> None:
     """Add the data about a built-in type to its schema."""
     if not is_built_in(cls):
         return
-    if cls.__name__ in _ATOMIC_TYPES:
+    if cls.__name__ in ATOMIC_TYPES:
         schema["x-kubernetes-map-type"] = "atomic"
     needed = {*schema.get("required", ()), *_REQUIRED.get(cls.__name__, "").split()}
     if needed:
@@ -107,7 +97,7 @@ def add_field_facts(cls: type[Any], field: str, schema: Schema) -> None:
         schema["default"] = _DEFAULTS[cls.__name__][field]
     elif field == "name" and cls.__name__ in _NAME_IS_EMPTY:
         schema["default"] = ""
-    if (cls.__name__, field) in _ATOMIC_MAPS:
+    if (cls.__name__, field) in ATOMIC_MAPS:
         schema["x-kubernetes-map-type"] = "atomic"
     rule = TYPE_RULES.get(cls.__name__, {}).get(field)
     if rule is not None and schema.get("type") == "array" and rule.list_type:

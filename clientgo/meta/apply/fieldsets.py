@@ -1,12 +1,12 @@
-"""Sets of fields in the form of managedFields (FieldsV1), and the difference of two objects as such sets.
+"""Sets of fields in the form of managedFields (FieldsV1), and the comparison of two objects as such sets.
 
 A set is a tree: `{"f:spec": {"f:replicas": {}}}` contains the path `spec.replicas`; a node contains its own path if it
 is empty or has a "." member. Items of lists that merge by key are `k:{...}`, members of sets are `v:...`; other lists
-are one field. Trees are immutable: `add` and `remove` return new ones that share unchanged branches.
+and atomic maps are one field. Functions never change their arguments: results share unchanged branches.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,9 +18,8 @@ MergeRules = Callable[[FieldPath], MergeRule | None]
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
-# Keys with a default in Kubernetes' schemas, which items may omit.
-_KEY_DEFAULTS = {"protocol": "TCP"}
 _NESTED = (dict, list)
+_ABSENT: Any = object()
 # Fields that no manager owns: set by the server, or the object's name.
 _UNMANAGED_META = frozenset(
     ("name", "namespace", "creationTimestamp", "selfLink", "uid", "resourceVersion", "generation", "managedFields")
@@ -33,34 +32,7 @@ def contains(tree: Tree, path: FieldPath) -> bool:
         if element not in tree:
             return False
         tree = tree[element]
-    return not tree or "." in tree
-
-
-def add(tree: Tree, path: FieldPath) -> Tree:
-    """Return the set with this path added."""
-    if not path:
-        return {**tree, ".": {}} if tree and "." not in tree else tree
-    child = tree.get(path[0])
-    if child is None:
-        return {**tree, path[0]: _chain(path[1:])}
-    if not child and len(path) > 1:
-        child = {".": {}}
-    return {**tree, path[0]: add(child, path[1:])}
-
-
-def remove(tree: Tree, path: FieldPath) -> Tree:
-    """Return the set without this path and the branches that become empty."""
-    child = tree.get(path[0])
-    if child is None:
-        return tree
-    rest = {element: node for element, node in tree.items() if element != path[0]}
-    if len(path) == 1:
-        kept = {element: node for element, node in child.items() if element != "."}
-        return {**rest, path[0]: kept} if kept else rest
-    smaller = remove(child, path[1:])
-    if smaller is child:
-        return tree
-    return {**rest, path[0]: smaller} if smaller else rest
+    return _is_member(tree)
 
 
 def paths(tree: Tree, prefix: FieldPath = ()) -> Iterator[FieldPath]:
@@ -74,111 +46,157 @@ def paths(tree: Tree, prefix: FieldPath = ()) -> Iterator[FieldPath]:
             yield from paths(node, (*prefix, element))
 
 
-def tree_of(found: Iterable[FieldPath]) -> Tree:
-    """Return the set of these paths."""
-    tree: Tree = {}
-    for path in found:
-        _insert(tree, path)
-    return tree
-
-
 def is_tree(value: Any) -> bool:
     """Report whether a value from a client is a valid set of fields."""
     return isinstance(value, dict) and all(is_tree(child) for child in value.values())
 
 
-def managed(obj: dict[str, Any]) -> dict[str, Any]:
-    """Return the object without the fields that no manager owns."""
-    kept = {field: value for field, value in obj.items() if field not in ("apiVersion", "kind", "metadata")}
-    meta = {field: value for field, value in obj.get("metadata", {}).items() if field not in _UNMANAGED_META}
-    return {**kept, "metadata": meta} if meta else kept
+def union(one: Tree, other: Tree) -> Tree:
+    """Return the set of the paths of both."""
+    if not one or not other:
+        return one or other
+    merged = dict(one)
+    for element, node in other.items():
+        known = merged.get(element)
+        if known is None:
+            merged[element] = node
+        elif element != ".":
+            children = union(_children(known), _children(node))
+            merged[element] = _node(children, member=_is_member(known) or _is_member(node))
+    return merged
 
 
-def fields_of(value: Any, rules: MergeRules, where: FieldPath = (), prefix: FieldPath = ()) -> Iterator[FieldPath]:
-    """Iterate over the paths of all fields of a value, which is at `where` by field names and `prefix` by elements."""
+def difference(tree: Tree, lost: Tree) -> Tree:
+    """Return the set without the paths of `lost`; the same object if it contains none of them."""
+    left: Tree = {}
+    same = True
+    for element, node in tree.items():
+        gone = lost.get(element)
+        rest = node if gone is None or element == "." else _without(node, gone)
+        same = same and rest is node
+        if rest is not None:
+            left[element] = rest
+    return tree if same else left
+
+
+def intersection(one: Tree, other: Tree) -> Tree:
+    """Return the set of the paths that are in both."""
+    common: Tree = {}
+    for element, node in one.items():
+        if element in other and element != ".":
+            also = other[element]
+            member = _is_member(node) and _is_member(also)
+            found = _node(intersection(node, also), member=member)
+            if found is not None:
+                common[element] = found
+    return common
+
+
+def managed(obj: dict[str, Any], ignored: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the object without the fields that no manager owns and without `ignored` top-level fields."""
+    kept = {
+        field: value
+        for field, value in obj.items()
+        if field not in ("apiVersion", "kind", "metadata") and field not in ignored
+    }
+    if "metadata" not in ignored:
+        found = obj.get("metadata") or {}
+        # Always there, so that no manager owns the field itself.
+        kept["metadata"] = {field: value for field, value in found.items() if field not in _UNMANAGED_META}
+    return kept
+
+
+def field_set(value: Any, rules: MergeRules) -> Tree:
+    """Return the set of fields of an applied configuration: leaves, items of lists, and entries of maps."""
+    return _node_of(value, rules, ()) or {}
+
+
+def _node_of(value: Any, rules: MergeRules, where: FieldPath) -> Tree | None:
+    if not isinstance(value, _NESTED):
+        return {}
     rule = rules(where)
     if isinstance(value, dict) and value and not _atomic(rule):
-        for field, child in value.items():
-            yield from fields_of(child, rules, (*where, field), (*prefix, f"f:{field}"))
-    elif isinstance(value, list) and value and rule is not None and rule.list_type in ("map", "set"):
-        for element, item in items(value, rule):
-            path = (*prefix, element)
-            yield path
-            if rule.list_type == "map":
-                yield from fields_of(item, rules, where, path)
-    elif prefix:
-        yield prefix
+        return _parts_set(_parts(value, rule), rule, rules, where)
+    if isinstance(value, list) and _merges(rule):
+        return _parts_set(_parts(value, rule), rule, rules, where)
+    return {}
 
 
-def all_of(obj: dict[str, Any], rules: MergeRules) -> Tree:
-    """Return the set of all fields of a new object.
-
-    It equals `tree_of` the changes of a `Difference` from nothing, but takes one pass: most writes create an object.
-    """
+def _parts_set(parts: dict[str, Any], rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> Tree | None:
     tree: Tree = {}
-    if not _atomic(rules(())):
-        for field, child in obj.items():
-            node = tree[f"f:{field}"] = {}
-            _grow(node, child, rules, (field,), held=isinstance(child, dict))
-    return tree
+    for element, child in parts.items():
+        node = {} if _leaf_items(rule) else _node_of(child, rules, _inside(where, element))
+        member = node == {} or not element.startswith("f:") or _is_entry(element[2:], rule)
+        node = _node(_children(node or {}), member=member)
+        if node is not None:
+            tree[element] = node
+    return tree or None
 
 
-class Difference:
-    """The difference of two objects: paths of added or modified fields (`changed`) and of removed fields."""
+class Comparison(NamedTuple):
+    """Sets of the fields that were added or modified (`changed`), and of those that were removed."""
 
-    __slots__ = ("_rules", "changed", "removed")
+    changed: Tree
+    removed: Tree
 
-    def __init__(self, old: Any, new: Any, rules: MergeRules) -> None:
-        self.changed: list[FieldPath] = []
-        self.removed: list[FieldPath] = []
-        self._rules = rules
-        self._compare(old, new, (), ())
 
-    def __bool__(self) -> bool:
-        return bool(self.changed or self.removed)
+def compare(old: dict[str, Any], new: dict[str, Any], rules: MergeRules) -> Comparison:
+    """Compare two objects."""
+    changed, removed = _compare(old, new, rules, ())
+    return Comparison(changed or {}, removed or {})
 
-    def _compare(self, old: Any, new: Any, where: FieldPath, prefix: FieldPath) -> None:
-        if old is new or old == new:
-            return
-        rule = self._rules(where)
-        if isinstance(old, dict) and isinstance(new, dict) and not _atomic(rule):
-            self._members(
-                [(f"f:{field}", (*where, field), child) for field, child in old.items()],
-                [(f"f:{field}", (*where, field), child) for field, child in new.items()],
-                prefix,
-            )
-        elif isinstance(old, list) and isinstance(new, list) and rule and rule.list_type in ("map", "set"):
-            self._members(
-                [(element, where, item) for element, item in items(old, rule)],
-                [(element, where, item) for element, item in items(new, rule)],
-                prefix,
-            )
+
+_Nodes = tuple[Tree | None, Tree | None]
+
+
+def _compare(old: Any, new: Any, rules: MergeRules, where: FieldPath) -> _Nodes:
+    for kind in _NESTED:
+        if (isinstance(old, kind) and old) or (isinstance(new, kind) and new):
+            rule = rules(where)
+            if not _atomic(rule) if kind is dict else _merges(rule):
+                return _compare_parts(old, new, rule, rules, where)
+    return _leaf(new)
+
+
+def _leaf(new: Any) -> _Nodes:
+    return (None, {}) if new is _ABSENT else ({}, None)
+
+
+def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
+    before, after = _parts(old, rule), _parts(new, rule)
+    leaves = _leaf_items(rule)
+    changed: Tree = {}
+    removed: Tree = {}
+    for element in (*after, *(element for element in before if element not in after)):
+        was, child = before.get(element, _ABSENT), after.get(element, _ABSENT)
+        if was is child or was == child:
+            continue
+        if leaves or not (isinstance(child, _NESTED) or isinstance(was, _NESTED)):
+            come, gone = _leaf(child)
         else:
-            self._replaced(old, new, where, prefix)
+            come, gone = _compare(was, child, rules, _inside(where, element))
+        if come is not None:
+            changed[element] = come
+        if gone is not None:
+            removed[element] = gone
+    mixed = _is_scalar(old) or _is_scalar(new)
+    return _node(changed, member=old is _ABSENT or mixed), _node(removed, member=new is _ABSENT)
 
-    def _members(
-        self, old: list[tuple[str, FieldPath, Any]], new: list[tuple[str, FieldPath, Any]], prefix: FieldPath
-    ) -> None:
-        before = {element: child for element, _, child in old}
-        after = {element for element, _, _ in new}
-        for element, where, child in new:
-            path = (*prefix, element)
-            if element in before:
-                self._compare(before[element], child, where, path)
-            else:
-                self.changed += self._all(child, where, path)
-        for element, where, child in old:
-            if element not in after:
-                self.removed += self._all(child, where, (*prefix, element))
 
-    def _replaced(self, old: Any, new: Any, where: FieldPath, prefix: FieldPath) -> None:
-        gone, come = set(self._all(old, where, prefix)), self._all(new, where, prefix)
-        self.changed += come
-        self.removed += sorted(gone - set(come))
+def _inside(where: FieldPath, element: str) -> FieldPath:
+    """Return the path by field names of a member or an item, which adds nothing."""
+    return (*where, element[2:]) if element.startswith("f:") else where
 
-    def _all(self, value: Any, where: FieldPath, prefix: FieldPath) -> list[FieldPath]:
-        own = [prefix] if isinstance(value, dict) and value and not _atomic(self._rules(where)) else []
-        return [*own, *(path for path in fields_of(value, self._rules, where, prefix) if path not in own)]
+
+def _parts(value: Any, rule: MergeRule | None) -> dict[str, Any]:
+    """Return the members of a map or the items of a list that merges, by element; duplicate items as a tuple."""
+    if isinstance(value, dict):
+        return {f"f:{field}": child for field, child in value.items()}
+    parts: dict[str, Any] = {}
+    if isinstance(value, list) and rule is not None:
+        for element, item in items(value, rule):
+            parts[element] = (parts[element], item) if element in parts else item
+    return parts
 
 
 def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
@@ -186,9 +204,11 @@ def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     if rule.list_type == "set":
         return [("v:" + _encode(value).decode(), value) for value in values]
     found = []
+    defaults = dict(rule.key_defaults)
     for item in values:
         members = item if isinstance(item, dict) else {}
-        key = {name: members.get(name, _KEY_DEFAULTS.get(name)) for name in rule.map_keys or (rule.patch_key,)}
+        key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
+        key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
         key = {name: value for name, value in key.items() if value is not None}
         found.append(("k:" + _encode(key).decode(), item))
     return found
@@ -212,58 +232,45 @@ def show(path: FieldPath) -> str:
     return text
 
 
+def _is_member(node: Tree) -> bool:
+    return not node or "." in node
+
+
+def _children(node: Tree) -> Tree:
+    return {element: child for element, child in node.items() if element != "."} if "." in node else node
+
+
+def _node(children: Tree, *, member: bool) -> Tree | None:
+    """Return a node with these children that contains its own path or not; None if it contains nothing."""
+    if not member:
+        return children or None
+    return {".": {}, **children} if children else {}
+
+
+def _without(node: Tree, gone: Tree) -> Tree | None:
+    member = _is_member(node)
+    stays = member and not _is_member(gone)
+    children = _children(node)
+    left = difference(children, _children(gone))
+    return node if stays == member and left is children else _node(left, member=stays)
+
+
 def _atomic(rule: MergeRule | None) -> bool:
     return rule is not None and rule.list_type == "atomic"
 
 
-def _chain(path: FieldPath) -> Tree:
-    tree: Tree = {}
-    for element in reversed(path):
-        tree = {element: tree}
-    return tree
+def _merges(rule: MergeRule | None) -> bool:
+    return rule is not None and rule.list_type in ("map", "set")
 
 
-def _grow(node: Tree, value: Any, rules: MergeRules, where: FieldPath, *, held: bool) -> None:
-    """Add all fields of a value below its node; with `held`, the set contains the node's own path as well."""
-    if isinstance(value, dict):
-        if value and not _atomic(rules(where)):
-            if held and not node:
-                node["."] = {}
-            _grow_members(node, value, rules, where)
-            return
-    elif isinstance(value, list) and value:
-        rule = rules(where)
-        if rule is not None and rule.list_type in ("map", "set"):
-            if held and not node:
-                node["."] = {}
-            for element, item in items(value, rule):
-                inner = node.setdefault(element, {})
-                if rule.list_type == "map":
-                    _grow(inner, item, rules, where, held=True)
-            return
-    if node and "." not in node:
-        node["."] = {}  # another item with the same key had fields here
+def _leaf_items(rule: MergeRule | None) -> bool:
+    return rule is not None and (rule.list_type == "set" or rule.atomic_items)
 
 
-def _grow_members(node: Tree, value: dict[str, Any], rules: MergeRules, where: FieldPath) -> None:
-    for field, child in value.items():
-        element = f"f:{field}"
-        known = node.get(element)
-        if known is not None:
-            _grow(known, child, rules, (*where, field), held=True)
-            continue
-        inner = node[element] = {}
-        if isinstance(child, _NESTED):
-            _grow(inner, child, rules, (*where, field), held=False)
+def _is_entry(field: str, rule: MergeRule | None) -> bool:
+    """Report whether a member is an entry of a map, which is a field even if it has members."""
+    return rule is not None and rule.declared is not None and field not in rule.declared
 
 
-def _insert(tree: Tree, path: FieldPath) -> None:
-    node = tree
-    fresh = False
-    for element in path:
-        if not node and node is not tree and not fresh:
-            node["."] = {}  # an empty node is a path; as a parent it needs a "."
-        fresh = element not in node
-        node = node.setdefault(element, {})
-    if not fresh and node and "." not in node:
-        node["."] = {}
+def _is_scalar(value: Any) -> bool:
+    return value is not None and value is not _ABSENT and not isinstance(value, _NESTED)

@@ -4,23 +4,23 @@ An entry belongs to a manager, an operation (Apply or Update), an apiVersion and
 fields it changes; an Apply that changes the fields of other managers is a conflict unless it is forced.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import (
-    Difference,
-    FieldPath,
-    MergeRules,
-    Tree,
-    add,
-    all_of,
-    contains,
-    managed,
-    remove,
-    tree_of,
-)
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, Tree, compare, contains, difference, managed, union
 
 Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedType:
+    """Facts of a kind that field management needs."""
+
+    rules: MergeRules
+    zero: Object = field(default_factory=dict)
+    """The empty object. Its fields have no owner: Go's structs always have them."""
+    ignored: tuple[str, ...] = ()
+    """Top-level fields that writes do not change: the status, or all but the status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,66 +33,64 @@ class FieldManager:
     subresource: str = ""
 
     def owns(self, entry: Object) -> bool:
-        """Report whether the entry belongs to this manager."""
+        """Report whether the entry belongs to this manager, who applies in any version."""
         return (
             entry.get("manager", "") == self.name
             and entry.get("operation") == self.operation
-            and entry.get("apiVersion") == self.api_version
+            and (self.operation == "Apply" or entry.get("apiVersion") == self.api_version)
             and entry.get("subresource", "") == self.subresource
         )
 
     def entry(self, fields: Tree, time: str) -> Object:
-        """Return an entry with these fields."""
-        entry: Object = {
-            "manager": self.name,
-            "operation": self.operation,
-            "apiVersion": self.api_version,
-            "time": time,
-            "fieldsType": "FieldsV1",
-            "fieldsV1": fields,
-        }
+        """Return an entry with these fields; without a time if it is empty."""
+        entry: Object = {"manager": self.name, "operation": self.operation, "apiVersion": self.api_version}
+        if time:
+            entry["time"] = time
+        entry |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
         return {**entry, "subresource": self.subresource} if self.subresource else entry
 
 
 def after_update(
-    entries: list[Object], old: Object, new: Object, who: FieldManager, *, rules: MergeRules, time: str
+    entries: list[Object], old: Object, new: Object, who: FieldManager, kind: ManagedType, *, time: str
 ) -> list[Object]:
-    """Return the entries after an update from `old` to `new` by `who`, which then owns the changed fields alone."""
-    if not old and not entries:
-        fields = all_of(managed(new), rules)
-        return [who.entry(fields, time)] if fields else entries
-    difference = Difference(managed(old), managed(new), rules)
-    if not difference:
+    """Return the entries after an update from `old` to `new` by `who`, which then owns the changed fields alone.
+
+    `old` is empty for a new object. An object without managers stays without.
+    """
+    if old and not entries:
         return entries
-    own: Tree = {}
-    others: list[Object] = []
+    before, after = managed(old or kind.zero, kind.ignored), managed(new, kind.ignored)
+    changed, removed = compare(before, after, kind.rules)
+    lost = union(changed, removed)
+    kept: list[Object] = []
     for entry in entries:
-        if who.owns(entry):
-            own = without(entry.get("fieldsV1", {}), difference.removed)
-        else:
-            lost = [*difference.changed, *difference.removed]
-            kept = without(entry.get("fieldsV1", {}), lost)
-            if kept:
-                others.append(entry if kept is entry.get("fieldsV1") else {**entry, "fieldsV1": kept})
-    if own:
-        for path in difference.changed:
-            own = add(own, path)
-    else:
-        own = tree_of(difference.changed)
-    return sort([*others, who.entry(own, time)] if own else others)
+        fields = difference(entry.get("fieldsV1", {}), lost)
+        if changed and who.owns(entry):
+            changed = union(fields, changed)
+        elif fields:
+            kept.append(entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields})
+    return sort([*kept, who.entry(changed, time)] if changed else kept)
 
 
-def without(tree: Tree, lost: list[FieldPath]) -> Tree:
-    """Return the set without these paths; the same object if it contains none of them."""
-    for path in lost:
-        if contains(tree, path):
-            tree = remove(tree, path)
-    return tree
+def after_scale(entries: list[Object], path: FieldPath, who: FieldManager) -> list[Object]:
+    """Return the entries after a change of the replicas, at this path, through the scale subresource.
+
+    As on a real server, it is recorded only if the replicas have an owner, and without a time.
+    """
+    if not any(contains(entry.get("fieldsV1", {}), path) for entry in entries):
+        return entries
+    fields: Tree = {}
+    for element in reversed(path):
+        fields = {element: fields}
+    time = next((entry.get("time", "") for entry in entries if who.owns(entry)), "")
+    rest = [(entry, difference(entry.get("fieldsV1", {}), fields)) for entry in entries if not who.owns(entry)]
+    return sort([*({**entry, "fieldsV1": left} for entry, left in rest if left), who.entry(fields, time)])
 
 
 def sort(entries: list[Object]) -> list[Object]:
-    """Sort entries as the server does: Apply entries first, then by time and name."""
-    return sorted(entries, key=lambda e: (e.get("operation") != "Apply", e.get("time") or "", e.get("manager", "")))
+    """Sort entries as the server does: Apply entries first, then by time and manager."""
+    names = ("operation", "time", "manager", "apiVersion", "subresource")
+    return sorted(entries, key=lambda entry: [entry.get(name) or "" for name in names])
 
 
 def equal_ignoring_timestamps(one: Object, other: Object) -> bool:

@@ -7,7 +7,8 @@ readers of a type (OpenAPI) and walkers of a document (patches) find it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from types import MappingProxyType
 
 
@@ -25,6 +26,12 @@ class MergeRule:
     """Server-side apply: `map`, `set` or `atomic`; an empty type means atomic for a list."""
     map_keys: tuple[str, ...] = ()
     """Server-side apply: the keys that identify the items of a `map` list."""
+    atomic_items: bool = False
+    """Server-side apply: an item is one field, whose members have no owners of their own."""
+    key_defaults: tuple[tuple[str, object], ...] = ()
+    """Server-side apply: defaults of keys that items may omit."""
+    declared: frozenset[str] | None = None
+    """Server-side apply: the fields of a map with further entries, which are fields even if they have members."""
 
     def extensions(self) -> dict[str, object]:
         """Return the rule as the `x-kubernetes-*` members of an OpenAPI schema."""
@@ -42,7 +49,15 @@ class MergeRule:
 
 
 def _by(key: str, *more: str, retain_keys: bool = False) -> MergeRule:
-    return MergeRule(patch_key=key, merge=True, retain_keys=retain_keys, list_type="map", map_keys=(key, *more))
+    defaults = (("protocol", "TCP"),) if "protocol" in more else ()
+    return MergeRule(
+        patch_key=key,
+        merge=True,
+        retain_keys=retain_keys,
+        list_type="map",
+        map_keys=(key, *more),
+        key_defaults=defaults,
+    )
 
 
 _NAME = _by("name")
@@ -50,6 +65,7 @@ _TYPE = _by("type")
 _IP = _by("ip")
 _MAP_TYPE = MergeRule(list_type="map", map_keys=("type",))
 _SET = MergeRule(merge=True, list_type="set")
+_ONE_OF = MergeRule(list_type="set")
 _ATOMIC = MergeRule(list_type="atomic")
 _UNION = MergeRule(retain_keys=True)
 
@@ -71,7 +87,7 @@ _ROWS: dict[str, dict[str, MergeRule]] = {
         "hostIPs": MergeRule(patch_key="ip", merge=True, list_type="atomic"),
         **dict.fromkeys(("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"), _ATOMIC),
     },
-    "ContainerRestartRuleOnExitCodes": {"values": MergeRule(list_type="set")},
+    "ContainerRestartRuleOnExitCodes": {"values": _ONE_OF},
     "ContainerStatus": {"allocatedResourcesStatus": _NAME, "volumeMounts": _by("mountPath")},
     "ResourceStatus": {"resources": MergeRule(list_type="map", map_keys=("resourceID",))},
     "ResourceRequirements": {"claims": MergeRule(list_type="map", map_keys=("name",))},
@@ -94,6 +110,23 @@ _ROWS: dict[str, dict[str, MergeRule]] = {
     **{f"{name}Configuration": {"webhooks": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
     **{name: {"matchConditions": _NAME} for name in ("MutatingWebhook", "ValidatingWebhook")},
     "ValidatingAdmissionPolicySpec": {"matchConditions": _NAME, "variables": _NAME},
+    "MutatingAdmissionPolicySpec": {"matchConditions": _NAME},
+    "ValidatingAdmissionPolicyBindingSpec": {"validationActions": _ONE_OF},
+    "UncountedTerminatedPods": {"failed": _ONE_OF, "succeeded": _ONE_OF},
+    "PodFailurePolicyOnExitCodesRequirement": {"values": _ONE_OF},
+    "Endpoint": {"addresses": _ONE_OF},
+    "CSIDriverSpec": {"volumeLifecycleModes": _ONE_OF},
+    "NonResourcePolicyRule": dict.fromkeys(("nonResourceURLs", "verbs"), _ONE_OF),
+    "ResourcePolicyRule": dict.fromkeys(("apiGroups", "namespaces", "resources", "verbs"), _ONE_OF),
+    "ComponentStatus": {"conditions": _TYPE},
+    "ResourceClaimStatus": {
+        "devices": MergeRule(list_type="map", map_keys=("driver", "device", "pool", "shareID")),
+        "reservedFor": _by("uid"),
+    },
+    "AllocatedDeviceStatus": {"conditions": _MAP_TYPE},
+    **{f"{kind}Status": {"conditions": _MAP_TYPE} for kind in (
+        "ValidatingAdmissionPolicy", "PriorityLevelConfiguration", "ServiceCIDR",
+    )},
     "CSINodeSpec": {"drivers": _NAME},
     "JobStatus": {"conditions": MergeRule(patch_key="type", merge=True, list_type="atomic")},
     **{f"{kind}Status": {"conditions": _TYPE} for kind in (
@@ -104,6 +137,32 @@ _ROWS: dict[str, dict[str, MergeRule]] = {
 _ROWS["EphemeralContainer"] = _ROWS["Container"]
 TYPE_RULES: Mapping[str, Mapping[str, MergeRule]] = MappingProxyType(_ROWS)
 """Go type → JSON field → rule."""
+
+ATOMIC_TYPES = frozenset((
+    "ConfigMapKeySelector", "EndpointAddress", "EndpointPort", "FileKeySelector",
+    "LabelSelector", "LocalObjectReference", "MatchResources", "NamedRuleWithOperations", "NodeSelector",
+    "NodeSelectorTerm", "ObjectFieldSelector", "ObjectReference", "OwnerReference", "ParamKind", "ParamRef",
+    "ResourceFieldSelector", "RoleRef", "ScopeSelector", "SecretKeySelector", "SecretReference", "ServiceBackendPort",
+    "Subject", "TopologySelectorTerm", "TypedLocalObjectReference", "Variable",
+))  # fmt: skip
+"""Go types that are one field, wherever they occur."""
+ATOMIC_MAPS = frozenset((
+    ("PodSpec", "nodeSelector"), ("ReplicationControllerSpec", "selector"), ("Scheduling", "nodeSelector"),
+    ("ServiceSpec", "selector"),
+))  # fmt: skip
+"""Maps that are one field, by Go type and JSON field."""
+
+
+@cache
+def field_rule(owner: str, field: str, target: str) -> MergeRule | None:
+    """Return the rule of a field of the Go type `owner`, whose type or type of items is the Go type `target`."""
+    rule = TYPE_RULES.get(owner, {}).get(field)
+    if (owner, field) in ATOMIC_MAPS:
+        return _ATOMIC
+    if target not in ATOMIC_TYPES:
+        return rule
+    return _ATOMIC if rule is None else replace(rule, atomic_items=True)
+
 
 _PLACES: Mapping[str, tuple[str, ...]] = {
     "ObjectMeta": ("metadata",),

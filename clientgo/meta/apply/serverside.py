@@ -3,21 +3,30 @@
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from clientgo.meta.apply.fieldsets import (
-    Difference,
     FieldPath,
     MergeRules,
     Tree,
+    compare,
     contains,
-    fields_of,
+    difference,
+    field_set,
+    intersection,
     items,
     managed,
     paths,
     read_element,
     show,
-    tree_of,
+    union,
 )
-from clientgo.meta.apply.managedfields import FieldManager, sort, without
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update, sort
+
+BEFORE_FIRST_APPLY = "before-first-apply"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_KUBECTL = "kubectl"
+_IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
 Object = dict[str, Any]
 
@@ -38,26 +47,67 @@ class Applied:
     entries: list[Object]
 
 
-def apply(live: Object, config: Object, who: FieldManager, rules: MergeRules, *, force: bool, time: str) -> Applied:
+def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:
     """Merge `config` into `live` (empty for a new object) for this manager.
+
+    What an object without managers contains belongs to `before-first-apply`.
 
     Raises:
         ApplyConflict: other managers own fields that would change, and `force` is not set.
     """
+    rules = kind.rules
     entries: list[Object] = live.get("metadata", {}).get("managedFields", [])
-    wanted = tree_of(fields_of(managed(config), rules))
-    merged = merge(live, config, rules, ())
-    before: Tree = next((entry.get("fieldsV1", {}) for entry in entries if who.owns(entry)), {})
+    if live and not entries:
+        first = FieldManager(BEFORE_FIRST_APPLY, "Update", who.api_version)
+        entries = after_update([], {}, live, first, kind, time=time)
+    wanted = _fields_of(config, kind)
+    mine: Object = next((entry for entry in entries if who.owns(entry)), {})
     others = [entry for entry in entries if not who.owns(entry)]
-    merged = _prune(merged, before, wanted, others, rules)
-    difference = Difference(managed(live), managed(merged), rules)
-    conflicts = _conflicts(others, [path for path in difference.changed if contains(wanted, path)])
+    merged = _prune(merge(live, config, rules, ()), mine.get("fieldsV1", {}), wanted, others, rules)
+    changed, removed = compare(managed(live, kind.ignored), managed(merged, kind.ignored), rules)
+    conflicts = [(entry, path) for entry in others for path in paths(intersection(entry.get("fieldsV1", {}), changed))]
     if conflicts and not force:
-        raise _conflict(conflicts)
-    lost = [*(path for _, path in conflicts), *difference.removed]
-    kept = [{**entry, "fieldsV1": fields} for entry in others if (fields := without(entry.get("fieldsV1", {}), lost))]
-    mine = [who.entry(wanted, time)] if wanted else []
-    return Applied(merged, sort([*kept, *mine]))
+        taken = _last_applied(live, kind) if who.name == _KUBECTL else {}
+        left = [(entry, path) for entry, path in conflicts if not contains(taken, path)]
+        if left:
+            raise _conflict(left)
+    lost = union(changed, removed)
+    kept = [{**entry, "fieldsV1": rest} for entry in others if (rest := difference(entry.get("fieldsV1", {}), lost))]
+    # As on a real server, an apply that changes nothing does not set a time.
+    when = time if changed or removed or not live else mine.get("time", "")
+    if who.name == _KUBECTL:
+        merged = _with_last_applied(merged, config)
+    return Applied(merged, sort([*kept, *([who.entry(wanted, when)] if wanted else [])]))
+
+
+def _fields_of(obj: Object, kind: ManagedType) -> Tree:
+    fields = field_set(managed(obj, kind.ignored), kind.rules)
+    return {element: node for element, node in fields.items() if node or element != "f:metadata"}
+
+
+def _last_applied(live: Object, kind: ManagedType) -> Tree:
+    """Return the fields that `kubectl apply` set, and that are unchanged: `kubectl apply --server-side` owns them."""
+    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED, "")
+    try:
+        config = msgspec.json.decode(text.encode())
+    except msgspec.DecodeError:
+        return {}
+    if not isinstance(config, dict) or config.get("apiVersion") != live.get("apiVersion"):
+        return {}
+    changed, removed = compare(managed(config, kind.ignored), managed(live, kind.ignored), kind.rules)
+    return difference(_fields_of(config, kind), union(changed, removed))
+
+
+def _with_last_applied(merged: Object, config: Object) -> Object:
+    """Return the object with the annotation of `kubectl apply` updated if it has one, for users who go back to it."""
+    notes = merged["metadata"].get("annotations") or {}
+    if not notes.get(LAST_APPLIED):
+        return merged
+    meta = dict(config["metadata"])
+    if meta.get("annotations"):
+        meta["annotations"] = {key: value for key, value in meta["annotations"].items() if key != LAST_APPLIED}
+    text = msgspec.json.encode({**config, "metadata": meta}, order="sorted").decode() + "\n"
+    return {**merged, "metadata": {**merged["metadata"], "annotations": {**notes, LAST_APPLIED: text}}}
 
 
 def merge(live: Any, config: Any, rules: MergeRules, where: FieldPath) -> Any:
@@ -126,11 +176,8 @@ def _drop(value: Any, path: FieldPath, rules: MergeRules, where: FieldPath) -> A
     return value
 
 
-def _conflicts(others: list[Object], changed: list[FieldPath]) -> list[tuple[Object, FieldPath]]:
-    return [(entry, path) for entry in others for path in changed if contains(entry.get("fieldsV1", {}), path)]
-
-
 def _conflict(conflicts: list[tuple[Object, FieldPath]]) -> ApplyConflict:
+    conflicts = sorted(conflicts, key=lambda found: [found[0].get(name, "") for name in _IDENTITY])
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {_named(entry)}", "field": show(path)}
         for entry, path in conflicts

@@ -1,13 +1,25 @@
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.apply.fieldsets import Difference, add, all_of, contains, paths, remove, tree_of
+from clientgo.meta.apply.fieldsets import (
+    Tree,
+    compare,
+    contains,
+    difference,
+    field_set,
+    intersection,
+    paths,
+    union,
+)
 from clientgo.meta.apply.mergerules import MergeRule
 from tests.apiserver.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
 
+Path = tuple[str, ...]
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
 PLACE = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
 JSON = st.recursive(
@@ -17,31 +29,64 @@ JSON = st.recursive(
 )
 
 
-@given(st.sets(PATH, max_size=12), PATH)
-def test_a_set_of_fields_holds_exactly_what_was_put_in(found: set[tuple[str, ...]], other: tuple[str, ...]) -> None:
-    tree = tree_of(found)
-    assert set(paths(tree)) == found
-    assert contains(tree, other) is (other in found)
-    assert set(paths(add(tree, other))) == found | {other}
-    assert set(paths(remove(tree, other))) == found - {other}
+def tree_of(found: Iterable[tuple[str, ...]]) -> Tree:
+    tree: Tree = {}
+    for path in found:
+        tree = union(tree, reduce(lambda node, element: {element: node}, reversed(path), {}))
+    return tree
+
+
+SETS = st.sets(PATH, max_size=12)
+
+
+@given(SETS, SETS)
+def test_sets_of_fields_are_joined_and_subtracted_as_sets_of_paths(one: set[Path], other: set[Path]) -> None:
+    trees = tree_of(one), tree_of(other)
+    assert set(paths(trees[0])) == one
+    assert all(contains(trees[0], path) is (path in one) for path in other)
+    assert set(paths(union(*trees))) == one | other
+    assert set(paths(difference(*trees))) == one - other
+    assert set(paths(intersection(*trees))) == one & other
+    assert difference(trees[0], tree_of(other - one)) is trees[0]
 
 
 @given(JSON, JSON)
 def test_two_values_differ_as_a_set_only_if_they_differ(old: Any, new: Any) -> None:
-    difference = Difference({"x": old}, {"x": new}, lambda _: None)
-    if old == new:
-        assert not difference
-    assert bool(difference) or {"x": old} == {"x": new}
+    assert any(compare({"x": old}, {"x": new}, lambda _: None)) is (old != new)
 
 
 RULES = (None, MergeRule(list_type="map", map_keys=("a",)), MergeRule(list_type="set"), MergeRule(list_type="atomic"))
 
 
-@given(st.dictionaries(st.sampled_from("abcd"), JSON, max_size=4), st.dictionaries(PLACE, st.sampled_from(RULES)))
-def test_all_fields_of_a_new_object_are_what_differs_from_nothing(obj: Any, rules: dict[Any, Any]) -> None:
-    differing = tree_of(Difference({}, obj, rules.get).changed)
-    # In the same order, too: the set is part of what clients are sent.
-    assert repr(all_of(obj, rules.get)) == repr(differing)
+@given(st.dictionaries(st.sampled_from("abcd"), JSON), st.dictionaries(PLACE, st.sampled_from(RULES)))
+def test_what_is_added_to_an_empty_object_is_what_is_removed_by_emptying_it(obj: Any, rules: dict[Any, Any]) -> None:
+    added, removed = compare({}, obj, rules.get), compare(obj, {}, rules.get)
+    assert (added.changed, added.removed) == (removed.removed, removed.changed)
+    assert set(paths(field_set(obj, rules.get))) <= set(paths(added.changed)) | {()}
+
+
+LIST_MAP = MergeRule(list_type="map", map_keys=("n",), key_defaults=(("n", 1),))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule", "changed"),
+    [
+        ({}, {"x": {"a": 1}}, None, {"f:x": {".": {}, "f:a": {}}}),
+        ({"x": {}}, {"x": {"a": 1}}, None, {"f:x": {"f:a": {}}}),
+        ({"x": None}, {"x": {"a": 1}}, None, {"f:x": {"f:a": {}}}),
+        ({}, {"x": {}}, None, {"f:x": {}}),
+        ({}, {"x": {"a": 1}}, MergeRule(list_type="atomic"), {"f:x": {}}),
+        ({"x": {"a": 1}}, {"x": {"a": 2}}, MergeRule(list_type="atomic"), {"f:x": {}}),
+        ({}, {"x": [{"v": 1}]}, LIST_MAP, {"f:x": {".": {}, 'k:{"n":1}': {".": {}, "f:v": {}}}}),
+        ({"x": None}, {"x": [{"n": 2}]}, LIST_MAP, {"f:x": {'k:{"n":2}': {".": {}, "f:n": {}}}}),
+        ({}, {"x": ["a"]}, MergeRule(list_type="set"), {"f:x": {".": {}, 'v:"a"': {}}}),
+        ({}, {"x": ["a"]}, None, {"f:x": {}}),
+    ],
+)
+def test_fields_of_a_value_that_appears_are_added_and_the_value_itself_if_it_was_absent(
+    old: Any, new: Any, rule: MergeRule | None, changed: Tree
+) -> None:
+    assert compare(old, new, lambda path: rule if path == ("x",) else None) == (changed, {})
 
 
 def test_a_json_patch_is_done_whole_or_not_at_all(kube: Kube) -> None:
