@@ -242,6 +242,11 @@ def not_supported(field: str, value: Any, supported: Iterable[Any]) -> Cause:
     return Cause("FieldValueNotSupported", field, f"Unsupported value: {quoted(value)}: supported values: {allowed}")
 
 
+def not_found_value(field: str, value: Any) -> Cause:
+    """Return the cause of a reference to something that does not exist."""
+    return Cause("FieldValueNotFound", field, f"Not found: {quoted(value)}")
+
+
 def duplicate(field: str, value: Any) -> Cause:
     """Return the cause of a duplicate list item."""
     return Cause("FieldValueDuplicate", field, f"Duplicate value: {quoted(value)}")

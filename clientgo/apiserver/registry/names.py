@@ -15,11 +15,17 @@ _LABEL_1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _QUALIFIED = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_QUALIFIED})?"
 _DATA_KEY = "[-._a-zA-Z0-9]+"
+_UNDERSCORED_LABEL = "_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_UNDERSCORED = rf"{_UNDERSCORED_LABEL}(\.{_UNDERSCORED_LABEL})*"
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_SYSCTL_PART = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_SYSCTL = rf"({_SYSCTL_PART}[\./])*{_SYSCTL_PART}"
 _MATCHES_QUALIFIED = (
     " consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g."
     f" 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_QUALIFIED}')"
 )
 _is_qualified = re.compile(_QUALIFIED).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """Letters of random suffixes: no vowels, so that no words appear."""
@@ -34,16 +40,16 @@ def generate(prefix: str) -> str:
     return prefix[: _MAX_GENERATED - _SUFFIX_LENGTH] + suffix
 
 
-def _too_long(limit: int) -> str:
-    return f"must be no more than {limit} bytes"
+def _too_long(limit: int, unit: str = "bytes") -> str:
+    return f"must be no more than {limit} {unit}"
 
 
-def _check(limit: int, pattern: str, kind: str, rule: str, examples: str) -> Check:
+def _check(limit: int, pattern: str, rule: str, examples: str, unit: str = "characters") -> Check:
     matches = re.compile(pattern).fullmatch
-    why = f"{kind} must {rule} (e.g. {examples}, regex used for validation is '{pattern}')"
+    why = f"{rule} (e.g. {examples}, regex used for validation is '{pattern}')"
 
     def errors(value: str) -> list[str]:
-        found = [] if len(value) <= limit else [_too_long(limit)]
+        found = [] if len(value) <= limit else [_too_long(limit, unit)]
         return found if matches(value) else [*found, why]
 
     return errors
@@ -52,24 +58,91 @@ def _check(limit: int, pattern: str, kind: str, rule: str, examples: str) -> Che
 _LOWER, _ANY = "consist of lower case alphanumeric characters", "consist of alphanumeric characters, '-', '_' or '.'"
 _ENDS = "and must start and end with an alphanumeric character"
 _LETTER = "start with an alphabetic character, and end with an alphanumeric character"
+_REASON_RULE = (
+    "start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end"
+    " with an alphanumeric character or '_'"
+)
 subdomain_errors = _check(
-    253, _SUBDOMAIN, "a lowercase RFC 1123 subdomain", f"{_LOWER}, '-' or '.', {_ENDS}", "'example.com'"
+    253, _SUBDOMAIN, f"a lowercase RFC 1123 subdomain must {_LOWER}, '-' or '.', {_ENDS}", "'example.com'"
 )
 """Return the errors of a DNS subdomain: the rule for most objects' names."""
-label_errors = _check(
-    63, _LABEL_1123, "a lowercase RFC 1123 label", f"{_LOWER} or '-', {_ENDS}", "'my-name',  or '123-abc'"
+_label_errors = _check(
+    63, _LABEL_1123, f"a lowercase RFC 1123 label must {_LOWER} or '-', {_ENDS}", "'my-name',  or '123-abc'"
 )
-"""Return the errors of a DNS label: the rule for namespaces."""
 label_1035_errors = _check(
-    63, _LABEL_1035, "a DNS-1035 label", f"{_LOWER} or '-', {_LETTER}", "'my-name',  or 'abc-123'"
+    63, _LABEL_1035, f"a DNS-1035 label must {_LOWER} or '-', {_LETTER}", "'my-name',  or 'abc-123'"
 )
 """Return the errors of an RFC 1035 label: the stricter rule for services."""
 label_value_errors = _check(
-    63, _VALUE, "a valid label", f"be an empty string or {_ANY}, {_ENDS}", "'MyValue',  or 'my_value',  or '12345'"
-)
+    63, _VALUE, f"a valid label must be an empty string or {_ANY}, {_ENDS}", "'MyValue',  or 'my_value',  or '12345'",
+    "bytes",
+)  # fmt: skip
 """Return the errors of a label value."""
-data_key_errors = _check(253, _DATA_KEY, "a valid config key", _ANY, "'key.name',  or 'KEY_NAME',  or 'key-name'")
-"""Return the errors of a key of a ConfigMap or Secret."""
+_data_key_errors = _check(
+    253, _DATA_KEY, f"a valid config key must {_ANY}", "'key.name',  or 'KEY_NAME',  or 'key-name'"
+)
+search_domain_errors = _check(
+    253, _UNDERSCORED, f"a lowercase RFC 1123 subdomain must {_LOWER}, '_', '-' or '.', {_ENDS}", "'example.com'"
+)
+"""Return the errors of a DNS subdomain that may contain underscores: the rule for DNS search paths."""
+header_name_errors = _check(
+    1024, "[-A-Za-z0-9]+", "a valid HTTP header must consist of alphanumeric characters or '-'", "'X-Header-Name'"
+)
+"""Return the errors of the name of an HTTP header."""
+percent_errors = _check(
+    1024, "[0-9]+%", "a valid percent string must be a numeric string followed by an ending '%'", "'1%',  or '93%'"
+)
+"""Return the errors of a percentage."""
+condition_reason_errors = _check(
+    1 << 20, _REASON, f"a condition reason must {_REASON_RULE}",
+    "'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB'",
+)  # fmt: skip
+"""Return the errors of the reason of a condition."""
+_is_sysctl = re.compile(_SYSCTL).fullmatch
+
+
+def label_errors(value: str) -> list[str]:
+    """Return the errors of a DNS label: the rule for namespaces and containers."""
+    found = _label_errors(value)
+    return [*found[:-1], "must not contain dots"] if found and _is_subdomain(value) and "." in value else found
+
+
+def data_key_errors(value: str) -> list[str]:
+    """Return the errors of a key of a ConfigMap or Secret."""
+    found = _data_key_errors(value)
+    if value in (".", ".."):
+        return [*found, f"must not be '{value}'"]
+    return [*found, "must not start with '..'"] if value.startswith("..") else found
+
+
+def env_name_errors(value: str) -> list[str]:
+    """Return the errors of the name of an environment variable."""
+    found = [] if value else ["environment variable name must be non-empty"]
+    if any(not " " <= letter <= "~" or letter == "=" for letter in value):
+        found.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
+    return found
+
+
+def port_name_errors(value: str) -> list[str]:
+    """Return the errors of the name of a port."""
+    checks = (
+        (len(value) > 15, _too_long(15, "characters")),
+        (
+            not re.fullmatch("[-a-z0-9]+", value),
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)",
+        ),
+        (not re.search("[a-z]", value), "must contain at least one letter (a-z)"),
+        ("--" in value, "must not contain consecutive hyphens"),
+        (value.strip("-") != value, "must not begin or end with a hyphen"),
+    )
+    return [why for fails, why in checks if fails]
+
+
+def sysctl_errors(value: str) -> list[str]:
+    """Return the errors of the name of a kernel parameter."""
+    if len(value) <= 253 and _is_sysctl(value):
+        return []
+    return [f"must have at most 253 characters and match regex ^{_SYSCTL}$"]
 
 
 def path_segment_errors(value: str) -> list[str]:
@@ -84,7 +157,7 @@ def qualified_errors(value: str) -> list[str]:
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return ["a qualified name must" + _MATCHES_QUALIFIED + optional]
+        return ["a valid label key must" + _MATCHES_QUALIFIED + optional]
     errors = []
     if slash and not prefix:
         errors.append("prefix part must be non-empty")

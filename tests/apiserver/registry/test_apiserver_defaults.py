@@ -99,7 +99,7 @@ def test_a_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
 def test_a_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
     obj = {"metadata": {"name": "j"}, "spec": {"template": {"spec": POD_SPEC}}}
     causes = kube.refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", obj)["details"]["causes"]
-    assert [cause["reason"] for cause in causes] == ["FieldValueNotSupported"]
+    assert [cause["reason"] for cause in causes] == ["FieldValueRequired"]
 
 
 @pytest.mark.parametrize(

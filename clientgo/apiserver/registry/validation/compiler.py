@@ -10,10 +10,38 @@ from typing import Any
 
 from clientgo.apiserver.datafiles import read_sections
 from clientgo.apiserver.http.status import Cause
-from clientgo.apiserver.registry.validation import cluster, core, generic, webhooks, workloads
+from clientgo.apiserver.registry.validation import (
+    cluster,
+    containers,
+    core,
+    cron,
+    generic,
+    jobs,
+    jobstatus,
+    pods,
+    podupdates,
+    resources,
+    volumes,
+    webhooks,
+    workloads,
+)
 from clientgo.apiserver.registry.validation.scopes import FieldCheck, FieldScope, compares, reads_absent, within
 
-_MODULES: tuple[ModuleType, ...] = (generic, cluster, core, webhooks, workloads)
+_MODULES: tuple[ModuleType, ...] = (
+    generic,
+    cluster,
+    containers,
+    core,
+    cron,
+    jobs,
+    jobstatus,
+    pods,
+    podupdates,
+    resources,
+    volumes,
+    webhooks,
+    workloads,
+)
 """Modules with rule functions; the first one that has a name provides it."""
 
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
@@ -39,7 +67,7 @@ class CompiledRules:
 
     def errors(self, value: Any, old: Any, parent: FieldScope | None = None) -> Sequence[Cause]:
         """Return the errors of a value, in the order of the rules."""
-        scope, found = FieldScope(value, old, parent), []
+        scope, found = FieldScope(self.name, value, old, parent), []
         for number, check in self._always:
             if causes := check(value, old, scope):
                 found.append((number, causes))
@@ -73,22 +101,30 @@ def rules_of(name: str) -> CompiledRules | None:
 def _line(line: str) -> tuple[str, bool, FieldCheck]:
     """Compile a line; return the field whose presence it depends on, whether it always runs, and the check."""
     path, name, *words = shlex.split(line, comments=True)
-    at = next((index for index, word in enumerate(words) if word in ("when", "unless")), len(words))
-    leaf, absent = _reference(name[1:]) if name.startswith("@") else _rule(name, words[:at])
+    words, conditions = _split(words, ("when", "unless"))
+    words, place = _split(words, ("at",))
+    leaf, absent = _reference(name[1:]) if name.startswith("@") else _rule(name, words)
     steps = [] if path == "." else [step for part in path.split(".") for step in _steps(part)]
     # Rules that compare run even if the new value lacks a field on the path.
     lenient = absent == "update"
-    check = leaf
+    check, shown = leaf, not place
     for index, (field, struct, members) in reversed(list(enumerate(steps))):
         if members:
-            check = _each(_MEMBERS[members], check)
+            check = _each(_MEMBERS[members], check, shown)
         else:
             called = struct or lenient or (bool(absent) and index == len(steps) - 1)
-            check = _field(field, struct, called, check)
+            check = _field(field, _EMPTY if struct else None, check, called, shown)
     always = not steps or steps[0][1] or lenient or (bool(absent) and len(steps) == 1)
-    if at < len(words):
-        check = _conditional(check, list(_conditions(words[at + 1 :])), words[at] == "when")
+    if place:
+        check = _moved(place[1], check)
+    if conditions:
+        check = _conditional(check, list(_conditions(conditions[1:])), conditions[0] == "when")
     return steps[0][0] if steps else "", always, check
+
+
+def _split(words: list[str], marks: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    at = next((index for index, word in enumerate(words) if word in marks), len(words))
+    return words[:at], words[at:]
 
 
 def _steps(part: str) -> Iterator[tuple[str, bool, str]]:
@@ -123,29 +159,34 @@ def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
     return lambda value, _, scope: list(rule(value, scope, *arguments)), "absent" if reads_absent(rule) else ""
 
 
-def _field(field: str, struct: bool, called: bool, then: FieldCheck) -> FieldCheck:
+def _field(field: str, default: Any, then: FieldCheck, called: bool, shown: bool) -> FieldCheck:
     def check(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
         child = value.get(field) if value else None
         if child is None:
             if not called:
                 return ()
-            child = _EMPTY if struct else None
+            child = default
         before = old.get(field) if isinstance(old, dict) else None
         causes = then(child, before, scope)
-        return within(field, causes) if causes else ()
+        return within(field, causes) if causes and shown else causes
 
     return check
 
 
-def _each(members: Callable[[Any], Iterable[tuple[Any, Any]]], then: FieldCheck) -> FieldCheck:
+def _each(members: Callable[[Any], Iterable[tuple[Any, Any]]], then: FieldCheck, shown: bool) -> FieldCheck:
     def check(value: Any, _: Any, scope: FieldScope) -> Sequence[Cause]:
         found: list[Cause] = []
         for key, member in members(value):
             if causes := then(member, None, scope):
-                found += within(f"[{key}]", causes)
+                found += within(f"[{key}]", causes) if shown else causes
         return found
 
     return check
+
+
+def _moved(place: str, check: FieldCheck) -> FieldCheck:
+    prefix = "" if place == "." else place
+    return lambda value, old, scope: within(prefix, causes) if (causes := check(value, old, scope)) else ()
 
 
 _MEMBERS: dict[str, Callable[[Any], Iterable[tuple[Any, Any]]]] = {
@@ -172,13 +213,11 @@ def _conditions(words: list[str]) -> Iterator[ScopeTest]:
 def _condition(path: str, operator: str = "", wanted: str = "") -> ScopeTest:
     if path in ("create", "update"):
         return lambda scope: scope.updates is (path == "update")
-    above = len(path) - len(path.lstrip("^"))
-    read = generic.reader(path[above:])
+    enclosing, _, inner = path.rpartition(":")
+    read = generic.reader(inner)
 
     def actual(scope: FieldScope) -> Any:
-        for _ in range(above):
-            scope = scope.parent
-        return read(scope.value)
+        return read(scope.enclosing(enclosing) if enclosing else scope.value)
 
     values = wanted.split(",")
     if operator == "":

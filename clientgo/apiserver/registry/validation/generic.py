@@ -1,6 +1,8 @@
 """General rules of single values: presence, choices, bounds, formats, immutability."""
 
-from collections.abc import Callable, Iterator
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from clientgo.apiserver.http.status import (
@@ -18,6 +20,7 @@ from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent,
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
+_MAX_ANNOTATIONS = 256 * 1024
 
 
 def text(value: Any) -> str:
@@ -45,6 +48,13 @@ def required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
 
 
 @on_absent
+def required_number(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
+    """Reject an absent number or zero."""
+    if not value:
+        yield required_value("", detail)
+
+
+@on_absent
 def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an absent value; an empty one is allowed (a pointer in Go)."""
     if value is None:
@@ -62,9 +72,14 @@ def forbidden_if_set(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
     yield forbidden_field("", detail)
 
 
-@on_absent
 def invalid(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject any value; for rules with a condition."""
+    """Reject any value that is present; for rules with a condition."""
+    yield invalid_value("", value, detail)
+
+
+@on_absent
+def invalid_or_absent(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value; an absent one is the empty string."""
     yield invalid_value("", "" if value is None else value, detail)
 
 
@@ -74,9 +89,8 @@ def supported(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
         yield not_supported("", value, choices.split(","))
 
 
-@on_absent
 def only(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
-    """Reject a value that is not one of the comma-separated ones; an absent one is the empty string."""
+    """Reject a value that is not one of the comma-separated ones, even the empty one."""
     if (value or "") not in choices.split(","):
         yield not_supported("", value or "", choices.split(","))
 
@@ -85,6 +99,13 @@ def least(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
     """Reject a number below the limit."""
     if value < limit:
         yield invalid_value("", value, f"must be greater than or equal to {limit}")
+
+
+@on_absent
+def positive(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a number that is not positive; an absent one is zero."""
+    if (value or 0) <= 0:
+        yield invalid_value("", value or 0, "must be greater than zero")
 
 
 def more_than(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
@@ -99,6 +120,17 @@ def most(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
         yield invalid_value("", value, f"must be less than or equal to {limit}")
 
 
+def positive_if_set(value: Any, scope: FieldScope) -> Iterable[Cause]:
+    """Reject a number that is not positive."""
+    return positive(value, scope)
+
+
+def weight(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a weight outside of 1 to 100."""
+    if not 1 <= value <= 100:
+        yield invalid_value("", value, "must be in the range 1-100")
+
+
 def between(value: Any, _: FieldScope, low: int, high: int) -> Iterator[Cause]:
     """Reject a number outside of the limits."""
     if not low <= value <= high:
@@ -109,6 +141,19 @@ def outside(value: Any, _: FieldScope, low: int, high: int, detail: str) -> Iter
     """Reject a number outside of the limits with this message."""
     if not low <= value <= high:
         yield invalid_value("", value, detail)
+
+
+def at_most(value: Any, _: FieldScope, limit: int, detail: str) -> Iterator[Cause]:
+    """Reject a list of more items than the limit with this message."""
+    if len(value) > limit:
+        yield invalid_value("", value, detail)
+
+
+@on_absent
+def single(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Require a list of exactly one item."""
+    if len(value or ()) != 1:
+        yield required_value("", detail)
 
 
 def items(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
@@ -130,11 +175,24 @@ def named(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
             yield invalid_value("", value, why)
 
 
-def keys(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
-    """Reject keys of a map that are not of this form, at the path of the map."""
-    for key in sorted(value):
-        for why in getattr(names, f"{form}_errors")(key):
-            yield invalid_value("", key, why)
+def formed(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
+    """Reject a text that is not of this form, even the empty one."""
+    for why in getattr(names, f"{form}_errors")(value or ""):
+        yield invalid_value("", value or "", why)
+
+
+@on_absent
+def port(value: Any, scope: FieldScope) -> Iterable[Cause]:
+    """Reject an invalid port number or name; an absent one is 0."""
+    return named(value, scope, "port_name") if isinstance(value, str) and value else _port(value)
+
+
+def _port(value: Any) -> Iterator[Cause]:
+    if value == "":
+        for why in names.port_name_errors(""):
+            yield invalid_value("", "", why)
+    elif not 1 <= (value or 0) <= 65535:
+        yield invalid_value("", value or 0, "must be between 1 and 65535, inclusive")
 
 
 def labels(value: Any, _: FieldScope) -> Iterator[Cause]:
@@ -154,6 +212,38 @@ def unique(value: Any, _: FieldScope, field: str = "") -> Iterator[Cause]:
         if key in seen and key not in _NOTHING:
             yield duplicate(f"[{index}]" + (f".{field}" if field else ""), key)
         seen.append(key)
+
+
+def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject invalid keys of annotations, and annotations that are too large."""
+    for key in sorted(value):
+        for why in names.qualified_errors(key.lower()):
+            yield invalid_value("", key, why)
+    if sum(len(key) + len(member) for key, member in value.items()) > _MAX_ANNOTATIONS:
+        yield too_long("", _MAX_ANNOTATIONS)
+
+
+def ip_address(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a text that is not an IP address."""
+    plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
+    try:
+        parsed = ipaddress.ip_address(plain)
+    except ValueError:
+        yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+        return
+    if parsed.version == 4 and plain != value:
+        yield invalid_value("", value, "must not have leading 0s")
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        yield invalid_value("", value, "must not be an IPv4-mapped IPv6 address")
+
+
+def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = "") -> Iterator[Cause]:
+    """Reject more than one of the comma-separated fields, and none if `detail` says which are required."""
+    found = [field for field in fields.split(",") if value.get(field) is not None]
+    for field in found[1:]:
+        yield forbidden_field(field, f"may not specify more than 1 {word}")
+    if not found and detail:
+        yield required_value("", detail)
 
 
 @on_update

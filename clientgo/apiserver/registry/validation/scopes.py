@@ -12,21 +12,29 @@ _ABSENT, _UPDATE = set[str](), set[str]()
 class FieldScope:
     """A value of a type, the value it replaces, and the scope of the enclosing type."""
 
-    __slots__ = ("old", "parent", "root", "value")
+    __slots__ = ("name", "old", "parent", "root", "value")
 
-    def __init__(self, value: Any, old: Any, parent: "FieldScope | None" = None) -> None:
+    def __init__(self, name: str, value: Any, old: Any, parent: "FieldScope | None" = None) -> None:
+        self.name = name
         self.value = value
         self.old = old
-        self.parent: FieldScope = parent or self
+        self.parent = parent
         self.root: FieldScope = parent.root if parent else self
 
     def __repr__(self) -> str:
-        return f"<FieldScope {'update' if self.old is not None else 'create'}>"
+        return f"<FieldScope {self.name}>"
 
     @property
     def updates(self) -> bool:
         """Whether the whole object replaces another one."""
         return self.root.old is not None
+
+    def enclosing(self, name: str) -> Any:
+        """Return the nearest enclosing value of this type, or None."""
+        scope: FieldScope | None = self
+        while scope is not None and scope.name != name:
+            scope = scope.parent
+        return None if scope is None else scope.value
 
 
 FieldCheck = Callable[[Any, Any, FieldScope], Sequence[Cause]]

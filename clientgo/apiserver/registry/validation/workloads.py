@@ -1,15 +1,177 @@
-"""Rules of workloads that relate several fields."""
+"""Rules of workloads that relate several fields, and of numbers that may be percentages."""
 
 from collections.abc import Iterator
+from typing import Any
 
-from clientgo.apiserver.http.status import Cause, invalid_value
+from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo.apiserver.registry.names import percent_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.generic import reader
+from clientgo.apiserver.registry.validation.scopes import FieldScope, on_update
+
+_UNMATCHED = "`selector` does not match template `labels`"
 
 
-def selector_matches_template(spec: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check that the selector matches the labels of the template."""
-    labels = (spec["template"].get("metadata") or {}).get("labels") or {}
-    matched = (spec.get("selector") or {}).get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in matched.items()):
-        yield invalid_value("template.metadata.labels", labels, "`selector` does not match template `labels`")
+def selector_matches(selector: Object, labels: Object) -> bool:
+    """Return whether a valid label selector matches the labels."""
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_expression_matches(one, labels) for one in selector.get("matchExpressions") or ())
+
+
+def _expression_matches(expression: Object, labels: Object) -> bool:
+    key, values = expression.get("key") or "", expression.get("values") or ()
+    return {
+        "In": labels.get(key) in values,
+        "NotIn": labels.get(key) not in values,
+        "Exists": key in labels,
+        "DoesNotExist": key not in labels,
+    }.get(expression.get("operator") or "", True)
+
+
+def _convertible(selector: Object) -> bool:
+    for expression in selector.get("matchExpressions") or ():
+        operator, values = expression.get("operator"), expression.get("values")
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist") or bool(values) != operator.endswith("In"):
+            return False
+    return True
+
+
+def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Cause]:
+    """Reject a selector without requirements."""
+    if not value.get("matchLabels") and not value.get("matchExpressions"):
+        yield invalid_value("", value, f"empty selector is invalid for {kind}")
+
+
+def convertible_selector(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject a selector whose expressions have no meaning."""
+    if not _convertible(value):
+        yield invalid_value("", value, "invalid label selector")
+
+
+def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require that the workload's selector matches the labels of its template."""
+    labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
+    if not selector or not _convertible(selector):
+        return
+    if not selector_matches(selector, labels or {}):
+        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+
+
+def selected_by_labels(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require that a ReplicationController's selector matches the labels of its template."""
+    labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector") or {}
+    if any((labels or {}).get(key) != member for key, member in selector.items()):
+        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+
+
+def _number(value: Any) -> int:
+    """Return a number or percentage as a number; an invalid one is 0."""
+    if isinstance(value, str):
+        return 0 if percent_errors(value) else int(value[:-1])
+    return value or 0
+
+
+def int_or_percent(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a negative number or an invalid percentage."""
+    if isinstance(value, str):
+        yield from (invalid_value("", value, why) for why in percent_errors(value))
+    elif value < 0:
+        yield invalid_value("", value, "must be greater than or equal to 0")
+
+
+def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject more than 100%."""
+    if isinstance(value, str) and _number(value) > 100:
+        yield invalid_value("", value, "must not be greater than 100%")
+
+
+def not_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject 0 and 0%."""
+    if not _number(value):
+        yield invalid_value("", value, "cannot be 0")
+
+
+def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
+    """Reject an update that may neither add nor remove pods."""
+    if not _number(value or 0) and not _number(scope.value.get("maxSurge")):
+        yield invalid_value("", value or 0, "may not be 0 when `maxSurge` is 0")
+
+
+def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require exactly one of maxSurge and maxUnavailable."""
+    unavailable, surge = _number(value.get("maxUnavailable")), _number(value.get("maxSurge"))
+    if unavailable and surge:
+        yield invalid_value("maxSurge", value["maxSurge"], "may not be set when maxUnavailable is non-zero")
+    if not unavailable and not surge:
+        yield required("maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def _shown_strategy(value: Object) -> Object:
+    """Return an update strategy as Kubernetes' internal type shows it."""
+    rolling = value.get("rollingUpdate")
+    shown = None if rolling is None else {name[0].upper() + name[1:]: member for name, member in rolling.items()}
+    return {"Type": value.get("type") or "", "RollingUpdate": shown}
+
+
+def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]:
+    """Reject an unknown type of update strategy."""
+    if value.get("type") not in choices.split(","):
+        yield not_supported("", _shown_strategy(value), choices.split(","))
+
+
+def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the type of a StatefulSet's update strategy."""
+    kind, rolling = value.get("type") or "", value.get("rollingUpdate")
+    if not kind:
+        yield required("")
+    elif kind == "OnDelete" and rolling is not None:
+        shown = {"Partition": rolling.get("partition") or 0, "MaxUnavailable": rolling.get("maxUnavailable")}
+        yield invalid_value("rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+    elif kind not in ("OnDelete", "RollingUpdate"):
+        yield invalid_value("", _shown_strategy(value), "must be 'RollingUpdate' or 'OnDelete'")
+
+
+def above_field(value: int, scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
+    """Require a number above another field's."""
+    if value <= (scope.value.get(field) or 0):
+        yield invalid_value("", value, detail)
+
+
+def not_above(value: int, scope: FieldScope, path: str, detail: str) -> Iterator[Cause]:
+    """Reject a number above that of another field of the type."""
+    if value > (reader(path)(scope.value) or 0):
+        yield invalid_value("", value, detail)
+
+
+@on_update
+def not_decremented(new: Any, old: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a smaller number than before; an absent one is smaller."""
+    if old is not None and (new is None or new < old):
+        yield invalid_value("", new or 0, "cannot be decremented")
+
+
+@on_update
+def only_changes(new: Any, old: Any, _: FieldScope, fields: str, detail: str) -> Iterator[Cause]:
+    """Reject changes of other fields than these."""
+    free = fields.split(",")
+    before, after = (
+        {field: value for field, value in (one or {}).items() if field not in free and value not in (None, [], {}, "")}
+        for one in (old, new)
+    )
+    if before != after:
+        yield forbidden_field("", detail)
+
+
+def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Require an object as data."""
+    if not isinstance(value, dict):
+        yield required("", "data must be a valid JSON object")
+
+
+def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject a disruption budget with both limits."""
+    if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
+        fields = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
+        shown = {field[0].upper() + field[1:]: value.get(field) for field in fields}
+        yield invalid_value("", shown, "minAvailable and maxUnavailable cannot be both set")

@@ -1,0 +1,256 @@
+"""Rules of containers that relate several fields or depend on the pod."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo.apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_found_value,
+    not_supported,
+    required,
+)
+from clientgo.apiserver.registry.names import qualified_errors
+from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.registry.validation.resources import amount
+from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.volumes import no_backsteps
+
+_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+_LABELS = (
+    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName",
+    "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName", "status.phase", "status.hostIP",
+    "status.hostIPs", "status.podIP", "status.podIPs",
+)  # fmt: skip
+_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
+_DIVISORS = ("1", *(f"1{unit}" for unit in ("k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")))
+_RESOURCES = tuple(
+    f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
+)
+_DIVIDED = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
+_SIGNALS = frozenset((
+    *("SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO"),
+    *("SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR", "SIGQUIT", "SIGSEGV", "SIGSTKFLT", "SIGSTOP"),
+    *("SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM"),
+    *("SIGWINCH", "SIGXCPU", "SIGXFSZ", "SIGRTMIN", "SIGRTMAX"),
+    *(f"SIGRTMIN+{number}" for number in range(1, 16)),
+    *(f"SIGRTMAX-{number}" for number in range(1, 15)),
+))  # fmt: skip
+
+
+def _pod(scope: FieldScope) -> Object:
+    return scope.enclosing("PodSpec") or {}
+
+
+def trimmed(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject a text with spaces around it."""
+    if value != value.strip():
+        yield invalid_value("", value, "must not have leading or trailing whitespace")
+
+
+def env_sources(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Require one source of each item of envFrom."""
+    for one in value:
+        given = sum(one.get(field) is not None for field in ("configMapRef", "secretRef"))
+        if not given:
+            yield invalid_value("", "", "must specify one of: `configMapRef` or `secretRef`")
+        elif given > 1:
+            yield invalid_value("", "", "may not have more than one field specified at a time")
+
+
+def env_value_sources(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require one source of the value of a variable, and no text besides."""
+    given = sum(value.get(field) is not None for field in _SOURCES)
+    if not given:
+        listed = f"{', '.join(f'`{field}`' for field in _SOURCES[:-1])} or `{_SOURCES[-1]}`"
+        yield invalid_value("", "", f"must specify one of: {listed}")
+    elif scope.value.get("value"):
+        yield invalid_value("", "", "may not be specified when `value` is not empty")
+    elif given > 1:
+        yield invalid_value("", "", "may not have more than one field specified at a time")
+
+
+def field_path(value: str, _: FieldScope, supported: str) -> Iterator[Cause]:
+    """Check the field of the pod that a variable or file has."""
+    if not value:
+        return
+    match = _SUBSCRIPT.fullmatch(value)
+    path = match[1] if match else value
+    if match and path not in ("metadata.annotations", "metadata.labels"):
+        why = f"error converting fieldPath: field label does not support subscript: {value}"
+        yield invalid_value("fieldPath", value, why)
+    elif match:
+        key = match[2].lower() if path == "metadata.annotations" else match[2]
+        for why in qualified_errors(key):
+            yield invalid_value("", key, why)
+    elif value not in (*_LABELS, "spec.host"):
+        yield invalid_value("fieldPath", value, f"error converting fieldPath: field label not supported: {value}")
+    elif path not in supported.split(",") and path != "spec.host":
+        yield not_supported("fieldPath", path, sorted(supported.split(",")))
+
+
+def resource_field(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the resource and its divisor that a variable or file has."""
+    name = value.get("resource") or ""
+    kind, resource = [*name.split(".", 1), ""][:2]
+    huge = kind in ("limits", "requests") and resource.startswith("hugepages-")
+    if not name:
+        yield required("resource")
+    elif name not in _RESOURCES and not huge:
+        yield not_supported("resource", name, sorted(_RESOURCES))
+    divisor = amount(value.get("divisor") or "0")
+    if divisor is None or not divisor.value:
+        return
+    if resource == "cpu" and str(divisor) not in ("1", "1m"):
+        yield invalid_value("divisor", name, "only divisor's values 1m and 1 are supported with the cpu resource")
+    elif (resource in _DIVIDED or huge) and str(divisor) not in _DIVISORS:
+        word = _DIVIDED.get(resource, "hugepages")
+        why = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {word} resource"
+        yield invalid_value("divisor", name, why)
+
+
+def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Require that the volume of a variable's file exists and is an emptyDir."""
+    volumes = {one.get("name"): one for one in _pod(scope).get("volumes") or ()}
+    if value not in volumes:
+        yield not_found_value("", value)
+    elif volumes[value].get("emptyDir") is None:
+        yield invalid_value("", value, "referenced volume must be of type emptyDir")
+
+
+def _volumes(scope: FieldScope) -> Object:
+    """Return the volumes by name; those that a StatefulSet's claims add are claims."""
+    claims = (scope.enclosing("StatefulSetSpec") or {}).get("volumeClaimTemplates") or ()
+    added: Object = {(one.get("metadata") or {}).get("name") or "": {"persistentVolumeClaim": {}} for one in claims}
+    return {**{one.get("name") or "": one for one in _pod(scope).get("volumes") or ()}, **added}
+
+
+def volume_mounts(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
+    """Check names and paths of the mounts of a container."""
+    volumes = _volumes(scope)
+    devices = {one.get("name"): one.get("devicePath") for one in scope.value.get("volumeDevices") or ()}
+    paths: set[str] = set()
+    for index, mount in enumerate(value):
+        name, path = mount.get("name") or "", mount.get("mountPath") or ""
+        checks = (
+            (not name, required("name")),
+            (name not in volumes, not_found_value("name", name)),
+            (not path, required("mountPath")),
+            (path in paths, invalid_value("mountPath", path, "must be unique")),
+            (name in devices, invalid_value("name", name, "must not already exist in volumeDevices")),
+            (
+                path in devices.values(),
+                invalid_value("mountPath", path, "must not already exist as a path in volumeDevices"),
+            ),
+            (
+                mount.get("subPath") and mount.get("subPathExpr"),
+                invalid_value(
+                    "subPathExpr", mount.get("subPathExpr"), "subPathExpr and subPath are mutually exclusive"
+                ),
+            ),
+        )
+        paths.add(path)
+        yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
+
+
+def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
+    """Check names and paths of the block devices of a container."""
+    volumes = _volumes(scope)
+    mounts = {one.get("name"): one.get("mountPath") for one in scope.value.get("volumeMounts") or ()}
+    names, paths = set[str](), set[str]()
+    for index, device in enumerate(value):
+        name, path = device.get("name") or "", device.get("devicePath") or ""
+        volume = volumes.get(name)
+        claim = volume is None or "persistentVolumeClaim" in volume or "ephemeral" in volume
+        only = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+        stepping = bool(list(no_backsteps(path, scope)))
+        checks = (
+            (not name, required("name")),
+            (name in names, invalid_value("name", name, "must be unique")),
+            (not claim, invalid_value("name", name, only)),
+            (volume is None, not_found_value("name", name)),
+            (not path, required("devicePath")),
+            (path in paths, invalid_value("devicePath", path, "must be unique")),
+            (stepping, invalid_value("devicePath", path, "can not contain backsteps ('..')")),
+            (name in mounts, invalid_value("name", name, "must not already exist in volumeMounts")),
+            (
+                path in mounts.values(),
+                invalid_value("devicePath", path, "must not already exist as a path in volumeMounts"),
+            ),
+        )
+        names.add(name)
+        paths.add(path)
+        yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
+
+
+def mount_propagation(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Check the propagation of a mount; Bidirectional needs a privileged container."""
+    if value not in ("Bidirectional", "HostToContainer", "None"):
+        yield not_supported("", value, ("Bidirectional", "HostToContainer", "None"))
+    elif value == "Bidirectional" and not (scope.value.get("securityContext") or {}).get("privileged"):
+        yield forbidden_field("", "Bidirectional mount propagation is available only to privileged containers")
+
+
+def recursive_read_only(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check recursiveReadOnly of a mount."""
+    mode = value.get("recursiveReadOnly")
+    if mode in ("Enabled", "IfPossible"):
+        if not value.get("readOnly"):
+            yield forbidden_field("", "may only be specified when readOnly is true")
+        if value.get("mountPropagation") not in (None, "None"):
+            yield forbidden_field("", "may only be specified when mountPropagation is None or not specified")
+    elif mode not in (None, "Disabled"):
+        yield not_supported("", mode, ("Disabled", "Enabled", "IfPossible"))
+
+
+def target_container(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Require that the container an ephemeral container targets exists."""
+    pod = _pod(scope)
+    if value and value not in [
+        one.get("name") for field in ("containers", "initContainers") for one in pod.get(field) or ()
+    ]:
+        yield not_found_value("", value)
+
+
+def stop_signal(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Check the stop signal of a container, which depends on the operating system."""
+    system = _pod(scope).get("os")
+    if system is None:
+        yield forbidden_field("", "may not be set for containers with empty `spec.os.name`")
+        return
+    choices = sorted(_SIGNALS) if system.get("name") == "linux" else ["SIGKILL", "SIGTERM"]
+    if value not in choices:
+        yield not_supported("", value, choices)
+
+
+def sleep_action(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check that a sleep is not longer than the grace period."""
+    grace, seconds = _pod(scope).get("terminationGracePeriodSeconds"), value.get("seconds") or 0
+    if grace is not None and not 0 <= seconds <= grace:
+        why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+        yield invalid_value("", seconds, why)
+
+
+def host_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Reject a host port that two containers use."""
+    seen: set[str] = set()
+    for index, container in enumerate(value):
+        for number, port in enumerate(container.get("ports") or ()):
+            used = f"{port.get('protocol') or ''}/{port.get('hostIP') or ''}/{port.get('hostPort')}"
+            if port.get("hostPort") and used in seen:
+                yield duplicate(f"[{index}].ports[{number}].hostPort", used)
+            seen.add(used)
+
+
+def host_network_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
+    """Require that host ports are container ports if the pod uses the host's network."""
+    pod = scope.root.name == "Pod"
+    for index, container in enumerate(value):
+        for number, port in enumerate(container.get("ports") or ()):
+            host: Any = port.get("hostPort") or 0
+            if (pod or host) and host != port.get("containerPort"):
+                why = "must match `containerPort` when `hostNetwork` is true"
+                yield invalid_value(f"[{index}].ports[{number}].hostPort", host, why)
