@@ -150,7 +150,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
     new = {**new, "metadata": carried}
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
     own = write.subresource in PARTS  # with rules of its own for what may change
-    causes += validate(resource, new, None if own else shown_old, write.subresource)
+    causes += validate(resource, new, shown_old, write.subresource)
     causes += part_errors(write.subresource, new, shown_old) if own else []
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)

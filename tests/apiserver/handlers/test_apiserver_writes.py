@@ -42,7 +42,7 @@ def test_a_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None
     ("name", "why"),
     [
         pytest.param("Upper", "a lowercase RFC 1123 subdomain", id="case"),
-        pytest.param("a" * 254, "must be no more than 253 bytes", id="length"),
+        pytest.param("a" * 254, "must be no more than 253 characters", id="length"),
         pytest.param("-a", "a lowercase RFC 1123 subdomain", id="hyphen first"),
     ],
 )
