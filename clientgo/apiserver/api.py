@@ -26,6 +26,7 @@ from clientgo.apiserver.http.messages import (
     parse_query,
     text_response,
 )
+from clientgo.apiserver.http.rendering import indent, wants_indentation
 from clientgo.apiserver.http.status import (
     ApiFailure,
     PageNotFound,
@@ -131,7 +132,7 @@ class Api:
         """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
         root, *rest = path.split("/")[1:]
         groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}
-        if rest and (root == "api" or (root == "apis" and rest[0] in groups - {""})):
+        if rest and (root in ("api", "version") or (root == "apis" and rest[0] in groups - {""})):
             return json_response(no_such_resource().body, 404)
         return text_response("404 page not found\n", 404)
 
@@ -184,6 +185,8 @@ def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
     """Give a response its form and its warnings."""
     if "yaml" in request.headers.get("accept", ""):
         as_requested(response, request.headers["accept"])
+    if wants_indentation(request):
+        indent(response)
     texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
     response.headers.extend(("Warning", f'299 - "{text}"') for text in texts)
 

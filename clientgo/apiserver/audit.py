@@ -98,6 +98,7 @@ class Audit:
         if code is not None and not wanted.path and (self._reads or wanted.verb not in _READS):
             event = self._event(account, wanted, code)
             query = urlencode(request.query)
+            event["auditID"] = request.audit_id or event["auditID"]
             event["requestURI"] = f"{request.path}?{query}" if query else request.path
             event["sourceIPs"] = [request.source or "::1"]
             agent = request.headers.get("user-agent") or request.query.get("fieldManager", "")

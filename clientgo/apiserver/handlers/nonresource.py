@@ -1,8 +1,11 @@
 """Paths that are not resources: discovery, OpenAPI, health, version and metrics."""
 
+import hashlib
 from collections.abc import Callable
+from email.utils import formatdate
 
-from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, text_response
+from clientgo.apiserver.datafiles import read_sections
+from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
 from clientgo.apiserver.http.status import PageNotFound, not_acceptable
 from clientgo.apiserver.registry import discovery, openapi
 from clientgo.apiserver.state import State
@@ -10,22 +13,32 @@ from clientgo.version import KUBERNETES
 
 Deferred = Callable[[], HTTPResponse]
 
+_MAJOR, _, _MINOR = KUBERNETES.partition(".")
 VERSION = {
-    "major": "1",
-    "minor": KUBERNETES.partition(".")[2],
+    "major": _MAJOR,
+    "minor": _MINOR,
+    "emulationMajor": _MAJOR,
+    "emulationMinor": _MINOR,
+    "minCompatibilityMajor": _MAJOR,
+    "minCompatibilityMinor": str(int(_MINOR) - 1),
     "gitVersion": f"v{KUBERNETES}.0+bundled",
     "gitCommit": "",
-    "gitTreeState": "clean",
+    "gitTreeState": "",
     "buildDate": "1970-01-01T00:00:00Z",
     "goVersion": "",
     "compiler": "cpython",
     "platform": "any/any",
 }
-_CHECKS = ("ping", "log", "etcd", "poststarthook/start-apiextensions-controllers", "poststarthook/crd-informer-synced")
+_HEALTH = ("healthz", "livez", "readyz")
+
+_CHECKS = read_sections(__package__, "health.txt")
+_PAGES = (
+    *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
+    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
+)
 _V2_PROTOBUF = "proto-openapi.spec.v2"
 _AGGREGATED = {
     "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
-    "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=apigroupdiscoverylist": "v2beta1",
 }
 
 
@@ -44,9 +57,9 @@ def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
 
 def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
     groups = {group: versions for group, versions in state.registry.groups().items() if group}
-    paths = {"/healthz", "/livez", "/metrics", "/openapi/v3", "/readyz", "/version", "/api", "/api/v1", "/apis"}
-    paths |= {f"/apis/{group}" for group in groups}
+    paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
     paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
+    paths |= {f"/{name}{check and '/'}{check}" for name in _HEALTH for check in ("", *_checks(name))}
     return json_response({"paths": sorted(paths)})
 
 
@@ -58,8 +71,10 @@ def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
         if version:
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
             body = json_response(discovery.aggregated(registry, legacy=legacy, version=version)).body
-            return HTTPResponse(200, body, kind)
-        return json_response(discovery.legacy_root(registry) if legacy else discovery.group_list(registry))
+            return _tagged(request, HTTPResponse(200, body, kind), hashlib.sha512(body).hexdigest().upper(), "public")
+        negotiate(request.headers.get("accept", ""))  # rejects other forms
+        address = request.headers.get("host", "127.0.0.1")
+        return json_response(discovery.legacy_root(registry, address) if legacy else discovery.group_list(registry))
     found = None
     if legacy and len(parts) == 2:
         found = discovery.resource_list(registry, "", parts[1])
@@ -68,6 +83,15 @@ def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
     if found is None:
         raise PageNotFound
     return json_response(found)
+
+
+def _tagged(request: HTTPRequest, response: HTTPResponse, tag: str, caching: str = "") -> HTTPResponse:
+    """Return the response with an ETag, or 304 if the client has it."""
+    headers = [("Etag", f'"{tag}"'), ("Vary", "Accept"), *([("Cache-Control", caching)] if caching else [])]
+    if f'"{tag}"' in request.headers.get("if-none-match", ""):
+        return HTTPResponse(304, b"", response.content_type, headers)
+    response.headers.extend(headers)
+    return response
 
 
 def _aggregated_version(request: HTTPRequest) -> str:
@@ -85,37 +109,60 @@ def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespon
         if _V2_PROTOBUF not in request.headers.get("accept", ""):
             raise not_acceptable((openapi.V2_TYPE,))
         return HTTPResponse(200, openapi.v2_document(), openapi.V2_TYPE)
+    dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
     if parts == ["openapi", "v3"]:
-        return json_response(openapi.of(state.registry).index())
+        index = json_response(openapi.of(state.registry).index()).body
+        return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
     if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
         group, version = "", parts[3]
     elif parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
         group, version = parts[3], parts[4]
     else:
         raise PageNotFound
-    if version not in state.registry.groups().get(group, ()):
-        raise PageNotFound
+    digest, wanted = openapi.of(state.registry).hash_of(group, version), request.query.get("hash", "")
+    if not digest:
+        return HTTPResponse(404, content_type="")
+    if wanted not in ("", digest):
+        location = ("Location", f"/{'/'.join(parts)}?hash={digest}")
+        return HTTPResponse(301, headers=[location, ("Etag", f'"{digest}"'), ("Vary", "Accept")])
 
     def document() -> HTTPResponse:
         found = openapi.of(state.registry).document(group, version)
-        # The group may have been removed since the request was routed.
-        return HTTPResponse(200, found) if found is not None else text_response("404 page not found\n", 404)
+        if found is None:  # the group has been removed since the request was routed
+            return HTTPResponse(404, content_type="")
+        return _tagged(request, HTTPResponse(200, found, headers=dated), digest, "public, immutable" if wanted else "")
 
     return document
 
 
+def _checks(name: str) -> list[str]:
+    """Return the checks of a health endpoint, in order."""
+    own = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
+    return [*own, "shutdown"] if name == "readyz" else own
+
+
 def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    name = parts[0]
+    name, checks = parts[0], _checks(parts[0])
     if len(parts) > 1:
-        if "/".join(parts[1:]) not in _CHECKS:
+        if "/".join(parts[1:]) not in checks:
             raise PageNotFound
         return text_response("ok")
-    if not state.ready and name == "readyz":
-        return text_response(f"[-]shutdown failed: reason withheld\n{name} check failed\n", 500)
-    if "verbose" in request.query:
-        lines = "".join(f"[+]{check} ok\n" for check in _CHECKS)
-        return text_response(f"{lines}{name} check passed\n")
-    return text_response("ok")
+    excluded = [value for key, value in request.query.pairs if key == "exclude"]
+    failed = {"shutdown"} - {*excluded} if not state.ready else set()
+    lines = [
+        f"[+]{check} excluded: ok\n"
+        if check in excluded
+        else f"[-]{check} failed: reason withheld\n"
+        if check in failed
+        else f"[+]{check} ok\n"
+        for check in checks
+    ]
+    unknown = ",".join(f'"{check}"' for check in excluded if check not in checks)
+    if unknown:
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}\n")
+    if failed & {*checks}:
+        return text_response(f"{''.join(lines)}{name} check failed\n", 500)
+    return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
 
 
 def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:

@@ -6,7 +6,8 @@ from clientgo.apiserver.auth.authentication import user_of_token
 from clientgo.apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo.apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
 from clientgo.apiserver.auth.users import MASTERS, User
-from clientgo.apiserver.http.status import bad_request, invalid, invalid_value
+from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
+from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 
@@ -19,7 +20,10 @@ _EVERYTHING = {
 
 def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
     """Return the review with its status (400, 422)."""
-    meta = {**(obj.get("metadata") or {}), "creationTimestamp": None}
+    meta = {**(obj.get("metadata") or {})}
+    meta.pop("creationTimestamp", None)
+    if kind == "SelfSubjectReview":
+        meta["creationTimestamp"] = timestamp(state.clock)
     spec = obj.get("spec") or {}
     if not isinstance(spec, dict):
         raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
@@ -52,16 +56,21 @@ def _others_access(state: State, spec: Object, _: User) -> Object:
     name, groups = spec.get("user") or "", tuple(spec.get("groups") or ())
     if not name and not groups:
         cause = invalid_value("spec.user", "", "at least one of user or group must be specified")
-        raise invalid("SubjectAccessReview", "authorization.k8s.io", "", [cause])
-    return _access(state, spec, User(name, groups, spec.get("uid") or ""), "SubjectAccessReview")
+        raise _invalid(cause)
+    return _access(state, spec, User(name, groups, spec.get("uid") or ""))
 
 
-def _access(state: State, spec: Object, user: User, kind: str) -> Object:
+def _invalid(cause: Cause) -> ApiFailure:
+    # A real server's message does not name the kind.
+    return invalid("", "authorization.k8s.io", "", [cause])
+
+
+def _access(state: State, spec: Object, user: User) -> Object:
     asked, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
     if not isinstance(asked, dict) or not isinstance(path, dict) or bool(asked) == bool(path):
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         cause = invalid_value("spec.resourceAttributes", asked, why)
-        raise invalid(kind, "authorization.k8s.io", "", [cause])
+        raise _invalid(cause)
     if path:
         attributes = Attributes(user, path.get("verb") or "", path=path.get("path") or "")
     else:
@@ -93,7 +102,7 @@ def _rules(state: State, spec: Object, user: User) -> Object:
 _ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {
     "TokenReview": _token,
     "SelfSubjectReview": lambda _, __, user: {"userInfo": user.info},
-    "SelfSubjectAccessReview": lambda state, spec, user: _access(state, spec, user, "SelfSubjectAccessReview"),
+    "SelfSubjectAccessReview": _access,
     "SubjectAccessReview": _others_access,
     "LocalSubjectAccessReview": _others_access,
     "SelfSubjectRulesReview": _rules,

@@ -5,15 +5,18 @@ memory: one that does not read its response, or does not finish its request, is 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from contextlib import nullcontext
 from typing import Any
 
 from clientgo.apiserver.api import Api
+from clientgo.apiserver.auth.flows import flow_headers
 from clientgo.apiserver.auth.users import ANONYMOUS
 from clientgo.apiserver.faults import Fault, Faults
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, Stream, json_response, parse_query, read_headers
+from clientgo.apiserver.http.rendering import compress, is_compressible
 from clientgo.apiserver.http.status import ApiFailure, too_large
 from clientgo.apiserver.http.wire import BufferedTransport, sink, watch_stalls
 from clientgo.apiserver.suspension import Suspended
@@ -67,18 +70,26 @@ class App:
         query = parse_query(scope["query_string"].decode("latin-1"))
         user = scope.get("state", {}).get("user", ANONYMOUS)  # from the client certificate
         request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user)
+        request.audit_id = headers.get("audit-id") or str(uuid.uuid4())
         request.source = (scope.get("client") or ("",))[0]
         matching = self._faults.matching(request)
         answer = await (self._faulty(request, matching) if matching else self._answer(request))
         if answer is None:
             _drop(transport)
         elif isinstance(answer, HTTPResponse):
+            if is_compressible(request, answer):
+                answer = await asyncio.to_thread(compress, answer)
+            answer.headers += self._headers(request)
             with transport or nullcontext():
                 await _send_response(send, scope, answer)
             if transport is not None:
                 watch_stalls(transport, options.stall_seconds)
         else:
-            await self._stream(answer, receive, send, transport, matching)
+            await self._stream(answer, request, (receive, send), transport, matching)
+
+    def _headers(self, request: HTTPRequest) -> list[tuple[str, str]]:
+        """Return the headers of every response to an authenticated request."""
+        return [("Audit-Id", request.audit_id), *flow_headers(self.api.state, request.user)]
 
     async def _body(self, receive: Receive, transport: BufferedTransport | None) -> bytes | None:
         """Return the body within a time limit; None if it is too large."""
@@ -135,8 +146,14 @@ class App:
             stream.close()
 
     async def _stream(
-        self, stream: Stream, receive: Receive, send: Send, transport: BufferedTransport | None, matching: list[Fault]
+        self,
+        stream: Stream,
+        request: HTTPRequest,
+        connection: tuple[Receive, Send],
+        transport: BufferedTransport | None,
+        matching: list[Fault],
     ) -> None:
+        receive, send = connection
         self._streams.add(stream)
         if self._ending:
             stream.close()
@@ -148,7 +165,7 @@ class App:
 
         gone = asyncio.ensure_future(until_disconnect())
         try:
-            head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL]
+            head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL, *_encoded(self._headers(request))]
             await send({"type": "http.response.start", "status": stream.status, "headers": head})
             # An empty chunk sends the head at once: clients wait for it before the first event.
             await send(_piece(b""))
@@ -220,12 +237,16 @@ async def _read_body(receive: Receive, limit: int) -> bytes | None:
             return b"".join(parts)
 
 
+def _encoded(headers: Iterable[tuple[str, str]]) -> Iterator[tuple[bytes, bytes]]:
+    return ((_CaseSensitive(name.encode()), value.encode()) for name, value in headers)
+
+
 async def _send_response(send: Send, scope: Scope, answer: HTTPResponse) -> None:
     head = [
-        (_CONTENT_TYPE, answer.content_type.encode()),
+        *([(_CONTENT_TYPE, answer.content_type.encode())] if answer.content_type else []),
         (b"content-length", str(len(answer.body)).encode()),
-        _CACHE_CONTROL,
-        *((_CaseSensitive(name.encode()), value.encode()) for name, value in answer.headers),
+        *([_CACHE_CONTROL] if all(name != "Cache-Control" for name, _ in answer.headers) else []),
+        *_encoded(answer.headers),
     ]
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     body = b"" if scope["method"] == "HEAD" else answer.body

@@ -1,6 +1,6 @@
 """Requests, responses and streams, independent of any HTTP server: paths, queries, headers and content negotiation."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
@@ -83,7 +83,9 @@ _ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 class Query(dict[str, str]):
-    """Query parameters by name; the first of a name counts."""
+    """Query parameters by name; the first of a name counts, and `pairs` has all."""
+
+    pairs: Sequence[tuple[str, str]] = ()
 
     def flag(self, name: str) -> bool:
         """Return whether a boolean parameter is given and neither 0 nor false, as a real server reads it."""
@@ -94,7 +96,8 @@ def parse_query(text: str) -> Query:
     """Parse the query of a URL."""
     found = Query()
     if text:
-        for name, value in _pairs(text):
+        found.pairs = _pairs(text)
+        for name, value in found.pairs:
             found.setdefault(name, value)
     return found
 
@@ -133,6 +136,7 @@ class HTTPRequest:
     warnings: list[str] = field(default_factory=list)
     kept: dict[Any, Any] = field(default_factory=dict)  # results from before the last suspension
     rounds: int = 0  # number of suspensions
+    audit_id: str = ""
 
 
 @dataclass(slots=True)
@@ -173,7 +177,8 @@ def json_response(value: Any, status: int = 200) -> HTTPResponse:
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:
     """Return a plain text response."""
-    return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8")
+    headers = [("X-Content-Type-Options", "nosniff")]
+    return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8", headers)
 
 
 _JSON_RANGES = ("*/*", "application/*", "application/json")

@@ -139,10 +139,8 @@ def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFai
     texts = list(dict.fromkeys(cause.text for cause in found))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind
-    details: dict[str, Any] = {"name": name} if name else {}
-    if group:
-        details["group"] = group
-    details |= {"kind": kind, "causes": _causes(found)}
+    members = {"name": name, "group": group, "kind": kind, "causes": _causes(found)}
+    details = {member: value for member, value in members.items() if value}
     return ApiFailure(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {joined}", details=details)
 
 

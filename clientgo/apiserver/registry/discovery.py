@@ -11,18 +11,18 @@ from typing import Any
 
 from clientgo.apiserver.registry.registry import ALL_VERBS, Registry, Resource
 
-AGGREGATED_VERSIONS = ("v2", "v2beta1")
+AGGREGATED_VERSIONS = ("v2",)
 """Supported versions of apidiscovery.k8s.io."""
 
 _CUSTOM_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
 
-def legacy_root(registry: Registry) -> dict[str, Any]:
+def legacy_root(registry: Registry, address: str = "127.0.0.1") -> dict[str, Any]:
     """Return the document of `/api`: the versions of the core group, and the server's address."""
     return {
         "kind": "APIVersions",
         "versions": registry.groups().get("", []),
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": "127.0.0.1"}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
     }
 
 
