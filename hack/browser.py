@@ -7,6 +7,7 @@ page.wait_for("document.title === 'foo-controller'")
 
 import base64
 import contextlib
+import http.client
 import itertools
 import json
 import os
@@ -14,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -129,7 +129,8 @@ def browser() -> Iterator[Page]:
 def _page_url(folder: str) -> str:
     ports = Path(folder) / "DevToolsActivePort"
     eventually(lambda: ports.is_file() and len(ports.read_text().splitlines()) > 1, seconds=SECONDS)
-    port = ports.read_text().splitlines()[0]
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=SECONDS) as answer:
-        targets = json.load(answer)
+    port = int(ports.read_text().splitlines()[0])
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)) as connection:
+        connection.request("GET", "/json/list")
+        targets = json.load(connection.getresponse())
     return str(next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page"))

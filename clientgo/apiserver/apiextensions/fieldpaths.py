@@ -20,29 +20,29 @@ def find_field(schema: Schema, path: str, *, brackets: bool = True) -> tuple[lis
         InvalidPath: the path is malformed, or the schema has no such field.
     """
     found, here = list[str](), schema
-    tokens = iter(_TOKEN.findall(path))
-    for token in tokens:
-        if token == "[" and not brackets:
+    symbols = iter(_TOKEN.findall(path))
+    for symbol in symbols:
+        if symbol == "[" and not brackets:
             raise InvalidPath("array notation is not allowed")
-        if token not in (".", "["):
-            raise InvalidPath(f"expected [ or . but got: {token}")
-        name = _next(tokens)
-        if token == "[":
+        if symbol not in (".", "["):
+            raise InvalidPath(f"expected [ or . but got: {symbol}")
+        name = _next(symbols)
+        if symbol == "[":
             if len(name) < len("''") or name[0] != "'":
                 raise InvalidPath(f"expected single quoted string but got {name}")
             name = re.sub(r"\\(.)", r"\1", name[1:-1])
         here = _below(here, name)
         found.append(name)
-        if token == "[" and (end := _next(tokens)) != "]":
+        if symbol == "[" and (end := _next(symbols)) != "]":
             raise InvalidPath(f"expected ] but got {end}")
     return found, here
 
 
-def _next(tokens: Any) -> str:
-    token: str | None = next(tokens, None)
-    if token is None:
+def _next(symbols: Any) -> str:
+    symbol: str | None = next(symbols, None)
+    if symbol is None:
         raise InvalidPath(_END)
-    return token
+    return symbol
 
 
 def _below(schema: Schema, name: str) -> Schema:
