@@ -1,7 +1,4 @@
-"""Limit ranges: default requests and limits of containers, and admission of pods within the ranges.
-
-Only pods are checked, by container and as a whole; volume claims are not.
-"""
+"""Limit ranges: default requests and limits of containers, and admission of pods and volume claims within them."""
 
 from collections.abc import Iterator
 
@@ -17,6 +14,8 @@ KEY: Key = ("", "limitranges")
 ANNOTATION = "kubernetes.io/limit-ranger"
 _KINDS = {"request": "requests", "limit": "limits"}
 _CONTAINERS = ("containers", "initContainers")
+_PODS: Key = ("", "pods")
+_CLAIM = "PersistentVolumeClaim"
 
 
 def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
@@ -37,21 +36,35 @@ def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
     return {**pod, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}}}
 
 
-def check_ranges(state: State, write: Write, pod: Object, old: Object | None) -> None:
-    """Check a new pod against the limit ranges of its namespace (403)."""
-    if old is not None or not state.store.count(KEY):
+def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:
+    """Check a new pod, or a volume claim, against the limit ranges of its namespace (403)."""
+    if not state.store.count(KEY) or (old is not None and write.resource.storage == _PODS):
         return
     found: list[str] = []
-    containers = [one for field in _CONTAINERS for one in pod["spec"].get(field) or ()]
-    for item in _items(state, write.namespace, "Container"):
-        for container in containers:
-            resources = container.get("resources") or {}
-            found += _faults(item, {kind: amounts(resources.get(name)) for kind, name in _KINDS.items()})
-    for item in _items(state, write.namespace, "Pod"):
-        found += _faults(item, {kind: pod_amounts(pod, name) for kind, name in _KINDS.items()})
+    measured = _measured_pod(obj) if write.resource.storage == _PODS else _measured_claim(obj)
+    for one in state.store.list(KEY, write.namespace):
+        for item in (one.get("spec") or {}).get("limits") or ():
+            for asked in measured.get(item.get("type", ""), ()):
+                found += [fault for fault in _faults(item, asked) if fault not in found]
     if found:
         why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-        raise forbidden(write.resource, pod["metadata"]["name"], why)
+        raise forbidden(write.resource, obj["metadata"]["name"], why)
+
+
+Asked = dict[str, dict[str, ParsedQuantity]]
+
+
+def _measured_pod(pod: Object) -> dict[str, list[Asked]]:
+    containers = [one.get("resources") or {} for field in _CONTAINERS for one in pod["spec"].get(field) or ()]
+    return {
+        "Container": [{kind: amounts(one.get(name)) for kind, name in _KINDS.items()} for one in containers],
+        "Pod": [{kind: pod_amounts(pod, name) for kind, name in _KINDS.items()}],
+    }
+
+
+def _measured_claim(claim: Object) -> dict[str, list[Asked]]:
+    requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
+    return {_CLAIM: [{"request": requests, "limit": {}}]}
 
 
 def _items(state: State, namespace: str, kind: str) -> Iterator[Object]:
@@ -70,9 +83,10 @@ def _filled(container: Object, item: Object, notes: list[str], what: str) -> Obj
     return {**container, "resources": resources}
 
 
-def _faults(item: Object, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterator[str]:
+def _faults(item: Object, asked: Asked) -> Iterator[str]:
     kind = item["type"]
-    for field, told, first in (("min", "minimum", "request"), ("max", "maximum", "limit")):
+    largest = "request" if kind == _CLAIM else "limit"  # a claim has no limits
+    for field, told, first in (("min", "minimum", "request"), ("max", "maximum", largest)):
         for name, bound in sorted(amounts(item.get(field)).items()):
             start = f"{told} {name} usage per {kind} is {bound}"
             if name not in asked[first]:
@@ -86,10 +100,18 @@ def _faults(item: Object, asked: dict[str, dict[str, ParsedQuantity]]) -> Iterat
                 ):
                     yield f"{start}, but {what} is {asked[what][name]}"
                     break
+    yield from () if kind == _CLAIM else _ratio_faults(item, asked)
+
+
+def _ratio_faults(item: Object, asked: Asked) -> Iterator[str]:
+    kind = item["type"]
     for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
-        limit, request = asked["limit"].get(name), asked["request"].get(name)
         start = f"{name} max limit to request ratio per {kind} is {bound}, but"
-        if limit is None or request is None or not request.value:
-            yield f"{start} no request is specified or request is 0"
-        elif limit.value / request.value > bound.value:
-            yield f"{start} provided ratio is {float(limit.value / request.value):.6f}"
+        for what in ("request", "limit"):
+            if name not in asked[what] or not asked[what][name].value:
+                yield f"{start} no {what} is specified or {what} is 0"
+                break
+        else:
+            ratio = asked["limit"][name].value / asked["request"][name].value
+            if ratio > bound.value:
+                yield f"{start} provided ratio is {float(ratio):.6f}"

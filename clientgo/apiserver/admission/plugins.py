@@ -109,6 +109,7 @@ _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
     _PODS: (check_ranges, podsecurity.check_pod),
+    ("", "persistentvolumeclaims"): (check_ranges,),
     PRIORITY_CLASSES: (_check_priority_class,),
     ("", "namespaces"): (podsecurity.check_namespace,),
     **dict.fromkeys(

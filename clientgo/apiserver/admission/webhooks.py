@@ -144,7 +144,7 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
         check_policies(state, write, new, old)
     if not _exempt(state, VALIDATING, write):
         _call_all(state, write, operation, new, old)
-    if new is not None and not write.subresource:
+    if new is not None and write.subresource in ("", "resize"):
         check_quota(state, write, new, old)
 
 

@@ -5,8 +5,8 @@ template has the labels it selects.
 """
 
 from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo.apiserver.admission.quota import CHANGEABLE, usage
 from clientgo.apiserver.admission.quota import KEY as QUOTAS
-from clientgo.apiserver.admission.quota import PODS, usage
 from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo.apiserver.controllers.rollout import resolve, wanted_replicas
@@ -56,7 +56,7 @@ class QuotaController(InternalController):
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         # The number of quotas is checked first: hardly any server has one.
-        if self._store.count(QUOTAS) and (kind != "MODIFIED" or key in (QUOTAS, PODS)):
+        if self._store.count(QUOTAS) and (kind != "MODIFIED" or key in (QUOTAS, *CHANGEABLE)):
             namespace = (new or old or {})["metadata"].get("namespace", "")
             if namespace:
                 self._schedule(namespace)

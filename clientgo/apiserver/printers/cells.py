@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from clientgo.apiserver.printers import podcells
 from clientgo.apiserver.printers.clustercells import CLUSTER_CELLS
 from clientgo.apiserver.printers.values import (
     NONE,
@@ -52,6 +53,11 @@ def _node_status(obj: Obj) -> str:
     ready = [item.get("status") for item in items(obj, "status", "conditions") if item.get("type") == "Ready"]
     state = ("Ready" if ready[-1] == "True" else "NotReady") if ready else "Unknown"
     return f"{state},SchedulingDisabled" if dig(obj, "spec", "unschedulable", default=False) else state
+
+
+def _kernel(info: Any) -> str:
+    version, architecture = (dig(info, field, default="") for field in ("kernelVersion", "architecture"))
+    return f"{version or UNKNOWN} ({architecture})" if architecture else version or UNKNOWN
 
 
 def _node_roles(labels: Any) -> str:
@@ -112,72 +118,6 @@ def _quota(*, limits: bool) -> Callable[[Any], str]:
     )
 
 
-def _restarts(statuses: Any, now: datetime) -> str:
-    count = sum(int(status.get("restartCount", 0)) for status in statuses or ())
-    ends = [dig(status, "lastState", "terminated", "finishedAt") for status in statuses or ()]
-    latest = max((end for end in ends if end), default="")
-    return f"{count} ({since(latest, now)} ago)" if count and latest else str(count)
-
-
-def _readiness_gates(obj: Obj) -> str:
-    gates = [gate.get("conditionType") for gate in items(obj, "spec", "readinessGates")]
-    return f"{len([gate for gate in gates if gate in true_conditions(obj)])}/{len(gates)}" if gates else NONE
-
-
-def _pod_status(obj: Obj) -> str:
-    """Return what kubectl's STATUS shows: the phase, unless a container, a gate or a deletion replaces it."""
-    phase = dig(obj, "status", "phase", default="")
-    reason = dig(obj, "status", "reason", default="") or phase
-    for condition in items(obj, "status", "conditions"):
-        if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
-            reason = "SchedulingGated"
-    reason = _init_reason(obj) or _container_reason(obj, reason)
-    if dig(obj, "metadata", "deletionTimestamp") and phase not in {"Succeeded", "Failed"}:
-        return "Unknown" if dig(obj, "status", "reason") == "NodeLost" else "Terminating"
-    return str(reason)
-
-
-def _init_reason(obj: Obj) -> str:
-    statuses = items(obj, "status", "initContainerStatuses")
-    restarted = {
-        one.get("name") for one in items(obj, "spec", "initContainers") if one.get("restartPolicy") == "Always"
-    }
-    for index, status in enumerate(statuses):
-        ended = dig(status, "state", "terminated")
-        if ended is not None and not ended.get("exitCode"):
-            continue
-        if status.get("name") in restarted and status.get("started"):
-            continue
-        waiting = dig(status, "state", "waiting", "reason", default="")
-        if ended is not None:
-            return f"Init:{_termination_reason(ended)}"
-        if waiting and waiting != "PodInitializing":
-            return f"Init:{waiting}"
-        return f"Init:{index}/{len(statuses)}"
-    return ""
-
-
-def _container_reason(obj: Obj, reason: str) -> str:
-    running = False
-    for status in reversed(items(obj, "status", "containerStatuses")):
-        waiting, ended = dig(status, "state", "waiting", "reason"), dig(status, "state", "terminated")
-        if waiting:
-            reason = waiting
-        elif ended is not None:
-            reason = _termination_reason(ended)
-        elif status.get("ready") and dig(status, "state", "running") is not None:
-            running = True
-    if reason == "Completed" and running:
-        return "Running" if "Ready" in true_conditions(obj) else "NotReady"
-    return reason
-
-
-def _termination_reason(ended: Obj) -> str:
-    if ended.get("reason"):
-        return str(ended["reason"])
-    return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
-
-
 def _controller(owners: Any) -> str:
     for owner in owners or ():
         if owner.get("controller"):
@@ -212,27 +152,24 @@ def _scaling_metrics(obj: Obj) -> str:
     wanted = dig(obj, "spec", "targetCPUUtilizationPercentage")
     if wanted is not None:
         return f"cpu: {_percent(dig(obj, 'status', 'currentCPUUtilizationPercentage'))}/{wanted}%"
-    current = {_metric_name(item): item for item in items(obj, "status", "currentMetrics")}
-    texts = [_metric(metric, current.get(_metric_name(metric), {})) for metric in items(obj, "spec", "metrics")]
+    specs, current = items(obj, "spec", "metrics"), items(obj, "status", "currentMetrics")
+    texts = [_metric(spec, current[index] if index < len(current) else {}) for index, spec in enumerate(specs)]
     shown = ", ".join(texts[:2])
     return f"{shown} + {len(texts) - 2} more..." if len(texts) > 2 else shown or NONE
 
 
-def _metric_name(metric: Obj) -> str:
-    source = next((value for key, value in metric.items() if key != "type" and isinstance(value, dict)), {})
-    return str(source.get("name") or dig(source, "metric", "name", default=""))
-
-
-def _metric(metric: Obj, current: Obj) -> str:
-    def part(of: Obj, key: str) -> Obj:
-        return next((dict(value[key]) for value in of.values() if isinstance(value, dict) and key in value), {})
-
-    wanted, now = part(metric, "target"), part(current, "current")
-    if (percent := wanted.get("averageUtilization")) is not None:
-        return f"{_metric_name(metric)}: {_percent(now.get('averageUtilization'))}/{percent}%"
-    per_pod = wanted.get("averageValue")
+def _metric(spec: Obj, status: Obj) -> str:
+    kind = str(spec.get("type", ""))
+    member = f"{kind[:1].lower()}{kind[1:]}"
+    target, now = dig(spec, member, "target", default={}), dig(status, member, "current", default={})
+    per_pod = target.get("averageValue")
     have = now.get("averageValue" if per_pod else "value", UNKNOWN)
-    return f"{have}/{per_pod} (avg)" if per_pod else f"{have}/{wanted.get('value')}"
+    if kind in ("Resource", "ContainerResource"):
+        percent = target.get("averageUtilization")
+        wanted = per_pod or (f"{percent}%" if percent is not None else "<auto>")
+        return f"{dig(spec, member, 'name')}: {have if per_pod else _percent(now.get('averageUtilization'))}/{wanted}"
+    average = " (avg)" if per_pod and kind in ("External", "Object") else ""
+    return f"{have}/{per_pod or target.get('value')}{average}"
 
 
 def _percent(value: Any) -> str:
@@ -266,10 +203,10 @@ def _pair(*members: str) -> Callable[[Any], str]:
 
 _FUNCTIONS: tuple[Callable[[Any], Any], ...] = (  # named as their cells
     _completions, _controller, _endpoints, _external_ip,
-    _ingress_parameters, _job_status, _modes, _node_roles, _node_status, _pod_status, _readiness_gates,
-    _scaling_metrics, _service_ports,
+    _ingress_parameters, _job_status, _kernel, _modes, _node_roles, _node_status, _scaling_metrics, _service_ports,
 )  # fmt: skip
 _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
+    **podcells.TIMELESS,
     **CLUSTER_CELLS,
     **{function.__name__.removeprefix("_"): function for function in _FUNCTIONS},
     "claim_capacity": _of_bound(lambda obj: dig(obj, "status", "capacity", "storage", default="")),
@@ -302,10 +239,6 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     "scale_target": _pair("kind", "name"),
     "selector": selector_text,
     "service_accounts": _subjects("ServiceAccount"),
-    "ready_containers": lambda obj: (
-        f"{sum(bool(one.get('ready')) for one in items(obj, 'status', 'containerStatuses'))}"
-        f"/{len(items(obj, 'spec', 'containers'))}"
-    ),
     "ready_replicas": lambda obj: "/".join(
         str(dig(obj, *path, default=0)) for path in (("status", "readyReplicas"), ("spec", "replicas"))
     ),
@@ -322,7 +255,8 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
     "users": _subjects("User"),
 }
 _TIMED: Mapping[str, Callable[[Any, datetime], Any]] = {
-    **{one.__name__.removeprefix("_"): one for one in (_first_seen, _job_duration, _last_seen, _restarts)},
+    **podcells.TIMED,
+    **{one.__name__.removeprefix("_"): one for one in (_first_seen, _job_duration, _last_seen)},
     "last_schedule": lambda last, now: since(last, now) if last else NONE,
 }
 CELLS: dict[str, Callable[[Any, datetime], Any]] = {**_TIMED}

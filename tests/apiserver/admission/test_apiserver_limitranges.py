@@ -89,3 +89,13 @@ def test_existing_pods_can_be_updated(kube: Kube) -> None:
     kube.ok("POST", PODS, pod({"limits": {"cpu": "2"}}))
     limit(kube, max={"cpu": "1"})
     kube.ok("PATCH", f"{PODS}/p", {"metadata": {"labels": {"a": "b"}}}, "application/merge-patch+json")
+
+
+def test_claim_outside_its_range_is_rejected(kube: Kube) -> None:
+    item = {"type": "PersistentVolumeClaim", "min": {"storage": "1Mi"}}
+    ranges = "/api/v1/namespaces/default/limitranges"
+    kube.ok("POST", ranges, {"metadata": {"name": "r"}, "spec": {"limits": [item]}})
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Ki"}}}
+    obj = {"metadata": {"name": "c"}, "spec": spec}
+    message = kube.refused(403, "POST", "/api/v1/namespaces/default/persistentvolumeclaims", obj)["message"]
+    assert message.endswith("minimum storage usage per PersistentVolumeClaim is 1Mi, but request is 1Ki")

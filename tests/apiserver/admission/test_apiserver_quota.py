@@ -122,3 +122,36 @@ def test_invalid_quantity_is_rejected(text: str) -> None:
         return
     assert value is not None
     assert Decimal(str(float(value))).is_finite()
+
+
+def claim(storage: str) -> Object:
+    resources = {"requests": {"storage": storage}}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast", "resources": resources}
+    return {"metadata": {"name": "c"}, "spec": spec}
+
+
+@pytest.mark.parametrize("name", ["requests.storage", "fast.storageclass.storage.k8s.io/requests.storage"])
+def test_storage_of_claims_is_summed(kube: Kube, name: str) -> None:
+    limit_all(kube, {name: "2Gi"})
+    message = kube.refused(403, "POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim("3Gi"))["message"]
+    assert message.endswith(f"exceeded quota: q, requested: {name}=3Gi, used: {name}=0, limited: {name}=2Gi")
+
+
+def test_service_of_another_type_is_checked(kube: Kube) -> None:
+    limit_all(kube, {"services.loadbalancers": "0", "services": "1"})
+    services = "/api/v1/namespaces/default/services"
+    kube.ok("POST", services, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}})
+    change = {"spec": {"type": "LoadBalancer"}}
+    message = kube.refused(403, "PATCH", f"{services}/s", change, "application/merge-patch+json")["message"]
+    assert "requested: services.loadbalancers=1, used: services.loadbalancers=0" in message
+    kube.ok("PATCH", f"{services}/s", {"spec": {"type": "NodePort"}}, "application/merge-patch+json")
+
+
+def test_quota_of_a_priority_class_counts_only_its_pods(kube: Kube) -> None:
+    kube.ok("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 9})
+    scope = {"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}
+    limit_all(kube, {"pods": "0"}, scopeSelector={"matchExpressions": [scope]})
+    kube.ok("POST", PODS, pod("a"))
+    other = pod("b")
+    other["spec"]["priorityClassName"] = "high"
+    kube.refused(403, "POST", PODS, other)

@@ -145,7 +145,16 @@ def test_deployment_is_printed_as_kubectl_shows_it() -> None:
         ("", "configmaps", {"data": {"a": "1"}, "binaryData": {"b": ""}}, {"Data": 2, "Age": "5m"}),
         ("", "secrets", {"type": "Opaque", "data": {"a": "MQ=="}}, {"Type": "Opaque", "Data": 1}),
         ("", "namespaces", {"status": {"phase": "Active"}}, {"Status": "Active"}),
-        ("", "serviceaccounts", {}, {"Secrets": 0}),
+        ("", "serviceaccounts", {}, {"Name": "a"}),
+        (
+            "",
+            "pods",
+            {
+                "spec": {"containers": [{}], "initContainers": [{"name": "side", "restartPolicy": "Always"}]},
+                "status": {"initContainerStatuses": [{"name": "side", "started": True, "ready": True}]},
+            },
+            {"Ready": "1/2"},
+        ),
         (
             "",
             "services",
@@ -238,7 +247,10 @@ def test_event_of_the_new_group_shows_its_series() -> None:
             "ExitCode:3",
         ),
         (
-            {"status": {"phase": "Pending", "initContainerStatuses": [{"state": {"running": {}}}, {"state": {}}]}},
+            {
+                "spec": {"initContainers": [{"name": "a"}, {"name": "b"}]},
+                "status": {"phase": "Pending", "initContainerStatuses": [{"state": {"running": {}}}, {"state": {}}]},
+            },
             "Init:0/2",
         ),
     ],

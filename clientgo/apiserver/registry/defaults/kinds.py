@@ -11,6 +11,7 @@ from clientgo.apiserver.registry.defaults.types import complete
 from clientgo.apiserver.registry.registry import Object, Resource
 
 _KUBERNETES = "kubernetes"
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _MAX_INT32 = 2**31 - 1
 _GATED: Object = {
     "type": "PodScheduled",
@@ -33,7 +34,8 @@ def set_defaults(resource: Resource, message: Message, obj: Object, old: Object 
         obj = default(obj, old)
     if created and resource.kind in _INITIAL_STATUS:
         obj = {**obj, "status": _INITIAL_STATUS[resource.kind](obj, now)}
-    return complete(message, obj, old)
+    new = complete(message, obj, old)
+    return _with_template_generation(new, old) if resource.kind == "DaemonSet" else new
 
 
 def _pod_status(obj: Object, now: str) -> Object:
@@ -123,6 +125,18 @@ def _claim(obj: Object, _: Object | None) -> Object:
                 field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference
             }
     return {**obj, "spec": spec}
+
+
+def _with_template_generation(new: Object, old: Object | None) -> Object:
+    """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
+    number, meta = 1, new["metadata"]
+    if old is not None:
+        number = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 1)
+        number += new["spec"]["template"] != old["spec"]["template"]
+    return {
+        **new,
+        "metadata": {**meta, "annotations": {**meta.get("annotations", {}), _TEMPLATE_GENERATION: str(number)}},
+    }
 
 
 def _node(obj: Object, _: Object | None) -> Object:
