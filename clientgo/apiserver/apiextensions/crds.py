@@ -6,13 +6,20 @@ it must on a real cluster, waits one turn of the loop.
 
 from clientgo.apiserver.apiextensions.conversion import converter_of
 from clientgo.apiserver.apiextensions.crdschema import served_resources
+from clientgo.apiserver.apiextensions.crdstatus import (
+    FINALIZER,
+    KEY,
+    accepted_names,
+    approval_condition,
+    merged_conditions,
+)
 from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.storage.stored import Key
 
-KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_DELETING = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+_DELETED = ("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
 
 
 class DefinitionController(InternalController):
@@ -33,6 +40,9 @@ class DefinitionController(InternalController):
         definition = self._store.get(KEY, "", name)
         if definition is None:
             self._serve(name, [])
+            for other in self._store.list(KEY):
+                if other["metadata"]["name"].partition(".")[2] == name.partition(".")[2]:
+                    self._schedule(other["metadata"]["name"])  # it may have waited for a name
         elif "deletionTimestamp" in definition["metadata"]:
             self._finalize(definition)
         else:
@@ -53,59 +63,51 @@ class DefinitionController(InternalController):
         ]
 
     def _accept(self, definition: Object) -> None:
-        taken = self._taken_name(definition)
-        names = definition["spec"]["names"]
+        accepted, conflict = accepted_names(definition, self._names_in_use(definition))
+        conditions = conditions_of(definition)
+        established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+        wanted = [("NamesAccepted", *(conflict or ("True", "NoConflicts", "no conflicts found")))]
+        if not established and conflict is None:
+            established = True
+            wanted.append(("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"))
+        elif not established:
+            wanted.append(("Established", "False", "NotAccepted", "not all names are accepted"))
+        if approval := approval_condition(definition):
+            wanted.append(approval)
+        merged = merged_conditions(conditions, wanted, self._now())
+        status = {**(definition.get("status") or {}), "acceptedNames": accepted, "conditions": merged}
+        definition = {**definition, "status": status}
         converter = converter_of(definition, self._state.options.webhook_services)
-        self._serve(definition["metadata"]["name"], [] if taken else served_resources(definition, converter))
-        if taken:
-            conditions = [
-                ("NamesAccepted", "False", f"{taken[0]}Conflict", f'"{taken[1]}" is already in use'),
-                ("Established", "False", "NotAccepted", "not all names are accepted"),
-            ]
-        else:
-            conditions = [
-                ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
-                ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
-            ]
-        status = definition.get("status") or {}
-        status = {
-            **status,
-            "acceptedNames": {"plural": "", "kind": ""} if taken else names,
-            "conditions": _merged_conditions(conditions_of(definition), conditions, self._now()),
-            "storedVersions": _stored_versions(definition),
-        }
-        finalizers = definition["metadata"].get("finalizers", [])
-        self._put(definition, finalizers if FINALIZER in finalizers else [*finalizers, FINALIZER], status)
+        name = definition["metadata"]["name"]
+        known = self._served.get(name, [])
+        self._serve(name, served_resources(definition, converter, known) if established else [])
+        self._put(definition)
 
-    def _taken_name(self, definition: Object) -> tuple[str, str] | None:
-        """Return the name conflict with another definition of the group, as (kind of name, name), or None."""
-        spec = definition["spec"]
-        for other in self._state.registry.resources():
-            if other.definition == definition["metadata"]["name"] or other.group != spec["group"]:
-                continue
-            if other.kind in (spec["names"]["kind"], spec["names"]["listKind"]):
-                return ("Kind", other.kind)
-            if other.plural == spec["names"]["plural"]:
-                return ("Plural", other.plural)
-            for short in spec["names"].get("shortNames") or ():
-                if short in (*other.short_names, other.plural, other.singular):
-                    return ("ShortNames", short)
-        return None
+    def _names_in_use(self, definition: Object) -> tuple[set[str], set[str]]:
+        """Return the accepted names and kinds of the definition's group, its own included."""
+        names, kinds = set[str](), set[str]()
+        for other in self._store.list(KEY):
+            if other["spec"]["group"] == definition["spec"]["group"]:
+                known = (other.get("status") or {}).get("acceptedNames") or {}
+                names |= {known.get("plural") or "", known.get("singular") or "", *(known.get("shortNames") or ())}
+                kinds |= {known.get("kind") or "", known.get("listKind") or ""}
+        return names, kinds
 
     def _finalize(self, definition: Object) -> None:
-        spec, status = definition["spec"], definition.get("status") or {}
+        spec, meta = definition["spec"], definition["metadata"]
+        finalizers = meta.get("finalizers", [])
         empty = self._delete_all((spec["group"], spec["names"]["plural"]))
-        kept = [one for one in definition["metadata"].get("finalizers", []) if one != FINALIZER or not empty]
+        kept = [one for one in finalizers if one != FINALIZER or not empty]
         if not kept:
-            self._store.remove(KEY, "", definition["metadata"]["name"])
+            self._store.remove(KEY, "", meta["name"])
             return
-        condition = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
-        conditions = _merged_conditions(conditions_of(definition), [condition], self._now())
-        self._put(definition, kept, {**status, "conditions": conditions})
+        condition = _DELETED if empty else _DELETING
+        conditions = merged_conditions(conditions_of(definition), [condition], self._now())
+        status = {**(definition.get("status") or {}), "conditions": conditions}
+        self._put({**definition, "metadata": {**meta, "finalizers": kept}, "status": status})
 
-    def _put(self, definition: Object, finalizers: list[str], status: Object) -> None:
-        wanted = {**definition, "metadata": {**definition["metadata"], "finalizers": finalizers}, "status": status}
-        if wanted != definition:
+    def _put(self, wanted: Object) -> None:
+        if wanted != self._store.get(KEY, "", wanted["metadata"]["name"]):
             self._store.put(KEY, wanted)
 
     def _serve(self, name: str, resources: list[Resource]) -> None:
@@ -136,20 +138,3 @@ class DefinitionController(InternalController):
             end()
         else:
             store.when_committed(end)
-
-
-def _stored_versions(definition: Object) -> list[str]:
-    stored = list((definition.get("status") or {}).get("storedVersions") or ())
-    current = next((version["name"] for version in definition["spec"]["versions"] if version.get("storage")), "")
-    return stored if current in stored else [*stored, current]
-
-
-def _merged_conditions(present: list[Object], wanted: list[tuple[str, str, str, str]], now: str) -> list[Object]:
-    merged = {condition["type"]: condition for condition in present}
-    for kind, status, reason, message in wanted:
-        known = merged.get(kind)
-        if known is None or (known["status"], known["reason"], known["message"]) != (status, reason, message):
-            since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
-            told = {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
-            merged[kind] = told
-    return list(merged.values())

@@ -1,6 +1,8 @@
 """Defaults of CustomResourceDefinitions, and the resources they define."""
 
-from clientgo.apiserver.apiextensions.structural import has_defaults
+from collections.abc import Sequence
+from dataclasses import replace
+
 from clientgo.apiserver.registry.registry import Converter, Object, Resource, version_priority
 from clientgo.meta.scheme import Column, ScaleSubresource
 
@@ -29,29 +31,35 @@ def with_defaults(definition: Object) -> Object:
     return {**definition, "spec": spec, "status": {**status, "storedVersions": versions}}
 
 
-def served_resources(definition: Object, converter: Converter | None = None) -> list[Resource]:
-    """Return one resource for each served version; `converter` converts objects between them."""
+def served_resources(
+    definition: Object, converter: Converter | None = None, known: Sequence[Resource] = ()
+) -> list[Resource]:
+    """Return one resource for each served version; `converter` converts objects between them.
+
+    `known` are the resources served so far: if the schemas stay, objects need not be adapted to them again.
+    """
     spec = definition["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
-    default_schemas = {f"{spec['group']}/{version['name']}": _schema_of(version) for version in spec["versions"]}
-    default_schemas = {api_version: schema for api_version, schema in default_schemas.items() if has_defaults(schema)}
+    schemas: dict[str, Object] = {}
+    for version in spec["versions"]:
+        schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+        # Equal schemas are one object, so that a conversion sees that nothing has to be pruned.
+        schemas[f"{spec['group']}/{version['name']}"] = next((one for one in schemas.values() if one == schema), schema)
+    since = int(definition["metadata"].get("resourceVersion") or 0)
+    if known and known[0].schemas == schemas:
+        schemas, since = dict(known[0].schemas), known[0].schemas_since
+    served = (version for version in spec["versions"] if version.get("served"))
     return [
-        _resource(definition, version, storage, converter, default_schemas)
-        for version in spec["versions"]
-        if version.get("served")
+        replace(
+            _resource(definition, version, schemas), storage_version=storage, converter=converter, schemas_since=since
+        )
+        for version in served
     ]
 
 
-def _schema_of(version: Object) -> Object:
-    schema: Object = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-    return schema
-
-
-def _resource(
-    definition: Object, version: Object, storage: str, converter: Converter | None, default_schemas: dict[str, Object]
-) -> Resource:
+def _resource(definition: Object, version: Object, schemas: dict[str, Object]) -> Resource:
     spec = definition["spec"]
-    names = spec["names"]
+    names = definition["status"]["acceptedNames"]
     subresources = version.get("subresources") or {}
     scale = subresources.get("scale")
     return Resource(
@@ -71,15 +79,12 @@ def _resource(
         if scale
         else None,
         columns=tuple(map(_column, version.get("additionalPrinterColumns") or ())) or (_AGE,),
-        schema=_schema_of(version),
-        storage_version=storage,
-        converter=converter,
+        schema=schemas[f"{spec['group']}/{version['name']}"],
+        schemas=schemas,
         custom=True,
         selectable_fields=tuple(field["jsonPath"].lstrip(".") for field in version.get("selectableFields") or ()),
         definition=definition["metadata"]["name"],
         deprecation=_deprecation(spec, version),
-        default_schemas=default_schemas,
-        defaults_since=int(definition["metadata"].get("resourceVersion") or 0) if default_schemas else 0,
         unconditional_update=False,
     )
 

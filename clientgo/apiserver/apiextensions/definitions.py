@@ -4,10 +4,10 @@ Paths are those of Kubernetes' internal type: what all versions have in common (
 selectable fields) is at the spec, under other names.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
+from clientgo.apiserver.apiextensions.crdstatus import APPROVAL, approval_of, is_protected
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
 from clientgo.apiserver.apiextensions.schemarules import version_schema_errors
@@ -26,7 +26,6 @@ from clientgo.apiserver.registry.webhookclients import client_errors
 
 Causes = Iterator[Cause]
 
-_APPROVAL = "api-approved.kubernetes.io"
 _SCOPES, _STRATEGIES, _REVIEWS = ("Cluster", "Namespaced"), ("None", "Webhook"), ("v1", "v1beta1")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -49,7 +48,6 @@ _NOT_STORED = (
     "missing from spec.versions; {0} was previously a storage version, and must remain in spec.versions until a storage"
     " migration ensures no data remains persisted in {0} and removes {0} from status.storedVersions"
 )
-_PROPOSAL = "see https://github.com/kubernetes/enhancements/pull/1111"
 _PRESERVING = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
 
 
@@ -305,28 +303,12 @@ def _stored_errors(stored: list[str] | None, versions: list[Object]) -> Causes:
 
 
 def _approval_errors(group: str, meta: Object, old: Object | None) -> Causes:
-    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+    if not is_protected(group):
         return
-    approval: Callable[[Object], str] = lambda one: (one.get("annotations") or {}).get(_APPROVAL, "")  # noqa: E731
-    given, where = approval(meta), f"metadata.annotations[{_APPROVAL}]"
-    state = _approval_state(given)
-    if old is not None and _approval_state(approval(old["metadata"])) == state:
+    (_, state, why), where = approval_of(meta), f"metadata.annotations[{APPROVAL}]"
+    if old is not None and approval_of(old["metadata"])[1] == state:
         return
-    needed = f'protected groups must have approval annotation "{_APPROVAL}"'
-    if state == "missing":
-        yield required(where, f"{needed}, {_PROPOSAL}")
-    elif state == "invalid":
-        form = 'with either a URL or a reason starting with "unapproved"'
-        yield invalid_value(where, given, f"{needed} {form}, {_PROPOSAL}")
-
-
-def _approval_state(approval: str) -> str:
-    if not approval:
-        return "missing"
-    if approval.startswith("unapproved"):
-        return "bypassed"
-    try:
-        parts = urlsplit(approval)
-    except ValueError:
-        return "invalid"
-    return "approved" if parts.scheme and parts.netloc else "invalid"
+    if state == "Missing":
+        yield required(where, why)
+    elif state == "Invalid":
+        yield invalid_value(where, meta["annotations"][APPROVAL], why)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, subschemas
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo.apiserver.http.status import Cause, invalid_value, required
 from clientgo.apiserver.registry.metadata import field_errors, normalize
 from clientgo.apiserver.registry.names import label_1035_errors, path_segment_errors
@@ -31,6 +31,37 @@ def embedded_errors(schema: Schema | None, value: Any, path: str = "") -> Causes
     elif isinstance(value, list):
         for index, child in enumerate(value):
             yield from embedded_errors(schema.get("items"), child, f"{path}[{index}]")
+
+
+def coerced(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
+    """Return a value with the metadata of its embedded resources as ObjectMeta would hold it.
+
+    The paths of unknown fields of metadata are appended.
+
+    Raises:
+        DecodeError: metadata, apiVersion or kind has the wrong type.
+    """
+    if not has_embedded(schema):
+        return value
+    if isinstance(value, list):
+        item = schema.get("items") or {}
+        return [coerced(item, one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    known = member_schemas(schema)
+    kept = {field: coerced(known(field) or {}, child, join(path, field), unknown) for field, child in value.items()}
+    if schema.get(EMBEDDED):
+        for field in ("apiVersion", "kind"):
+            if not isinstance(kept.get(field, ""), str):
+                raise DecodeError(invalid_value(join(path, field), kept[field], "must be a string").text)
+        if "metadata" in kept:
+            where, found = join(path, "metadata"), list[str]()
+            try:
+                kept["metadata"] = normalize(kept["metadata"], found, custom=True)
+            except DecodeError as error:
+                raise DecodeError(invalid_value(where, kept["metadata"], str(error)).text) from error
+            unknown += [join(path, one) for one in found]
+    return kept
 
 
 @cached_by_identity

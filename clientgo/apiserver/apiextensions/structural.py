@@ -8,6 +8,7 @@ Schema = dict[str, Any]
 R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
+_MAX_WHOLE = 2**53
 
 _ROOT = ("apiVersion", "kind", "metadata")
 _RESERVED = frozenset((
@@ -70,8 +71,10 @@ def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dic
     """
     if schema is None or _is_open(schema):
         return obj
-    body = {field: value for field, value in obj.items() if field not in _ROOT}
-    return {**{field: obj[field] for field in _ROOT if field in obj}, **pruned(schema, body, "", unknown)}
+    body, found = {field: value for field, value in obj.items() if field not in _ROOT}, list[str]()
+    kept = {**{field: obj[field] for field in _ROOT if field in obj}, **pruned(schema, body, "", found)}
+    unknown += sorted(found)
+    return kept
 
 
 def _is_open(schema: Schema) -> bool:
@@ -101,20 +104,17 @@ def pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
     return kept
 
 
-def has_defaults(schema: Any) -> bool:
-    """Return whether a schema has a default anywhere (or a field of that name)."""
-    if isinstance(schema, dict):
-        return "default" in schema or any(map(has_defaults, schema.values()))
-    return isinstance(schema, list) and any(map(has_defaults, schema))
-
-
 def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> Any:
     """Return the object with its schema's defaults; nulls that are not nullable are dropped first.
 
-    Nothing is shared with the schema.
+    Whole numbers become integers, as in Go's JSON. Nothing is shared with the schema.
     """
+    if type(value) is float and value.is_integer() and abs(value) < _MAX_WHOLE:
+        return int(value)
     if schema is not None and isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [apply_defaults(schema["items"], one, root=False) for one in value]
+        item = schema["items"]
+        null = None if item.get("nullable") else item.get("default")
+        return [apply_defaults(item, null if one is None else one, root=False) for one in value]
     if schema is None or not isinstance(value, dict):
         return value
     known = member_schemas(schema)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import is_namespace, require_deletable, terminating
+from clientgo.apiserver.apiextensions import crdstatus
 from clientgo.apiserver.handlers.options import dry_run_causes, read_number
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
@@ -190,6 +191,8 @@ def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOption
 def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
     """Return the object marked for deletion, and whether it stays, as finalizers or a grace period delay it."""
     meta = obj["metadata"]
+    if resource.storage == crdstatus.KEY and "deletionTimestamp" not in meta:
+        return crdstatus.terminating(obj, timestamp(state.clock)), True
     if is_namespace(resource):
         return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock)), True
     if resource.storage == _PODS:

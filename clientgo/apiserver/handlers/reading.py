@@ -12,7 +12,7 @@ from clientgo.apiserver.handlers.options import read_number, read_version
 from clientgo.apiserver.http.messages import Form, HTTPResponse, Query
 from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, not_found
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import from_storage, has_its_defaults, prepare
+from clientgo.apiserver.registry.views import fits_schema, from_storage, prepare
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window
@@ -39,7 +39,7 @@ def get(state: State, resource: Resource, namespace: str, name: str, version: st
 
 def raw_of(resource: Resource, entry: Entry) -> bytes:
     """Return the object's JSON as the resource shows it."""
-    if entry.object["apiVersion"] == resource.api_version and has_its_defaults(resource, entry.object):
+    if entry.object["apiVersion"] == resource.api_version and fits_schema(resource, entry.object):
         return entry.raw
     return _encode(from_storage(resource, entry.object))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
+from clientgo.apiserver.apiextensions.crdstatus import require_lasting
 from clientgo.apiserver.handlers.writes import (
     Write,
     check_name,
@@ -61,6 +62,7 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     `name` is for messages; `entries` are the managedFields of an applied object.
     """
     resource = write.resource
+    require_lasting(state, resource, name)
     new = _mutated(state, write, "CREATE", refine(state, write, obj, None), None)
     if resource.status and resource.custom:
         new = taken(new, {}, "status")  # it is a subresource

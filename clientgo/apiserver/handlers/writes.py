@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clientgo.apiserver.apiextensions.customobjects import object_errors
+from clientgo.apiserver.apiextensions.embedded import coerced
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.options import check_write_options
 from clientgo.apiserver.handlers.patches import managed_type
@@ -118,11 +119,22 @@ def check_name(write: Write, meta: Object) -> None:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
 
 
+def _custom(write: Write, obj: Object) -> Object:
+    """Return a custom object without unknown fields (400)."""
+    schema, found = write.resource.schema, list[str]()
+    try:
+        new: Object = coerced(schema or {}, prune(schema, obj, write.unknown), "", found)
+    except DecodeError as error:
+        raise write.undecodable(error) from error
+    write.unknown += sorted(found)
+    return new
+
+
 def refine(state: State, write: Write, obj: Object, old: Object | None) -> Object:
     """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
     if resource.custom:
-        new: Object = apply_defaults(resource.schema, prune(resource.schema, obj, write.unknown))
+        new: Object = apply_defaults(resource.schema, _custom(write, obj))
     else:
         message = message_of(resource.api_version, resource.kind)
         try:

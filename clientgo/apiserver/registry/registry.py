@@ -67,9 +67,9 @@ class Resource:
     converter: Converter | None = None  # for custom kinds whose versions differ in more than apiVersion
     definition: str = ""  # name of its CustomResourceDefinition
     deprecation: str = ""  # warning for users of a deprecated version
-    # Schemas with defaults, by apiVersion: stored objects are defaulted in their stored version, before conversion.
-    default_schemas: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    defaults_since: int = 0  # revision of a definition with defaults: older objects may lack some
+    # Schemas by apiVersion: stored objects are pruned and defaulted in their stored version, before conversion.
+    schemas: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    schemas_since: int = 0  # revision of the schemas: older objects may not fit them
     generation: bool = True  # metadata.generation counts changes of the spec
     unconditional_update: bool = True  # an update without resourceVersion is accepted
     create_on_update: bool = False  # PUT of a missing object creates it

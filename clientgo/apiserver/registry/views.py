@@ -6,7 +6,7 @@ HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a 
 
 from collections.abc import Callable, Iterable
 
-from clientgo.apiserver.apiextensions.structural import apply_defaults
+from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object, Resource
 
@@ -74,14 +74,17 @@ def as_stored(resource: Resource) -> bool:
 
 
 def to_storage(resource: Resource, obj: Object) -> Object:
-    """Convert an object of this resource to its stored form (500)."""
-    return obj if as_stored(resource) else _converted(resource, obj, resource.stored_version, 1)
+    """Convert an object of this resource to its stored form, with the defaults of the stored version (500)."""
+    if as_stored(resource):
+        return obj
+    stored = _converted(resource, obj, resource.stored_version, 1)
+    return _fitted(resource, stored) if resource.schemas else stored
 
 
 def from_storage(resource: Resource, obj: Object) -> Object:
     """Convert a stored object, possibly of an older version, to the form of this resource.
 
-    Objects stored before their version had a default are defaulted first, as by a real server's storage.
+    Objects older than the schema of their version are pruned and defaulted first, as by a real server's storage.
     """
     obj = _complete(resource, obj)
     return obj if obj["apiVersion"] == resource.api_version else _converted(resource, obj, resource.api_version, 0)
@@ -89,23 +92,33 @@ def from_storage(resource: Resource, obj: Object) -> Object:
 
 def _converted(resource: Resource, obj: Object, api_version: str, direction: int) -> Object:
     if resource.converter is not None:
-        return resource.converter.convert([obj], api_version)[0]
+        return _pruned(resource, resource.converter.convert([obj], api_version)[0])
     convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
     converted = {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
-    return in_order(converted) if convert else converted
+    if convert:
+        return in_order(converted)
+    same = resource.schemas.get(api_version) is resource.schemas.get(obj["apiVersion"])
+    return converted if same else _pruned(resource, converted)
 
 
-def has_its_defaults(resource: Resource, obj: Object) -> bool:
-    """Return whether a stored object was written with the current defaults of its kind."""
-    since = resource.defaults_since
+def fits_schema(resource: Resource, obj: Object) -> bool:
+    """Return whether a stored object was written with the current schemas of its kind."""
+    since = resource.schemas_since
     return not since or int(obj["metadata"].get("resourceVersion") or 0) >= since
 
 
 def _complete(resource: Resource, obj: Object) -> Object:
-    if has_its_defaults(resource, obj):
-        return obj
-    completed: Object = apply_defaults(resource.default_schemas.get(obj["apiVersion"]), obj)
-    return completed
+    return obj if fits_schema(resource, obj) else _fitted(resource, obj)
+
+
+def _fitted(resource: Resource, obj: Object) -> Object:
+    completed: Object = apply_defaults(resource.schemas.get(obj["apiVersion"]), _pruned(resource, obj))
+    return in_order(completed)
+
+
+def _pruned(resource: Resource, obj: Object) -> Object:
+    """Return a custom object without the fields that the schema of its version does not have."""
+    return in_order(prune(resource.schemas.get(obj["apiVersion"]), obj, []))
 
 
 def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:
@@ -125,7 +138,7 @@ def current(resource: Resource, obj: Object) -> Object:
     wanted, obj = resource.stored_version, _complete(resource, obj)
     if resource.converter is None or obj["apiVersion"] == wanted:
         return {**obj, "apiVersion": wanted}
-    return resource.converter.convert([obj], wanted)[0]
+    return _pruned(resource, resource.converter.convert([obj], wanted)[0])
 
 
 def prepare(resource: Resource, objects: Iterable[Object]) -> None:

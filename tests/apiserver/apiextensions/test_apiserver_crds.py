@@ -69,7 +69,55 @@ def test_a_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> Non
 
 def test_kind_that_exists_in_its_group_is_not_accepted(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition("otherfoos", "Foo"))
-    assert conditions(kube, "otherfoos.samplecontroller.k8s.io") == {"NamesAccepted": "False", "Established": "False"}
+    found = conditions(kube, "otherfoos.samplecontroller.k8s.io")
+    assert (found["NamesAccepted"], found["Established"]) == ("False", "False")
+    kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    assert conditions(kube, "otherfoos.samplecontroller.k8s.io")["Established"] == "True"
+
+
+def test_objects_of_a_definition_that_is_being_deleted_cannot_be_created(kube: Kube) -> None:
+    kube.ok("POST", FOOS, {**foo(), "metadata": {"name": "a", "finalizers": ["example.com/wait"]}})
+    deleted = kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+    assert deleted["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert deleted["status"]["conditions"][-1]["reason"] == "InstanceDeletionPending"
+    status = kube.refused(403, "POST", FOOS, foo("b"))
+    assert status["message"].endswith("create not allowed while custom resource definition is terminating")
+    kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"finalizers": None}}, MERGE)
+    kube.refused(404, "GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
+
+
+def test_objects_have_the_fields_and_defaults_of_their_stored_version(kube: Kube) -> None:
+    new = bars({"type": "object", "properties": {"old": {"type": "string"}, "both": {"type": "string"}}})
+    first = new["spec"]["versions"][0]
+    spec = {"type": "object", "properties": {"both": {"type": "string"}, "new": {"type": "string", "default": "n"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+    new["spec"]["versions"] = [{**first, "storage": False}, {**first, "name": "v1", "schema": schema}]
+    kube.ok("POST", DEFINITIONS, new)
+    assert kube.ok("POST", BARS, bar(old="o", both="b"))["spec"] == {"both": "b"}
+    assert kube.ok("GET", f"{BARS.replace('v1alpha1', 'v1')}/x")["spec"] == {"both": "b", "new": "n"}
+    assert kube.ok("GET", f"{BARS}/x")["spec"] == {"both": "b"}
+
+
+def test_field_that_a_schema_loses_is_dropped_when_read(kube: Kube) -> None:
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": {"type": "string"}}}))
+    kube.ok("POST", BARS, bar(a="x"))
+    patch = {"spec": bars({"type": "object", "properties": {"b": {"type": "string"}}})["spec"]}
+    kube.ok("PATCH", f"{DEFINITIONS}/bars.example.com", patch, MERGE)
+    assert kube.ok("GET", f"{BARS}/x")["spec"] == {}
+    assert kube.ok("GET", BARS)["items"][0]["spec"] == {}
+
+
+def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"one": embedded}}))
+    given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "n", "other": 1}, "spec": {"x": 1.0}}
+    stored = kube.ok("POST", BARS, bar(one=given))["spec"]["one"]
+    assert stored["metadata"] == {"name": "n"}
+    given["metadata"] = {"labels": {"a": 1}}
+    assert "spec.one.metadata: Invalid value" in kube.refused(400, "POST", BARS, bar(one=given))["message"]
+    status = kube.refused(422, "POST", BARS, bar(one={"kind": "a b", "metadata": {"labels": {"a b": "x"}}}))
+    fields = [cause["field"] for cause in status["details"]["causes"]]
+    assert fields == ["spec.one.apiVersion", "spec.one.kind", "spec.one.metadata.labels"]
 
 
 def test_changed_schema_applies_immediately(kube: Kube) -> None:
