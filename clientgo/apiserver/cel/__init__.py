@@ -1,0 +1,1 @@
+"""Common Expression Language as Kubernetes 1.36 configures it: parser, type checker, cost estimator and interpreter."""

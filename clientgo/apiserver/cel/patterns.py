@@ -1,0 +1,75 @@
+"""Regular expressions in RE2 syntax, matched by Google's engine and, where both agree, by Python's."""
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]
+
+_SPECIAL = re.compile(r"\\|\(\?|\[:|\{,|&&|--|\|\||~~")
+_DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
+# Words of Go where those of RE2 in C++ differ.
+_GO_ERRORS = {
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "bad repetition operator": "invalid nested repetition operator",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether an RE2 pattern matches anywhere in the text; an invalid one matches nothing."""
+    simple = _simple_pattern(pattern)
+    if simple is not None:
+        return simple.search(text) is not None
+    result = _matching().eval(data={"pattern": pattern, "text": text})
+    return result.type() != cel.Type.ERROR and bool(result.plain_value())
+
+
+def found(pattern: str, text: str, limit: int = -1) -> list[str]:
+    """Return the parts of a text that an RE2 pattern matches, at most `limit` of them unless that is negative."""
+    compiled = _simple_pattern(pattern) or re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII)
+    parts = [match[0] for match in compiled.finditer(text)]
+    return parts if limit < 0 else parts[:limit]
+
+
+@lru_cache(maxsize=1024)
+def _simple_pattern(pattern: str) -> re.Pattern[str] | None:
+    """Return a pattern that Python understands as RE2 does, which takes a twentieth of the time; None for others."""
+    if _SPECIAL.search(pattern) or pattern_error(pattern):
+        return None
+    # Python's $ also matches before a newline at the end; within brackets it is a character.
+    return re.compile(_DOLLAR.sub(lambda match: match[1] or r"\Z", pattern))
+
+
+def pattern_error(pattern: str) -> str:
+    """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
+    result = _matching().eval(data={"pattern": pattern, "text": ""})
+    if result.type() != cel.Type.ERROR:
+        return ""
+    why, _, part = str(result.value()).partition("invalid regular expression: ")[2].rpartition(": ")
+    if part.startswith("(?<"):
+        return f"error parsing regexp: invalid named capture: `{pattern[pattern.index(part) :]}`"
+    return f"error parsing regexp: {_GO_ERRORS.get(why, why)}: `{part}`"
+
+
+def syntax_error(source: str) -> str:
+    """Return the syntax errors of an expression as the engine's parser, which has the grammar of cel-go, words them."""
+    try:
+        _environment().compile(source, True)
+    except RuntimeError as error:
+        return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+    return "ERROR: <input>:1:1: Syntax error"
+
+
+@cache
+def _matching() -> Any:
+    return _environment().compile("text.matches(pattern)")
+
+
+@cache
+def _environment() -> Any:
+    return cel.NewEnv(variables=dict.fromkeys(("pattern", "text"), cel.Type.DYN))

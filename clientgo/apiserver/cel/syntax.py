@@ -1,0 +1,139 @@
+"""Syntax trees of CEL expressions, and the errors found in them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+ACCUMULATOR = "@result"
+
+
+class UInt(int):
+    """An unsigned integer of CEL."""
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """An expression; `offset` is where errors point to."""
+
+    offset: int
+
+
+@dataclass(slots=True, eq=False)
+class Literal(Node):
+    """A constant."""
+
+    value: Any
+
+
+@dataclass(slots=True, eq=False)
+class Ident(Node):
+    """A variable, or a qualified name the checker has resolved."""
+
+    name: str
+
+
+@dataclass(slots=True, eq=False)
+class Select(Node):
+    """A field of an object or map, or the test whether there is one."""
+
+    operand: Node
+    field: str
+    test_only: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Call(Node):
+    """A function or operator; methods have a target."""
+
+    function: str
+    args: list[Node]
+    target: Node | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ListNode(Node):
+    """A list; `optional` has the indices of items that are added only if they have a value."""
+
+    items: list[Node]
+    optional: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class MapNode(Node):
+    """A map, as (key, value, whether it is added only if it has a value)."""
+
+    entries: list[tuple[Node, Node, bool]]
+
+
+@dataclass(slots=True, eq=False)
+class StructNode(Node):
+    """An object with a named type, as (offset, field, value, whether it is set only if it has a value)."""
+
+    type_name: str
+    fields: list[tuple[int, str, Node, bool]]
+
+
+@dataclass(slots=True, eq=False)
+class Fold(Node):
+    """A comprehension: what macros such as all() and map() become."""
+
+    items: Node
+    names: tuple[str, ...]
+    accumulator: str
+    start: Node
+    condition: Node
+    step: Node
+    result: Node
+
+
+class CompileError(Exception):
+    """Errors of an expression, as (offset, message)."""
+
+    def __init__(self, errors: list[tuple[int, str]]) -> None:
+        super().__init__(errors)
+        self.errors = errors
+
+    def text(self, source: str) -> str:
+        """Return the errors as the API server shows them, each with its line and a mark."""
+        return "\n".join(_shown(source, offset, message) for offset, message in sorted(self.errors, key=lambda e: e[0]))
+
+
+def _shown(source: str, offset: int, message: str) -> str:
+    line = source.count("\n", 0, offset) + 1
+    column = offset - (source.rfind("\n", 0, offset) + 1)
+    return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source.splitlines()[line - 1]}\n | {'.' * column}^"
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Yield the expressions right below an expression."""
+    match node:
+        case Select(operand=operand):
+            yield operand
+        case Call(args=args, target=target):
+            yield from (target, *args) if target is not None else args
+        case ListNode(items=items):
+            yield from items
+        case MapNode(entries=entries):
+            for key, value, _ in entries:
+                yield from (key, value)
+        case StructNode(fields=fields):
+            yield from (value for _, _, value, _ in fields)
+        case Fold(items=items):
+            yield from (items, node.start, node.condition, node.step, node.result)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield an expression and everything below it."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def qualified_name(node: Node) -> str:
+    """Return the dotted name that an expression spells, or ""."""
+    if isinstance(node, Ident):
+        return node.name
+    if isinstance(node, Select) and not node.test_only:
+        prefix = qualified_name(node.operand)
+        return f"{prefix}.{node.field}" if prefix else ""
+    return ""

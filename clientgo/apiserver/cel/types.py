@@ -1,0 +1,193 @@
+"""Types of CEL expressions, their text form and their unification."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+_PRIMITIVES = frozenset(
+    ("bool", "bytes", "double", "dyn", "error", "duration", "int", "null", "string", "timestamp", "uint")
+)
+_TOKEN = re.compile(r"[\w.]+|[<>,]")
+_NULLABLE = frozenset(("opaque", "struct", "duration", "timestamp", "wrapper"))
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type: its kind, the name of a struct, opaque type or type parameter, and the types it is made of."""
+
+    kind: str
+    name: str = ""
+    params: tuple["Type", ...] = ()
+
+    def __str__(self) -> str:
+        inner = ", ".join(map(str, self.params))
+        match self.kind:
+            case "error":
+                return "!error!"
+            case "type":
+                return f"type({inner})" if inner else "type"
+            case "list" | "map":
+                return f"{self.kind}({inner})"
+            case "opaque":
+                return f"{self.name}({inner})" if inner else self.name
+            case "struct" | "param":
+                return self.name
+        return self.kind
+
+
+DYN, ERROR, NULL, BOOL = Type("dyn"), Type("error"), Type("null"), Type("bool")
+INT, UINT, DOUBLE, STRING, BYTES = Type("int"), Type("uint"), Type("double"), Type("string"), Type("bytes")
+TIMESTAMP, DURATION = Type("timestamp"), Type("duration")
+SCALARS = frozenset((BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT))
+
+
+def list_of(item: Type) -> Type:
+    """Return the type of lists with such items."""
+    return Type("list", "list", (item,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    """Return the type of maps with such keys and values."""
+    return Type("map", "map", (key, value))
+
+
+def optional_of(value: Type) -> Type:
+    """Return the type of optional values."""
+    return Type("opaque", "optional_type", (value,))
+
+
+def unwrapped(kind: Type) -> tuple[Type, bool]:
+    """Return the type inside an optional type, and whether it was one."""
+    return (kind.params[0], True) if kind.name == "optional_type" else (kind, False)
+
+
+@cache
+def parse_type(text: str) -> Type:
+    """Return a type from its text in the table of functions, such as map<string, list<T>>."""
+    tokens = _TOKEN.findall(text)
+
+    def read() -> Type:
+        name, params = tokens.pop(0), []
+        if tokens and tokens[0] == "<":
+            while tokens.pop(0) != ">":
+                params.append(read())
+        if name in _PRIMITIVES:
+            return Type(name)
+        if name in ("list", "map", "type"):
+            return Type(name, name, tuple(params))
+        if len(name) == 1:
+            return Type("param", name)
+        return Type("opaque" if params or name in ("net.IP", "net.CIDR") else "struct", name, tuple(params))
+
+    return read()
+
+
+def is_dyn(kind: Type) -> bool:
+    """Return whether a type disables checks: dyn, or the type of an expression with an error."""
+    return kind.kind in ("dyn", "error")
+
+
+class Unifier:
+    """Substitutions of type parameters, found while types are assigned to each other."""
+
+    def __init__(self) -> None:
+        self._found: dict[Type, Type] = {}
+        self._count = 0
+
+    def fresh(self) -> Type:
+        """Return a new type parameter."""
+        self._count += 1
+        return Type("param", f"_var{self._count - 1}")
+
+    def instantiate(self, types: Sequence[Type]) -> list[Type]:
+        """Return types with their parameters replaced by new ones."""
+        fresh: dict[str, Type] = {}
+
+        def replaced(one: Type) -> Type:
+            if one.kind == "param":
+                return fresh.setdefault(one.name, self.fresh())
+            return Type(one.kind, one.name, tuple(map(replaced, one.params))) if one.params else one
+
+        return [replaced(one) for one in types]
+
+    def substitute(self, kind: Type, *, final: bool = False) -> Type:
+        """Return a type with its known parameters replaced; a final one has dyn in place of unknown parameters."""
+        if kind in self._found:
+            return self.substitute(self._found[kind], final=final)
+        if kind.kind == "param":
+            return DYN if final else kind
+        if not kind.params:
+            return kind
+        return Type(kind.kind, kind.name, tuple(self.substitute(one, final=final) for one in kind.params))
+
+    def assignable(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+        """Return whether types can be assigned to others, and remember the substitutions that makes it so."""
+        before = dict(self._found)
+        if self._all_fit(ones, others):
+            return True
+        self._found = before
+        return False
+
+    def _all_fit(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+        return len(ones) == len(others) and all(map(self._fits, ones, others))
+
+    def _fits(self, one: Type, other: Type) -> bool:
+        if other.kind == "param":
+            valid, known = self._bind(one, other)
+            if valid or known:
+                return valid
+        if one.kind == "param":
+            return self._bind(other, one)[0]
+        if is_dyn(one) or is_dyn(other):
+            return True
+        if "null" in (one.kind, other.kind):
+            kinds = {one.kind, other.kind} - {"null"}
+            return not kinds or bool(kinds & _NULLABLE)
+        if one.kind == "type":
+            return other.kind == "type"
+        if one.kind in ("opaque", "list", "map"):
+            return one.kind == other.kind and one.name == other.name and self._all_fit(one.params, other.params)
+        return one == other
+
+    def _bind(self, one: Type, param: Type) -> tuple[bool, bool]:
+        """Substitute a type for a parameter; return whether that is valid, and whether the parameter was known."""
+        if one == param:
+            return True, True
+        known = self._found.get(param)
+        if known is None:
+            if self._absent(param, one):
+                self._found[param] = one
+                return True, False
+            return False, False
+        if one == known:
+            return True, True
+        if self._fits(one, known):
+            general = most_general(one, known)
+            if self._absent(param, general):
+                self._found[param] = general
+            return True, True
+        return False, True
+
+    def _absent(self, param: Type, within: Type) -> bool:
+        if param == within:
+            return False
+        if within.kind == "param":
+            return within not in self._found or self._absent(param, self._found[within])
+        return all(self._absent(param, one) for one in within.params)
+
+
+def most_general(one: Type, other: Type) -> Type:
+    """Return the more general of two types that fit each other."""
+    return one if _less_specific(one, other) else other
+
+
+def _less_specific(one: Type, other: Type) -> bool:
+    if one.kind in ("dyn", "param"):
+        return True
+    if other.kind in ("dyn", "param") or one.kind != other.kind:
+        return False
+    if one.kind in ("opaque", "list", "map"):
+        same = one.name == other.name and len(one.params) == len(other.params)
+        return same and all(map(_less_specific, one.params, other.params))
+    return one.kind == "type" or one == other

@@ -1,0 +1,183 @@
+"""Values of CEL at run time: their types, equality and order, and errors of evaluation."""
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from clientgo.apiserver.cel.syntax import UInt
+from clientgo.apiserver.cel.types import Type
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class CelError(Exception):
+    """An error of evaluation, such as a division by zero."""
+
+
+class SetList(list[Any]):
+    """A list of type set: the order does not count, and concatenation adds only new items."""
+
+
+class MapList(list[Any]):
+    """A list of type map: items are merged and compared by their keys."""
+
+    keys: tuple[str, ...] = ()
+
+    def key(self, item: Any) -> tuple[Any, ...]:
+        """Return the key of an item."""
+        return tuple(item.get(name) for name in self.keys)
+
+
+class Struct(dict[str, Any]):
+    """An object with declared fields."""
+
+    type_name = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be absent: at most one."""
+
+    values: tuple[Any, ...] = ()
+
+
+NONE = Optional()
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An amount with a unit, such as 1Gi."""
+
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A CIDR: an address with the length of its network's prefix."""
+
+    address: Address
+    network: Network
+
+
+@dataclass(frozen=True, slots=True)
+class Semver:
+    """A semantic version; `order` sorts versions by precedence."""
+
+    numbers: tuple[int, int, int]
+    order: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """A parsed URL."""
+
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A named format; `check` returns the errors of a text."""
+
+    name: str
+    check: Callable[[str], list[str]]
+
+
+_KINDS: dict[type, str] = {
+    **{bool: "bool", UInt: "uint", int: "int", float: "double", str: "string", bytes: "bytes", type(None): "null"},
+    **{list: "list", SetList: "list", MapList: "list", dict: "map", datetime: "timestamp", timedelta: "duration"},
+    **{Struct: "struct", Optional: "optional_type", Type: "type", Quantity: "kubernetes.Quantity"},
+    **{ipaddress.IPv4Address: "net.IP", ipaddress.IPv6Address: "net.IP", Interface: "net.CIDR"},
+    **{Semver: "kubernetes.Semver", Url: "kubernetes.URL", Format: "kubernetes.NamedFormat"},
+}
+_NUMBERS = frozenset(("int", "uint", "double"))
+_ORDERED = frozenset(("bool", "string", "bytes", "timestamp", "duration"))
+
+
+def kind_of(value: Any) -> str:
+    """Return the name of a value's type."""
+    found = _KINDS.get(type(value))
+    return found if found is not None else next((name for cls, name in _KINDS.items() if isinstance(value, cls)), "dyn")
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type as conversions between types and strings show it."""
+    kind = kind_of(value)
+    known = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
+    return value.type_name if isinstance(value, Struct) else known.get(kind, kind)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal; numbers are compared across their types."""
+    kind, kind2 = kind_of(one), kind_of(other)
+    if kind != kind2:
+        if kind in _NUMBERS and kind2 in _NUMBERS:
+            return bool(one == other)
+        return {kind, kind2} == {"map", "struct"} and _equal_maps(one, other)
+    if kind == "list":
+        return _equal_lists(one, other)
+    if kind in ("map", "struct"):
+        return _equal_maps(one, other)
+    if kind == "optional_type":
+        return _equal_lists(list(one.values), list(other.values))
+    if kind == "kubernetes.Quantity":
+        return bool(one.amount == other.amount)
+    if kind == "type":
+        return (one.kind, one.name) == (other.kind, other.name)
+    return bool(one == other)
+
+
+def _equal_maps(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+    return len(one) == len(other) and all(key in other and equal(value, other[key]) for key, value in one.items())
+
+
+def _equal_lists(one: list[Any], other: list[Any]) -> bool:
+    if len(one) != len(other):
+        return False
+    for special, against in ((one, other), (other, one)):
+        if isinstance(special, SetList):
+            return all(contains(against, item) for item in special)
+        if isinstance(special, MapList):
+            by_key = [(special.key(item), item) for item in against]
+            return all(any(key == special.key(item) and equal(item, found) for key, found in by_key) for item in special)
+    return all(map(equal, one, other))
+
+
+def contains(items: list[Any], wanted: Any) -> bool:
+    """Return whether a list has an item equal to this one."""
+    return any(equal(item, wanted) for item in items)
+
+
+def less(one: Any, other: Any) -> bool:
+    """Return whether a value is less than another.
+
+    Raises:
+        CelError: the values have no order.
+    """
+    kind, kind2 = kind_of(one), kind_of(other)
+    if kind in _NUMBERS and kind2 in _NUMBERS:
+        if one != one or other != other:
+            raise CelError("NaN values cannot be ordered")
+        return bool(one < other)
+    if kind != kind2 or kind not in _ORDERED:
+        raise CelError("no such overload")
+    return bool(one.encode() < other.encode() if kind == "string" else one < other)
+
+
+def concatenated(one: list[Any], other: list[Any]) -> list[Any]:
+    """Return the concatenation of lists; those of type set and map merge the items of the other."""
+    if isinstance(one, SetList):
+        return SetList([*one, *(item for item in other if not contains(one, item))])
+    if isinstance(one, MapList):
+        replacing = {repr(one.key(item)): item for item in other}
+        merged = MapList([replacing.pop(repr(one.key(item)), item) for item in one])
+        merged.extend(replacing.values())
+        merged.keys = one.keys
+        return merged
+    return [*one, *other]
