@@ -1,104 +1,255 @@
-"""CEL rules (x-kubernetes-validations) of structural schemas, evaluated by Google's engine.
+"""CEL rules (x-kubernetes-validations) of structural schemas: compiled at their first use, evaluated on every write.
 
-Only this module uses the engine. Values have dynamic types, so a rule with a misspelled field fails when it is
-evaluated, not when the definition is created. Of Kubernetes' extension libraries, the list, regex and `is...` functions
-are supported; a rule that needs another (quantity arithmetic, URL parts) is rejected with its definition. A field of
-format date-time is a string: `timestamp(self.at)` works as on a real server, comparing `self.at` itself does not.
+A rule with `oldSelf` applies only if there is a comparable old value. A failure in a part that an update leaves as it
+was becomes a warning, so that a stricter rule does not block changes of other parts.
 """
 
-import ipaddress
-import re
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]
-from cel_expr_python.ext import (  # type: ignore[import-untyped, unused-ignore]
-    ext_bindings,
-    ext_math,
-    ext_optional,
-    ext_strings,
-)
-
+from clientgo.apiserver.apiextensions.fieldpaths import find_field
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_name, join, member_schemas, subschemas
-from clientgo.apiserver.http.status import Cause
+from clientgo.apiserver.cel import types
+from clientgo.apiserver.cel.declarations import bound, declare
+from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
+from clientgo.apiserver.cel.values import NONE, CelError, OptionalValue
+from clientgo.apiserver.http.status import Cause, quoted
 
 Schema = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
-_OLD = re.compile(r"\boldSelf\b")
-_QUANTITY = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?")
-_VALUES, _CONDITION, _MATCHED = ("self", "oldSelf"), ("object", "oldObject", "request"), ("pattern", "text")
-_SPECIAL = re.compile(r"\\|\(\?|\[:|\{,|&&|--|\|\||~~")
-_DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
-_MATCHES = "text.matches(pattern)"
-_REASONS = {
-    "FieldValueForbidden": "Forbidden",
-    "FieldValueRequired": "Required value",
-    "FieldValueDuplicate": "Duplicate value",
-}
-# Words of Go where those of RE2 in C++ differ.
-_GO_ERRORS = {
-    "invalid perl operator": "invalid or unsupported Perl syntax",
-    "bad repetition operator": "invalid nested repetition operator",
-    "no argument for repetition operator": "missing argument to repetition operator",
-    "invalid repetition size": "invalid repeat count",
-    "missing )": "missing closing )",
-    "missing ]": "missing closing ]",
-    "trailing \\": "trailing backslash at end of expression",
-}
+_REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
+_CONDITION = dict.fromkeys(("object", "oldObject", "request"), types.DYN)
+_MOST_MESSAGE = 5 << 10
+_ABSENT = object()
 
 
-def cel_errors(schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None) -> list[Cause]:
-    """Return an error for each rule that does not hold; rules with `oldSelf` apply only to updates."""
-    if schema is None or not _has_rules(schema):
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A compiled rule; `error` and `message_error` say why an expression is invalid."""
+
+    spec: dict[str, Any]
+    expression: Expression | None = None
+    error: str = ""
+    message: Expression | None = None
+    message_error: str = ""
+
+    @property
+    def uses_old(self) -> bool:
+        """Whether the rule is about changes."""
+        return self.expression is not None and self.expression.uses("oldSelf")
+
+    @property
+    def text(self) -> str:
+        """What messages call the rule."""
+        return str(self.spec.get("message") or self.spec["rule"]).strip()
+
+
+def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
+    """Return the compiled rules of a schema, without those below it."""
+    declared = declare(schema, "selfType", root=root)
+    if declared is None:
         return []
-    return list(_walk(schema, new, old, ""))
+    structs = {one.type.name: one.fields for one in declared.structs()}
+
+    def fields(struct: str, name: str) -> types.ExprType | None:
+        found = structs.get(struct, {}).get(name)
+        return found.type if found else None
+
+    def compiled(spec: dict[str, Any]) -> CompiledRule:
+        old = types.optional_of(declared.type) if spec.get("optionalOldSelf") else declared.type
+        variables = {"self": declared.type, "oldSelf": old}
+        try:
+            expression = compile_expression(spec["rule"], variables, fields)
+        except InvalidExpression as error:
+            return CompiledRule(spec, error=f"compilation failed: {error}")
+        if expression.result != types.BOOL:
+            return CompiledRule(spec, error="cel expression must evaluate to a bool")
+        if not spec.get("messageExpression"):
+            return CompiledRule(spec, expression)
+        try:
+            message = compile_expression(spec["messageExpression"], variables, fields)
+        except InvalidExpression as error:
+            return CompiledRule(spec, expression, message_error=f"messageExpression compilation failed: {error}")
+        if message.result != types.STRING:
+            return CompiledRule(spec, expression, message_error="messageExpression must evaluate to a string")
+        return CompiledRule(spec, expression, message=message)
+
+    return [compiled(spec) for spec in schema.get(RULES) or () if spec["rule"].strip()]
 
 
-def compile_error(rule: str, names: tuple[str, ...] = _VALUES) -> str:
-    """Return the compilation error of a rule with these variables, or ""."""
-    try:
-        _compiled(rule, names)
-    except RuntimeError as error:
-        why = str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
-        return f"compilation failed: {why}"
-    return ""
+_root_rules = cached_by_identity(lambda schema: compile_rules(schema, root=True))
+_rules = cached_by_identity(lambda schema: compile_rules(schema))
+
+
+def cel_errors(
+    schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None, warnings: list[str] | None = None
+) -> list[Cause]:
+    """Return an error for each rule that does not hold; failures of unchanged parts are added to `warnings`."""
+    if schema is None or not has_rules(schema):
+        return []
+    walk = _Walk([] if warnings is None else warnings)
+    return list(walk.visit(schema, _Place("", new, _ABSENT if old is None else old, root=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A value at a path with its old value; `bound` is the value as CEL sees it, if it is known already."""
+
+    path: str
+    new: Any
+    old: Any
+    bound: Any = _ABSENT
+    bound_old: Any = _ABSENT
+    unchanged: bool = False
+    root: bool = False
+
+
+class _Walk:
+    def __init__(self, warnings: list[str]) -> None:
+        self._warnings = warnings
+
+    def visit(self, schema: Schema, place: _Place) -> Iterator[Cause]:
+        """Yield the errors of a value and of what is below it."""
+        if place.new is None or not has_rules(schema):
+            return
+        if place.old is not _ABSENT:
+            place = _replaced(place, unchanged=bool(place.new == place.old))
+        if schema.get(RULES):
+            old = place.old
+            bound_new = bound(schema, place.new) if place.bound is _ABSENT else place.bound
+            bound_old = _ABSENT if old is _ABSENT or old is None else bound(schema, old)
+            place = _replaced(place, bound=bound_new, bound_old=bound_old)
+            for rule in (_root_rules if place.root else _rules)(schema):
+                yield from self._judge(schema, rule, place)
+        for part in schema.get("allOf") or ():
+            if part.get(RULES):
+                yield from self.visit({**schema, RULES: part[RULES], "allOf": []}, place)
+        yield from self._below(schema, place)
+
+    def _below(self, schema: Schema, place: _Place) -> Iterator[Cause]:
+        if isinstance(place.new, dict):
+            known, properties = member_schemas(schema), schema.get("properties") or {}
+            for field, child in place.new.items():
+                below = known(field)
+                if below is None or not has_rules(below):
+                    continue
+                path = join(place.path, field) if field in properties else f"{place.path}[{field}]"
+                old = place.old.get(field, _ABSENT) if isinstance(place.old, dict) else _ABSENT
+                name = cel_name(field) if field in properties else field
+                inner = place.bound.get(name, _ABSENT) if isinstance(place.bound, dict) else _ABSENT
+                yield from self.visit(below, _Place(path, child, old, inner, unchanged=place.unchanged))
+        elif isinstance(place.new, list) and isinstance(schema.get("items"), dict) and has_rules(schema["items"]):
+            for index, child in enumerate(place.new):
+                old = _counterpart(schema, child, place.old)
+                inner = place.bound[index] if isinstance(place.bound, list) else _ABSENT
+                below_place = _Place(f"{place.path}[{index}]", child, old, inner, unchanged=place.unchanged)
+                yield from self.visit(schema["items"], below_place)
+
+    def _judge(self, schema: Schema, rule: CompiledRule, place: _Place) -> Iterator[Cause]:
+        optional = bool(rule.spec.get("optionalOldSelf"))
+        if rule.uses_old and place.bound_old is _ABSENT and not optional:
+            return
+        values = {"self": place.bound}
+        if optional:
+            values["oldSelf"] = NONE if place.bound_old is _ABSENT else OptionalValue((place.bound_old,))
+        elif place.bound_old is not _ABSENT:
+            values["oldSelf"] = place.bound_old
+        if rule.expression is None:
+            yield self._invalid(schema, place, f"rule compile error: {rule.error}")
+            return
+        try:
+            holds = rule.expression.evaluate(values)
+        except CelError as error:
+            yield self._invalid(schema, place, _evaluation_error(error, rule))
+            return
+        if holds is True:
+            return
+        cause = _failure(schema, rule, place, _message(rule, values))
+        if place.unchanged and not rule.uses_old:
+            self._warnings.append(cause.text)
+        else:
+            yield cause
+
+    def _invalid(self, schema: Schema, place: _Place, detail: str) -> Cause:
+        text = f"Invalid value: {quoted(schema.get('type', ''))}: {detail}"
+        return Cause("FieldValueInvalid", place.path or "<nil>", text)
+
+
+def _replaced(place: _Place, **changes: Any) -> _Place:
+    fields = {name: getattr(place, name) for name in _Place.__slots__}
+    return _Place(**{**fields, **changes})
+
+
+def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
+    """Return the old item with the same key; only lists of type map have one."""
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if not keys or not isinstance(old, list) or not isinstance(item, dict):
+        return _ABSENT
+    return next((one for one in old if all(one.get(key) == item.get(key) for key in keys)), _ABSENT)
+
+
+def _evaluation_error(error: CelError, rule: CompiledRule) -> str:
+    text = str(error)
+    if text.startswith("no such overload"):
+        told = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{text}': {told}: {rule.text}"
+    return f"{text} evaluating rule: {rule.text}"
+
+
+def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
+    """Return the message of a rule that does not hold; a messageExpression that fails is ignored."""
+    if rule.message is not None:
+        try:
+            text = str(rule.message.evaluate(values)).strip()
+        except CelError:
+            text = ""
+        if text and "\n" not in text and len(text.encode()) <= _MOST_MESSAGE:
+            return text
+    return rule.text if rule.spec.get("message") else f"failed rule: {rule.text}"
+
+
+def _failure(schema: Schema, rule: CompiledRule, place: _Place, message: str) -> Cause:
+    reason = rule.spec.get("reason") or "FieldValueInvalid"
+    path = ".".join(filter(None, (place.path, normalized_path(schema, rule.spec.get("fieldPath") or "")))) or "<nil>"
+    if reason in _REASONS:
+        return Cause(reason, path, f"{_REASONS[reason]}: {message}")
+    value = "" if schema.get("type") in ("object", "array") else quoted(place.new)
+    if reason == "FieldValueDuplicate":
+        return Cause(reason, path, f"Duplicate value{': ' if value else ''}{value}")
+    return Cause(reason, path, f"Invalid value: {value + ': ' if value else ''}{message}")
+
+
+def normalized_path(schema: Schema, path: str) -> str:
+    """Return a rule's fieldPath as it appears in errors."""
+    if not path:
+        return ""
+    text = ""
+    for name in find_field(schema, path)[0]:
+        properties = schema.get("properties")
+        if properties is None:
+            text, schema = f"{text}[{name}]", schema["additionalProperties"]
+        else:
+            text, schema = join(text, name), properties[name]
+    return text
+
+
+@cached_by_identity
+def has_rules(schema: Schema) -> bool:
+    """Return whether the schema or anything below it has rules."""
+    if schema.get(RULES) or any(has_rules(part) for part in schema.get("allOf") or ()):
+        return True
+    return any(map(has_rules, subschemas(schema)))
 
 
 def condition_error(expression: str) -> str:
     """Return the compilation error of a webhook's matchCondition, or ""."""
-    return compile_error(expression, _CONDITION)
-
-
-def matches(pattern: str, text: str) -> bool:
-    """Return whether an RE2 pattern, as in schemas, matches anywhere in the text; an invalid one matches nothing."""
-    simple = _simple_pattern(pattern)
-    if simple is not None:
-        return simple.search(text) is not None
-    result = _compiled(_MATCHES, _MATCHED).eval(data={"pattern": pattern, "text": text})
-    return result.type() != cel.Type.ERROR and bool(result.plain_value())
-
-
-@lru_cache(maxsize=1024)
-def _simple_pattern(pattern: str) -> re.Pattern[str] | None:
-    """Return a pattern that Python understands as RE2 does, which takes a twentieth of the time; None for others."""
-    if _SPECIAL.search(pattern) or pattern_error(pattern):
-        return None
-    # Python's $ also matches before a newline at the end; within brackets it is a character.
-    return re.compile(_DOLLAR.sub(lambda found: found[1] or r"\Z", pattern))
-
-
-def pattern_error(pattern: str) -> str:
-    """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
-    result = _compiled(_MATCHES, _MATCHED).eval(data={"pattern": pattern, "text": ""})
-    if result.type() != cel.Type.ERROR:
-        return ""
-    why, _, part = str(result.value()).partition("invalid regular expression: ")[2].rpartition(": ")
-    if part.startswith("(?<"):
-        return f"error parsing regexp: invalid named capture: `{pattern[pattern.index(part) :]}`"
-    return f"error parsing regexp: {_GO_ERRORS.get(why, why)}: `{part}`"
+    try:
+        compile_expression(expression, _CONDITION)
+    except InvalidExpression as error:
+        return f"compilation failed: {error}"
+    return ""
 
 
 def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
@@ -107,148 +258,6 @@ def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
     The values are `object`, `oldObject` and `request`; `authorizer` is not supported.
     """
     try:
-        result = _compiled(expression, _CONDITION).eval(data=values)
-    except RuntimeError as error:
-        return False, f"compilation failed: {error}"
-    if result.type() == cel.Type.ERROR:
-        return False, _reworded(str(result.value()))
-    return bool(result.plain_value()), ""
-
-
-def _walk(schema: Schema, new: Any, old: Any, path: str) -> Iterator[Cause]:
-    for rule in schema.get(RULES) or ():
-        yield from _judge(schema, rule, (new, old), path)
-    if isinstance(new, dict):
-        known = member_schemas(schema)
-        for field, child in new.items():
-            below = known(field)
-            if below is not None and _has_rules(below):
-                before = old.get(field) if isinstance(old, dict) else None
-                yield from _walk(below, child, before, join(path, field))
-    elif isinstance(new, list) and isinstance(schema.get("items"), dict) and _has_rules(schema["items"]):
-        for index, child in enumerate(new):
-            yield from _walk(schema["items"], child, _counterpart(schema, child, old), f"{path}[{index}]")
-
-
-def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
-    """Return the old item with the same key; only lists of type map have one."""
-    keys = schema.get("x-kubernetes-list-map-keys")
-    if not keys or not isinstance(old, list) or not isinstance(item, dict):
-        return None
-    return next((one for one in old if all(one.get(key) == item.get(key) for key in keys)), None)
-
-
-def _judge(schema: Schema, rule: dict[str, Any], values: tuple[Any, Any], path: str) -> Iterator[Cause]:
-    text = rule["rule"]
-    new, old = values
-    if old is None and _OLD.search(text) and not rule.get("optionalOldSelf"):
-        return
-    bound = {"self": _bound(schema, new), "oldSelf": _bound(schema, old)}
-    result = _compiled(text).eval(data=bound)
-    where = path + (rule.get("fieldPath") or "")
-    if result.type() == cel.Type.ERROR:
-        why = f"{_reworded(str(result.value()))} evaluating rule: {rule.get('message') or text}"
-        yield Cause("FieldValueInvalid", where.lstrip("."), f"Invalid value: {why}")
-    elif not result.plain_value():
-        yield _cause(rule, where.lstrip("."), _message(rule, bound))
-
-
-def _message(rule: dict[str, Any], bound: dict[str, Any]) -> str:
-    expression = rule.get("messageExpression")
-    if expression:
-        result = _compiled(expression).eval(data=bound)
-        if result.type() == cel.Type.STRING and str(result.plain_value()).strip():
-            return str(result.plain_value())
-    return str(rule.get("message") or f"failed rule: {rule['rule'].strip()}")
-
-
-def _cause(rule: dict[str, Any], path: str, message: str) -> Cause:
-    reason = rule.get("reason") or "FieldValueInvalid"
-    return Cause(reason, path, f"{_REASONS.get(reason, 'Invalid value')}: {message}")
-
-
-def _reworded(error: str) -> str:
-    return re.sub(r'.*Key not found in map : "([^"]*)".*', r"no such key: \1", error, flags=re.DOTALL)
-
-
-@cached_by_identity
-def _has_rules(schema: Schema) -> bool:
-    """Return whether the schema or anything below it has rules."""
-    return bool(schema.get(RULES)) or any(map(_has_rules, subschemas(schema)))
-
-
-def _bound(schema: Schema, value: Any) -> Any:
-    """Return a value as CEL sees it: field names are identifiers. Times stay strings."""
-    if isinstance(value, dict):
-        properties, known = schema.get("properties") or {}, member_schemas(schema)
-        return {
-            cel_name(field) if field in properties else field: _bound(known(field) or {}, child)
-            for field, child in value.items()
-        }
-    if isinstance(value, list):
-        items = schema.get("items")
-        return [_bound(items if isinstance(items, dict) else {}, child) for child in value]
-    return value
-
-
-@lru_cache(maxsize=1024)
-def _compiled(expression: str, names: tuple[str, ...] = _VALUES) -> Any:
-    return _environment(names).compile(expression)
-
-
-@cache
-def _environment(names: tuple[str, ...]) -> Any:
-    extensions = [
-        *(ext_strings.ExtStrings(), ext_optional.ExtOptional(), ext_bindings.ExtBindings(), ext_math.ExtMath()),
-        cel.CelExtension("kubernetes", [_declared(*row) for row in _FUNCTIONS]),
-    ]
-    return cel.NewEnv(variables=dict.fromkeys(names, cel.Type.DYN), extensions=extensions)
-
-
-def _declared(name: str, result: str, parameters: str, implementation: Callable[..., Any], member: bool) -> Any:
-    types = [getattr(cel.Type, one) for one in parameters.split()]
-    overload = cel.Overload(
-        id=f"kubernetes_{name}_{len(types)}",
-        return_type=getattr(cel.Type, result),
-        parameters=types,
-        is_member=member,
-        impl=implementation,
-    )
-    return cel.FunctionDecl(name, [overload])
-
-
-def _found(text: str, pattern: str) -> Iterator[str]:
-    return (match[0] for match in re.finditer(pattern.replace(r"\z", r"\Z"), text, re.ASCII))
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return False
-    return bool(parts.scheme and parts.netloc) or text.startswith("/")
-
-
-def _parses(parse: Callable[[str], object]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            parse(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
-
-
-_FUNCTIONS: tuple[tuple[str, str, str, Callable[..., Any], bool], ...] = (
-    ("find", "STRING", "STRING STRING", lambda text, pattern: next(_found(text, pattern), ""), True),
-    ("findAll", "LIST", "STRING STRING", lambda text, pattern: list(_found(text, pattern)), True),
-    ("isSorted", "BOOL", "LIST", lambda items: list(items) == sorted(items), True),
-    ("sum", "DYN", "LIST", lambda items: sum(items), True),
-    ("min", "DYN", "LIST", lambda items: min(items), True),
-    ("max", "DYN", "LIST", lambda items: max(items), True),
-    ("isURL", "BOOL", "STRING", _is_url, False),
-    ("isIP", "BOOL", "STRING", _parses(ipaddress.ip_address), False),
-    ("isCIDR", "BOOL", "STRING", _parses(ipaddress.ip_interface), False),
-    ("isQuantity", "BOOL", "STRING", lambda text: _QUANTITY.fullmatch(text) is not None, False),
-)
+        return compile_expression(expression, _CONDITION).evaluate(values) is True, ""
+    except (InvalidExpression, CelError) as error:
+        return False, str(error)

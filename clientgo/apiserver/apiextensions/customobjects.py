@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import RULES, cel_errors
+from clientgo.apiserver.apiextensions.cel import cel_errors, has_rules
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.listtypes import list_errors
 from clientgo.apiserver.apiextensions.schema import NOWHERE, schema_errors
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, subschemas
 from clientgo.apiserver.http.status import Cause, invalid_value
 from clientgo.apiserver.registry.registry import Object, Resource
 
@@ -22,7 +21,9 @@ _MAX_REPLICAS = 2**31 - 1
 _GO_TYPES = {str: "string", bool: "bool", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
 
 
-def object_errors(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
+def object_errors(
+    resource: Resource, new: Object, old: Object | None, subresource: str = "", *, warnings: list[str]
+) -> list[Cause]:
     """Return the errors of a custom object; `old` is the object it replaces."""
     schema = resource.schema
     if schema is None:
@@ -40,16 +41,11 @@ def object_errors(resource: Resource, new: Object, old: Object | None, subresour
     duplicates = list(list_errors(schema, new))
     if duplicates and (old is None or next(list_errors(schema, old), None) is None):
         found += duplicates
-    if not _has_rules(schema):
+    if not has_rules(schema):
         return found
     if any(cause.reason in _BLOCKING for cause in found):
         return [*found, invalid_value(NOWHERE, None, _UNCHECKED)]
-    return found + cel_errors(schema, new, old)
-
-
-@cached_by_identity
-def _has_rules(schema: Object) -> bool:
-    return bool(schema.get(RULES)) or any(map(_has_rules, subschemas(schema)))
+    return found + cel_errors(schema, new, old, warnings)
 
 
 def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iterator[Cause]:

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.apiextensions.bounds import number_errors
-from clientgo.apiserver.apiextensions.cel import matches
 from clientgo.apiserver.apiextensions.listtypes import counterpart
 from clientgo.apiserver.apiextensions.structural import join, member_schemas
+from clientgo.apiserver.cel.functions.patterns import matches
 from clientgo.apiserver.http.status import (
     Cause,
     invalid_value,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import RULES, cel_errors, compile_error
+from clientgo.apiserver.apiextensions.cel import RULES, cel_errors
+from clientgo.apiserver.apiextensions.celrules import rule_errors
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
@@ -52,7 +53,7 @@ def version_schema_errors(schema: Schema, where: str, *, status: bool) -> list[C
     found += _walked(schema, _Place(where, root=True))
     if not found and not supported:
         found.append(invalid_value(where, "", "OpenAPIV3Schema 'schema' is not supported"))
-    return found or list(_rule_errors(schema, where))
+    return found or rule_errors(schema, where)
 
 
 def _root_errors(schema: Schema, where: str, *, status: bool) -> Causes:
@@ -265,12 +266,3 @@ def _one_default(schema: Schema, where: str, *, in_metadata: bool) -> Causes:
         held = {"type": "object", "properties": {"default": schema}}
         found = [within(one, where) for one in cel_errors(held, {"default": default}, None)]
     yield from found
-
-
-def _rule_errors(schema: Schema, where: str) -> Causes:
-    """Yield the compilation errors of CEL rules."""
-    for index, rule in enumerate(schema.get(RULES, ())):
-        if why := compile_error(rule["rule"]):
-            yield invalid_value(f"{where}.{RULES}[{index}].rule", go_form(rule, "ValidationRule"), why)
-    for part, below in _children(schema):
-        yield from _rule_errors(below, f"{where}.{part}")

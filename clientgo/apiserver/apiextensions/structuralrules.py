@@ -6,7 +6,7 @@ Schemas are decoded, so fields have the right types and empty ones are absent.
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import pattern_error
+from clientgo.apiserver.cel.functions.patterns import pattern_error
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, required
 
 Schema = dict[str, Any]

@@ -9,25 +9,25 @@ from importlib.resources import files
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.literals import literal_errors
 from clientgo.apiserver.cel.syntax import (
-    Call,
+    CallNode,
     CompileError,
-    Fold,
-    Ident,
+    FoldNode,
+    IdentNode,
     ListNode,
-    Literal,
+    LiteralNode,
     MapNode,
-    Node,
-    Select,
+    SelectNode,
     StructNode,
+    SyntaxNode,
     UInt,
     qualified_name,
 )
-from clientgo.apiserver.cel.types import BOOL, DYN, ERROR, Type, Unifier, is_dyn, optional_of, unwrapped
+from clientgo.apiserver.cel.types import BOOL, DYN, ERROR, ExprType, Unifier, is_dyn, optional_of, unwrapped
 
-Fields = Callable[[str, str], Type | None]
+Fields = Callable[[str, str], ExprType | None]
 """Function from the name of a struct type and of a field to the type of the field."""
 
-_LITERALS: tuple[tuple[type, Type], ...] = (
+_LITERALS: tuple[tuple[type, ExprType], ...] = (
     *((bool, BOOL), (UInt, types.UINT), (int, types.INT), (float, types.DOUBLE)),
     *((str, types.STRING), (bytes, types.BYTES), (type(None), types.NULL)),
 )
@@ -36,14 +36,14 @@ _TYPE_NAMES = {
     "null_type": types.NULL,
     "list": types.list_of(DYN),
     "map": types.map_of(DYN, DYN),
-    "type": Type("type"),
+    "type": ExprType("type"),
     "google.protobuf.Timestamp": types.TIMESTAMP,
     "google.protobuf.Duration": types.DURATION,
     "optional_type": optional_of(DYN),
     "net.IP": types.parse_type("net.IP"),
     "net.CIDR": types.parse_type("net.CIDR"),
-    **{f"kubernetes.{name}": Type("struct", f"kubernetes.{name}") for name in ("Quantity", "URL", "Semver")},
-    "kubernetes.NamedFormat": Type("struct", "kubernetes.NamedFormat"),
+    **{f"kubernetes.{name}": ExprType("struct", f"kubernetes.{name}") for name in ("Quantity", "URL", "Semver")},
+    "kubernetes.NamedFormat": ExprType("struct", "kubernetes.NamedFormat"),
 }
 
 
@@ -53,21 +53,21 @@ class Overload:
 
     id: str
     member: bool
-    result: Type
-    params: tuple[Type, ...]
+    result: ExprType
+    params: tuple[ExprType, ...]
 
 
 @dataclass(slots=True)
-class Checked:
+class CheckedExpression:
     """A checked expression: the type of each node, the overloads of each call, and the names that identifiers have."""
 
-    root: Node
-    types: dict[Node, Type] = field(default_factory=dict)
-    overloads: dict[Node, list[str]] = field(default_factory=dict)
-    names: dict[Node, str] = field(default_factory=dict)
+    root: SyntaxNode
+    types: dict[SyntaxNode, ExprType] = field(default_factory=dict)
+    overloads: dict[SyntaxNode, list[str]] = field(default_factory=dict)
+    names: dict[SyntaxNode, str] = field(default_factory=dict)
 
     @property
-    def result(self) -> Type:
+    def result(self) -> ExprType:
         """The type of the expression's value."""
         return self.types[self.root]
 
@@ -80,7 +80,7 @@ class Checked:
 def functions() -> dict[str, list[Overload]]:
     """Return the functions and operators by name."""
     found: dict[str, list[Overload]] = {}
-    for line in (files(__package__) / "functions.txt").read_text(encoding="utf-8").splitlines():
+    for line in (files("clientgo.apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8").splitlines():
         name, overload, signature, result = line.split(" ")
         target, _, params = signature.rstrip(")").partition("(")
         texts = [target.rstrip("."), *_split(params)] if target else _split(params)
@@ -99,12 +99,12 @@ def _split(params: str) -> list[str]:
     return [*parts, params[start:]] if params else []
 
 
-def type_named(name: str) -> Type | None:
+def type_named(name: str) -> ExprType | None:
     """Return the type that an identifier such as int or net.IP stands for."""
     return _TYPE_NAMES.get(name)
 
 
-def check(root: Node, variables: Mapping[str, Type], fields: Fields) -> Checked:
+def check(root: SyntaxNode, variables: Mapping[str, ExprType], fields: Fields) -> CheckedExpression:
     """Return the types of an expression with these variables.
 
     Raises:
@@ -120,31 +120,31 @@ def check(root: Node, variables: Mapping[str, Type], fields: Fields) -> Checked:
 
 
 class _Checker:
-    def __init__(self, variables: Mapping[str, Type], fields: Fields) -> None:
+    def __init__(self, variables: Mapping[str, ExprType], fields: Fields) -> None:
         self.errors: list[tuple[int, str]] = []
-        self.checked = Checked(Literal(0, None))
+        self.checked = CheckedExpression(LiteralNode(0, None))
         self._types = self.checked.types
-        self._scope: MutableMapping[str, Type] = ChainMap(dict(variables))
+        self._scope: MutableMapping[str, ExprType] = ChainMap(dict(variables))
         self._fields = fields
         self._unifier = Unifier()
 
-    def finish(self, root: Node) -> None:
+    def finish(self, root: SyntaxNode) -> None:
         """Replace type parameters in all types, and check literals."""
         self.checked.root = root
         for node, kind in self._types.items():
             self._types[node] = self._unifier.substitute(kind, final=True)
         self.errors += literal_errors(root, self._types)
 
-    def visit(self, node: Node) -> Type:
+    def visit(self, node: SyntaxNode) -> ExprType:
         """Return the type of an expression."""
         match node:
-            case Literal(value=value):
+            case LiteralNode(value=value):
                 found = next(kind for cls, kind in _LITERALS if isinstance(value, cls))
-            case Ident():
+            case IdentNode():
                 found = self._ident(node)
-            case Select():
+            case SelectNode():
                 found = self._select(node)
-            case Call():
+            case CallNode():
                 found = self._call(node)
             case ListNode():
                 found = self._list(node)
@@ -152,43 +152,43 @@ class _Checker:
                 found = self._map(node)
             case StructNode():
                 found = self._struct(node)
-            case Fold():
+            case FoldNode():
                 found = self._fold(node)
             case _:
                 raise AssertionError(node)
         self._types[node] = found
         return found
 
-    def _report(self, node: Node, message: str) -> Type:
+    def _report(self, node: SyntaxNode, message: str) -> ExprType:
         self.errors.append((node.offset, message))
         return ERROR
 
-    def _undeclared(self, node: Node, name: str) -> Type:
+    def _undeclared(self, node: SyntaxNode, name: str) -> ExprType:
         return self._report(node, f"undeclared reference to '{name}' (in container '')")
 
-    def _variable(self, node: Node, name: str) -> Type | None:
+    def _variable(self, node: SyntaxNode, name: str) -> ExprType | None:
         name = name.lstrip(".")
         found = self._scope.get(name)
         if found is None:
             named = type_named(name)
-            found = Type("type", "type", (named,)) if named is not None else None
+            found = ExprType("type", "type", (named,)) if named is not None else None
         if found is not None:
             self.checked.names[node] = name
         return found
 
-    def _ident(self, node: Ident) -> Type:
+    def _ident(self, node: IdentNode) -> ExprType:
         found = self._variable(node, node.name)
         return found if found is not None else self._undeclared(node, node.name)
 
-    def _select(self, node: Select) -> Type:
+    def _select(self, node: SelectNode) -> ExprType:
         name = qualified_name(node)
-        found = self._variable(node, name) if name else None
-        if found is not None:
-            return found
+        variable = self._variable(node, name) if name else None
+        if variable is not None:
+            return variable
         found = self._field(node, node.operand, node.field, optional=False)
         return BOOL if node.test_only else self._unifier.substitute(found)
 
-    def _field(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
+    def _field(self, node: SyntaxNode, operand: SyntaxNode, name: str, *, optional: bool) -> ExprType:
         target, was_optional = unwrapped(self._unifier.substitute(self.visit(operand)))
         if target.kind == "map":
             found = target.params[1]
@@ -204,13 +204,13 @@ class _Checker:
             found = DYN
         return optional_of(found) if was_optional or optional else found
 
-    def _call(self, node: Call) -> Type:
+    def _call(self, node: CallNode) -> ExprType:
         if node.function == "_?._":
-            operand, name = node.args
-            assert isinstance(name, Literal)
-            self._types[name] = types.STRING
+            operand, key = node.args
+            assert isinstance(key, LiteralNode)
+            self._types[key] = types.STRING
             self.checked.overloads[node] = ["select_optional_field"]
-            return self._unifier.substitute(self._field(node, operand, name.value, optional=True))
+            return self._unifier.substitute(self._field(node, operand, key.value, optional=True))
         args = [self.visit(arg) for arg in node.args]
         if node.target is not None:
             qualified = qualified_name(node.target)
@@ -224,12 +224,12 @@ class _Checker:
             return self._undeclared(node, node.function)
         return self._resolve(node, name, args)
 
-    def _resolve(self, node: Call, name: str, args: list[Type]) -> Type:
+    def _resolve(self, node: CallNode, name: str, args: list[ExprType]) -> ExprType:
         if name in ("_&&_", "_||_"):
             self.checked.overloads[node] = [functions()[name][0].id]
             fitting = [self._expect(arg, kind, BOOL) for arg, kind in zip(node.args, args, strict=True)]
             return BOOL if all(fitting) else ERROR
-        result: Type | None = None
+        result: ExprType | None = None
         for overload in functions()[name]:
             if overload.member != (node.target is not None):
                 continue
@@ -240,26 +240,26 @@ class _Checker:
                 result = found if result is None or result == found else DYN
         return result if result is not None else self._no_overload(node, name, args)
 
-    def _no_overload(self, node: Call, name: str, args: Sequence[Type]) -> Type:
+    def _no_overload(self, node: CallNode, name: str, args: Sequence[ExprType]) -> ExprType:
         texts = [str(self._unifier.substitute(arg, final=True)) for arg in args]
         target = f"{texts.pop(0)}." if node.target is not None else ""
         applied = f"{target}({', '.join(texts)})"
         return self._report(node, f"found no matching overload for '{name}' applied to '{applied}'")
 
-    def _expect(self, node: Node, kind: Type, wanted: Type) -> bool:
+    def _expect(self, node: SyntaxNode, kind: ExprType, wanted: ExprType) -> bool:
         if self._unifier.assignable([wanted], [kind]):
             return True
         self._report(node, f"expected type '{wanted}' but found '{self._unifier.substitute(kind, final=True)}'")
         return False
 
-    def _join(self, before: Type | None, kind: Type) -> Type:
+    def _join(self, before: ExprType | None, kind: ExprType) -> ExprType:
         if before is None:
             return kind
         if self._unifier.assignable([before], [kind]):
             return types.most_general(before, kind)
         return DYN
 
-    def _unwrapped(self, node: Node, kind: Type, optional: bool) -> Type:
+    def _unwrapped(self, node: SyntaxNode, kind: ExprType, optional: bool) -> ExprType:
         if not optional:
             return kind
         inner, was_optional = unwrapped(kind)
@@ -267,15 +267,15 @@ class _Checker:
             self._report(node, f"expected type '{optional_of(inner)}' but found '{inner}'")
         return inner
 
-    def _list(self, node: ListNode) -> Type:
-        joined: Type | None = None
+    def _list(self, node: ListNode) -> ExprType:
+        joined: ExprType | None = None
         for index, item in enumerate(node.items):
             joined = self._join(joined, self._unwrapped(item, self.visit(item), index in node.optional))
         return types.list_of(joined if joined is not None else self._unifier.fresh())
 
-    def _map(self, node: MapNode) -> Type:
-        keys: Type | None = None
-        values: Type | None = None
+    def _map(self, node: MapNode) -> ExprType:
+        keys: ExprType | None = None
+        values: ExprType | None = None
         for key, value, optional in node.entries:
             keys = self._join(keys, self.visit(key))
             values = self._join(values, self._unwrapped(value, self.visit(value), optional))
@@ -283,7 +283,7 @@ class _Checker:
             return types.map_of(self._unifier.fresh(), self._unifier.fresh())
         return types.map_of(keys, values)
 
-    def _struct(self, node: StructNode) -> Type:
+    def _struct(self, node: StructNode) -> ExprType:
         declared = self._scope.get(node.type_name.lstrip("."))
         if declared is None or declared.kind != "type":
             return self._undeclared(node, node.type_name)
@@ -299,7 +299,7 @@ class _Checker:
                 self.errors.append((offset, told))
         return kind
 
-    def _fold(self, node: Fold) -> Type:
+    def _fold(self, node: FoldNode) -> ExprType:
         items = self._unifier.substitute(self.visit(node.items))
         start = self.visit(node.start)
         outer = self._scope
@@ -313,7 +313,7 @@ class _Checker:
         self._scope = outer
         return found
 
-    def _iterated(self, node: Fold, items: Type) -> dict[str, Type]:
+    def _iterated(self, node: FoldNode, items: ExprType) -> dict[str, ExprType]:
         if items.kind == "list":
             kinds = (types.INT, items.params[0])
         elif items.kind == "map":

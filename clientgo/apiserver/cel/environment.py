@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from clientgo.apiserver.cel.checker import Checked, Fields, check
-from clientgo.apiserver.cel.interpreter import Program, program
+from clientgo.apiserver.cel.checker import CheckedExpression, Fields, check
+from clientgo.apiserver.cel.functions.patterns import syntax_error
+from clientgo.apiserver.cel.interpreter import Evaluator, program
 from clientgo.apiserver.cel.parser import parse
-from clientgo.apiserver.cel.patterns import syntax_error
 from clientgo.apiserver.cel.syntax import CompileError
-from clientgo.apiserver.cel.types import Type
+from clientgo.apiserver.cel.types import ExprType
 
 
 class InvalidExpression(Exception):
@@ -22,10 +22,10 @@ class Expression:
     """A compiled expression."""
 
     source: str
-    checked: Checked
+    checked: CheckedExpression
 
     @property
-    def result(self) -> Type:
+    def result(self) -> ExprType:
         """The type of the value."""
         return self.checked.result
 
@@ -34,7 +34,7 @@ class Expression:
         return self.checked.uses(variable)
 
     @cached_property
-    def _program(self) -> Program:
+    def _program(self) -> Evaluator:
         return program(self.checked)
 
     def evaluate(self, values: dict[str, Any]) -> Any:
@@ -50,7 +50,7 @@ def no_fields(_: str, __: str) -> None:
     """Return None: the environment has no structs."""
 
 
-def compile_expression(source: str, variables: Mapping[str, Type], fields: Fields = no_fields) -> Expression:
+def compile_expression(source: str, variables: Mapping[str, ExprType], fields: Fields = no_fields) -> Expression:
     """Compile an expression with these variables.
 
     Raises:

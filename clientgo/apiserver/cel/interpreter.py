@@ -4,47 +4,47 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from clientgo.apiserver.cel.checker import Checked, functions, type_named
-from clientgo.apiserver.cel.library import FUNCTIONS
+from clientgo.apiserver.cel.checker import CheckedExpression, functions, type_named
+from clientgo.apiserver.cel.functions.kubernetes import FUNCTIONS
 from clientgo.apiserver.cel.syntax import (
-    Call,
-    Fold,
-    Ident,
+    CallNode,
+    FoldNode,
+    IdentNode,
     ListNode,
-    Literal,
+    LiteralNode,
     MapNode,
-    Node,
-    Select,
+    SelectNode,
     StructNode,
+    SyntaxNode,
 )
-from clientgo.apiserver.cel.types import Type
-from clientgo.apiserver.cel.values import NONE, CelError, Optional, Struct, kind_of
+from clientgo.apiserver.cel.types import ExprType
+from clientgo.apiserver.cel.values import NONE, CelError, OptionalValue, StructValue, kind_of
 
 Scope = dict[str, Any]
-Program = Callable[[Scope], Any]
+Evaluator = Callable[[Scope], Any]
 
 _MISSING = object()
 
 
-def program(checked: Checked) -> Program:
+def program(checked: CheckedExpression) -> Evaluator:
     """Return a function from variables to the value of an expression, which raises CelError."""
     return _Compiler(checked).compile(checked.root)
 
 
 class _Compiler:
-    def __init__(self, checked: Checked) -> None:
+    def __init__(self, checked: CheckedExpression) -> None:
         self._checked = checked
 
-    def compile(self, node: Node) -> Program:
+    def compile(self, node: SyntaxNode) -> Evaluator:
         """Return the program of an expression."""
         match node:
-            case Literal(value=value):
+            case LiteralNode(value=value):
                 return lambda _: value
-            case Ident():
+            case IdentNode():
                 return self._ident(self._checked.names.get(node, node.name))
-            case Select():
+            case SelectNode():
                 return self._select(node)
-            case Call():
+            case CallNode():
                 return self._call(node)
             case ListNode():
                 return self._list(node)
@@ -52,11 +52,11 @@ class _Compiler:
                 return self._map(node)
             case StructNode():
                 return self._struct(node)
-            case Fold():
+            case FoldNode():
                 return self._fold(node)
         raise AssertionError(node)
 
-    def _ident(self, name: str) -> Program:
+    def _ident(self, name: str) -> Evaluator:
         known = type_named(name)
 
         def run(scope: Scope) -> Any:
@@ -67,18 +67,18 @@ class _Compiler:
                 return known
             if isinstance(value, CelError):
                 raise value
-            return value() if isinstance(value, Lazy) else value
+            return value() if isinstance(value, LazyValue) else value
 
         return run
 
-    def _select(self, node: Select) -> Program:
+    def _select(self, node: SelectNode) -> Evaluator:
         if node in self._checked.names:
             return self._ident(self._checked.names[node])
         operand, name, testing = self.compile(node.operand), node.field, node.test_only
 
         def run(scope: Scope) -> Any:
             value = operand(scope)
-            if isinstance(value, Optional):
+            if isinstance(value, OptionalValue):
                 found = _optional_field(value, name)
                 return bool(found.values) if testing else found
             if not isinstance(value, dict):
@@ -92,7 +92,7 @@ class _Compiler:
 
         return run
 
-    def _call(self, node: Call) -> Program:
+    def _call(self, node: CallNode) -> Evaluator:
         name = node.function.lstrip(".")
         if name in _LAZY:
             return _LAZY[name](*map(self.compile, node.args))
@@ -115,14 +115,14 @@ class _Compiler:
 
         return run
 
-    def _argument_checks(self, node: Call, name: str, nodes: list[Node]) -> list[tuple[Type, ...]] | None:
+    def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> list[tuple[ExprType, ...]] | None:
         """Return the parameters of the possible overloads if the types of the arguments are known only at run time."""
         if all(self._checked.types[arg].kind != "dyn" for arg in nodes):
             return None
         ids = self._checked.overloads.get(node, ())
         return [overload.params for overload in functions()[name] if overload.id in ids]
 
-    def _list(self, node: ListNode) -> Program:
+    def _list(self, node: ListNode) -> Evaluator:
         items = [(self.compile(item), index in node.optional) for index, item in enumerate(node.items)]
         if not node.optional:
             programs = [item for item, _ in items]
@@ -131,7 +131,7 @@ class _Compiler:
             chain.from_iterable(item(scope).values if optional else (item(scope),) for item, optional in items)
         )
 
-    def _map(self, node: MapNode) -> Program:
+    def _map(self, node: MapNode) -> Evaluator:
         entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
 
         def run(scope: Scope) -> Any:
@@ -148,11 +148,11 @@ class _Compiler:
 
         return run
 
-    def _struct(self, node: StructNode) -> Program:
+    def _struct(self, node: StructNode) -> Evaluator:
         fields = [(name, self.compile(value), optional) for _, name, value, optional in node.fields]
 
         def run(scope: Scope) -> Any:
-            found = Struct()
+            found = StructValue()
             found.type_name = node.type_name
             for name, value, optional in fields:
                 given = value(scope)
@@ -162,13 +162,13 @@ class _Compiler:
 
         return run
 
-    def _fold(self, node: Fold) -> Program:
+    def _fold(self, node: FoldNode) -> Evaluator:
         items, start, result = map(self.compile, (node.items, node.start, node.result))
         condition, step, name = self.compile(node.condition), self.compile(node.step), node.accumulator
         names = node.names
         if names == ("#unused",):
             return lambda scope: result({**scope, name: start(scope)})
-        always = isinstance(node.condition, Literal)
+        always = isinstance(node.condition, LiteralNode)
 
         def run(scope: Scope) -> Any:
             found = items(scope)
@@ -187,7 +187,7 @@ class _Compiler:
         return run
 
 
-class Lazy:
+class LazyValue:
     """A variable that is computed at its first use."""
 
     def __init__(self, compute: Callable[[], Any]) -> None:
@@ -195,6 +195,7 @@ class Lazy:
         self._value: Any = _MISSING
 
     def __call__(self) -> Any:
+        """Return the value."""
         if self._value is _MISSING:
             self._value = self._compute()
         return self._value
@@ -208,22 +209,22 @@ def _iterated(found: Any, count: int) -> Any:
     return enumerate(found) if count == 2 else [(item,) for item in found]
 
 
-def _fits(value: Any, param: Type) -> bool:
+def _fits(value: Any, param: ExprType) -> bool:
     kind = kind_of(value)
     if param.kind in ("dyn", "param") or kind == param.kind:
         return True
     return kind == param.name or (kind == "struct" and param.kind == "map") or (kind == "type" and param.kind == "type")
 
 
-def _optional_field(value: Any, name: Any) -> Optional:
-    if isinstance(value, Optional):
+def _optional_field(value: Any, name: Any) -> OptionalValue:
+    if isinstance(value, OptionalValue):
         if not value.values:
             return NONE
         (value,) = value.values
     if isinstance(value, dict):
-        return Optional((value[name],)) if name in value else NONE
+        return OptionalValue((value[name],)) if name in value else NONE
     if isinstance(value, list) and isinstance(name, int):
-        return Optional((value[name],)) if 0 <= name < len(value) else NONE
+        return OptionalValue((value[name],)) if 0 <= name < len(value) else NONE
     raise CelError("no such overload")
 
 
@@ -233,8 +234,8 @@ def _boolean(value: Any) -> bool:
     raise CelError("no such overload")
 
 
-def _logical(deciding: bool) -> Callable[[Program, Program], Program]:
-    def make(left: Program, right: Program) -> Program:
+def _logical(deciding: bool) -> Callable[[Evaluator, Evaluator], Evaluator]:
+    def make(left: Evaluator, right: Evaluator) -> Evaluator:
         def run(scope: Scope) -> Any:
             try:
                 if _boolean(left(scope)) is deciding:
@@ -254,11 +255,11 @@ def _logical(deciding: bool) -> Callable[[Program, Program], Program]:
     return make
 
 
-def _conditional(test: Program, yes: Program, no: Program) -> Program:
+def _conditional(test: Evaluator, yes: Evaluator, no: Evaluator) -> Evaluator:
     return lambda scope: yes(scope) if _boolean(test(scope)) else no(scope)
 
 
-def _not_strictly_false(value: Program) -> Program:
+def _not_strictly_false(value: Evaluator) -> Evaluator:
     def run(scope: Scope) -> Any:
         try:
             return value(scope) is not False
@@ -268,11 +269,11 @@ def _not_strictly_false(value: Program) -> Program:
     return run
 
 
-def _optional(operand: Program, name: Program) -> Program:
+def _optional(operand: Evaluator, name: Evaluator) -> Evaluator:
     return lambda scope: _optional_field(operand(scope), name(scope))
 
 
-_LAZY: dict[str, Callable[..., Program]] = {
+_LAZY: dict[str, Callable[..., Evaluator]] = {
     "_&&_": _logical(False),
     "_||_": _logical(True),
     "_?_:_": _conditional,

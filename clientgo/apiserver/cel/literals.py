@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Mapping
 
-from clientgo.apiserver.cel.operators import to_duration, to_timestamp
-from clientgo.apiserver.cel.patterns import pattern_error
-from clientgo.apiserver.cel.syntax import Call, ListNode, Literal, MapNode, Node, children
-from clientgo.apiserver.cel.types import Type
+from clientgo.apiserver.cel.functions.operators import to_duration, to_timestamp
+from clientgo.apiserver.cel.functions.patterns import pattern_error
+from clientgo.apiserver.cel.syntax import CallNode, ListNode, LiteralNode, MapNode, SyntaxNode, children
+from clientgo.apiserver.cel.types import ExprType
 from clientgo.apiserver.cel.values import CelError
 
 
-def literal_errors(root: Node, types: Mapping[Node, Type]) -> list[tuple[int, str]]:
+def literal_errors(root: SyntaxNode, types: Mapping[SyntaxNode, ExprType]) -> list[tuple[int, str]]:
     """Return the errors of an expression's constants, as (offset, message)."""
     return list(_errors(root, types, exempt=False))
 
 
-def _errors(node: Node, types: Mapping[Node, Type], *, exempt: bool) -> Iterator[tuple[int, str]]:
-    if isinstance(node, Call):
+def _errors(node: SyntaxNode, types: Mapping[SyntaxNode, ExprType], *, exempt: bool) -> Iterator[tuple[int, str]]:
+    if isinstance(node, CallNode):
         exempt = exempt or node.function == "format"
         first = node.args[0] if node.args else None
-        if isinstance(first, Literal) and not _valid(node.function, first.value):
+        if isinstance(first, LiteralNode) and not _valid(node.function, first.value):
             yield first.offset, f"invalid {node.function} argument"
     elif isinstance(node, ListNode) and not exempt:
         yield from _mixed([(item, index in node.optional) for index, item in enumerate(node.items)], types)
@@ -29,7 +29,7 @@ def _errors(node: Node, types: Mapping[Node, Type], *, exempt: bool) -> Iterator
         yield from _errors(child, types, exempt=exempt)
 
 
-def _mixed(items: list[tuple[Node, bool]], types: Mapping[Node, Type]) -> Iterator[tuple[int, str]]:
+def _mixed(items: list[tuple[SyntaxNode, bool]], types: Mapping[SyntaxNode, ExprType]) -> Iterator[tuple[int, str]]:
     kinds = [types[item].params[0] if optional and types[item].params else types[item] for item, optional in items]
     for (item, _), kind in zip(items, kinds, strict=True):
         if kind != kinds[0]:

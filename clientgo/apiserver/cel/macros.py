@@ -2,19 +2,30 @@
 
 from collections.abc import Callable
 
-from clientgo.apiserver.cel.syntax import ACCUMULATOR, Call, CompileError, Fold, Ident, ListNode, Literal, MapNode, Node, Select
+from clientgo.apiserver.cel.syntax import (
+    ACCUMULATOR,
+    CallNode,
+    CompileError,
+    FoldNode,
+    IdentNode,
+    ListNode,
+    LiteralNode,
+    MapNode,
+    SelectNode,
+    SyntaxNode,
+)
 
-Macro = Callable[[int, Node | None, list[Node]], Node]
+Macro = Callable[[int, SyntaxNode | None, list[SyntaxNode]], SyntaxNode]
 
 
-def _accumulated(offset: int) -> Ident:
-    return Ident(offset, ACCUMULATOR)
+def _accumulated(offset: int) -> IdentNode:
+    return IdentNode(offset, ACCUMULATOR)
 
 
-def _variables(nodes: list[Node], message: str) -> tuple[str, ...]:
+def _variables(nodes: list[SyntaxNode], message: str) -> tuple[str, ...]:
     names: list[str] = []
     for node in nodes:
-        if not isinstance(node, Ident):
+        if not isinstance(node, IdentNode):
             raise CompileError([(node.offset, message)])
         if node.name in ("__result__", ACCUMULATOR):
             raise CompileError([(node.offset, "iteration variable overwrites accumulator variable")])
@@ -24,90 +35,93 @@ def _variables(nodes: list[Node], message: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _has(offset: int, _: Node | None, args: list[Node]) -> Node:
+def _has(offset: int, _: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
     (arg,) = args
-    if not isinstance(arg, Select):
+    if not isinstance(arg, SelectNode):
         raise CompileError([(arg.offset, "invalid argument to has() macro")])
-    return Select(offset, arg.operand, arg.field, test_only=True)
+    return SelectNode(offset, arg.operand, arg.field, test_only=True)
 
 
 def _quantifier(kind: str) -> Macro:
-    def expand(at: int, target: Node | None, args: list[Node]) -> Node:
+    def expand(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
         assert target is not None
         names = _variables(args[:-1], "argument must be a simple name")
         test, result = args[-1], _accumulated(at)
         if kind == "one":
-            more = Call(at, "_+_", [_accumulated(at), Literal(at, 1)])
-            step = Call(at, "_?_:_", [test, more, _accumulated(at)])
-            counted = Call(at, "_==_", [result, Literal(at, 1)])
-            return Fold(at, target, names, ACCUMULATOR, Literal(at, 0), Literal(at, True), step, counted)
+            more = CallNode(at, "_+_", [_accumulated(at), LiteralNode(at, 1)])
+            step = CallNode(at, "_?_:_", [test, more, _accumulated(at)])
+            counted = CallNode(at, "_==_", [result, LiteralNode(at, 1)])
+            return FoldNode(at, target, names, ACCUMULATOR, LiteralNode(at, 0), LiteralNode(at, True), step, counted)
         every = kind == "all"
-        going = _accumulated(at) if every else Call(at, "!_", [_accumulated(at)])
-        condition = Call(at, "@not_strictly_false", [going])
-        step = Call(at, "_&&_" if every else "_||_", [_accumulated(at), test])
-        return Fold(at, target, names, ACCUMULATOR, Literal(at, every), condition, step, result)
+        going = _accumulated(at) if every else CallNode(at, "!_", [_accumulated(at)])
+        condition = CallNode(at, "@not_strictly_false", [going])
+        step = CallNode(at, "_&&_" if every else "_||_", [_accumulated(at), test])
+        return FoldNode(at, target, names, ACCUMULATOR, LiteralNode(at, every), condition, step, result)
 
     return expand
 
 
-def _collect(at: int, target: Node, names: tuple[str, ...], start: Node, step: Node, test: Node | None) -> Node:
+def _collect(
+    target: SyntaxNode, names: tuple[str, ...], start: SyntaxNode, step: SyntaxNode, test: SyntaxNode | None
+) -> SyntaxNode:
+    at = start.offset
     if test is not None:
-        step = Call(at, "_?_:_", [test, step, _accumulated(at)])
-    return Fold(at, target, names, ACCUMULATOR, start, Literal(at, True), step, _accumulated(at))
+        step = CallNode(at, "_?_:_", [test, step, _accumulated(at)])
+    return FoldNode(at, target, names, ACCUMULATOR, start, LiteralNode(at, True), step, _accumulated(at))
 
 
-def _listed(at: int, item: Node) -> Node:
-    return Call(at, "_+_", [_accumulated(at), ListNode(at, [item])])
+def _listed(at: int, item: SyntaxNode) -> SyntaxNode:
+    return CallNode(at, "_+_", [_accumulated(at), ListNode(at, [item])])
 
 
-def _map(at: int, target: Node | None, args: list[Node]) -> Node:
+def _map(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
     assert target is not None
     names = _variables(args[:1], "argument is not an identifier")
-    return _collect(at, target, names, ListNode(at, []), _listed(at, args[-1]), args[1] if len(args) == 3 else None)
+    return _collect(target, names, ListNode(at, []), _listed(at, args[-1]), args[1] if len(args) == 3 else None)
 
 
-def _filter(at: int, target: Node | None, args: list[Node]) -> Node:
+def _filter(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
     assert target is not None
     names = _variables(args[:1], "argument is not an identifier")
-    return _collect(at, target, names, ListNode(at, []), _listed(at, args[0]), args[1])
+    return _collect(target, names, ListNode(at, []), _listed(at, args[0]), args[1])
 
 
 def _transform(kind: str) -> Macro:
-    def expand(at: int, target: Node | None, args: list[Node]) -> Node:
+    def expand(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
         assert target is not None
         names = _variables(args[:2], "argument must be a simple name")
-        start: Node = MapNode(at, [])
+        start: SyntaxNode = MapNode(at, [])
         if kind == "list":
             start, step = ListNode(at, []), _listed(at, args[-1])
         elif kind == "map":
-            step = Call(at, "cel.@mapInsert", [_accumulated(at), Ident(at, names[0]), args[-1]])
+            step = CallNode(at, "cel.@mapInsert", [_accumulated(at), IdentNode(at, names[0]), args[-1]])
         else:
-            step = Call(at, "cel.@mapInsert", [_accumulated(at), args[-1]])
-        return _collect(at, target, names, start, step, args[2] if len(args) == 4 else None)
+            step = CallNode(at, "cel.@mapInsert", [_accumulated(at), args[-1]])
+        return _collect(target, names, start, step, args[2] if len(args) == 4 else None)
 
     return expand
 
 
-def _bind(at: int, name: str, value: Node, body: Node) -> Node:
-    return Fold(at, ListNode(at, []), ("#unused",), name, value, Literal(at, False), Ident(at, name), body)
+def _bind(at: int, name: str, value: SyntaxNode, body: SyntaxNode) -> SyntaxNode:
+    return FoldNode(at, ListNode(at, []), ("#unused",), name, value, LiteralNode(at, False), IdentNode(at, name), body)
 
 
-def _sort_by(at: int, target: Node | None, args: list[Node]) -> Node:
+def _sort_by(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
     assert target is not None
     names = _variables(args[:1], "argument is not an identifier")
     name = "@__sortBy_input__"
-    keys = _collect(at, Ident(at, name), names, ListNode(at, []), _listed(at, args[1]), None)
-    return _bind(at, name, target, Call(at, "@sortByAssociatedKeys", [keys], Ident(at, name)))
+    keys = _collect(IdentNode(at, name), names, ListNode(at, []), _listed(at, args[1]), None)
+    return _bind(at, name, target, CallNode(at, "@sortByAssociatedKeys", [keys], IdentNode(at, name)))
 
 
 def _optional(function: str) -> Macro:
-    def expand(at: int, target: Node | None, args: list[Node]) -> Node:
+    def expand(at: int, target: SyntaxNode | None, args: list[SyntaxNode]) -> SyntaxNode:
         assert target is not None
         (name,) = _variables(args[:1], f"{function}() variable name must be a simple identifier")
-        mapped = _bind(at, name, Call(at, "value", [], target), args[1])
+        mapped = _bind(at, name, CallNode(at, "value", [], target), args[1])
         if function == "optMap":
-            mapped = Call(at, "optional.of", [mapped])
-        return Call(at, "_?_:_", [Call(at, "hasValue", [], target), mapped, Call(at, "optional.none", [])])
+            mapped = CallNode(at, "optional.of", [mapped])
+        return CallNode(at, "_?_:_", [CallNode(at, "hasValue", [], target), mapped, CallNode(at, "optional.none", [])])
 
     return expand
 

@@ -6,15 +6,15 @@ from typing import Any
 
 from clientgo.apiserver.cel.macros import MACROS
 from clientgo.apiserver.cel.syntax import (
-    Call,
+    CallNode,
     CompileError,
-    Ident,
+    IdentNode,
     ListNode,
-    Literal,
+    LiteralNode,
     MapNode,
-    Node,
-    Select,
+    SelectNode,
     StructNode,
+    SyntaxNode,
     UInt,
 )
 
@@ -27,13 +27,16 @@ _TOKEN = re.compile(
     |(?P<mark>==|!=|<=|>=|&&|\|\||[-+*/%<>!?:.,()\[\]{}])""",
     re.VERBOSE | re.DOTALL,
 )
-_RAW = re.compile(
-    r"([bB]?[rR]|[rR][bB])(\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"\n\r]*\"|'[^'\n\r]*')", re.DOTALL
+_RAW = re.compile(r"([bB]?[rR]|[rR][bB])(\"{3}.*?\"{3}|'{3}.*?'{3}|\"[^\"\n\r]*\"|'[^'\n\r]*')", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL
 )
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _RESERVED = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
+    (
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package"),
+        *("namespace", "return", "var", "void", "while"),
+    )
 )
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _LEVELS = (
@@ -44,7 +47,7 @@ _LEVELS = (
 _MAX_DEPTH = 250
 
 
-def parse(source: str) -> Node:
+def parse(source: str) -> SyntaxNode:
     """Return the syntax tree of an expression.
 
     Raises:
@@ -65,7 +68,7 @@ class _Parser:
     @property
     def _text(self) -> str:
         kind, text, _ = self._tokens[self._index]
-        return text if kind in ("mark", "end") or text in ("in",) else f"\0{text}"
+        return text if kind in ("mark", "end") or text == "in" else f"\0{text}"
 
     def _next(self) -> tuple[str, str, int]:
         token = self._tokens[self._index]
@@ -84,7 +87,7 @@ class _Parser:
             raise CompileError([])
         return self._next()[2]
 
-    def expression(self) -> Node:
+    def expression(self) -> SyntaxNode:
         """Parse a conditional expression."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
@@ -94,29 +97,31 @@ class _Parser:
             offset = self._next()[2]
             yes = self._logical("||")
             self.expect(":")
-            node = Call(offset, "_?_:_", [node, yes, self.expression()])
+            node = CallNode(offset, "_?_:_", [node, yes, self.expression()])
         self._depth -= 1
         return node
 
-    def _logical(self, operator: str) -> Node:
-        below = (lambda: self._logical("&&")) if operator == "||" else (lambda: self._binary(0))
+    def _logical(self, operator: str) -> SyntaxNode:
+        def below() -> SyntaxNode:
+            return self._logical("&&") if operator == "||" else self._binary(0)
+
         node = below()
         while self._text == operator:
             offset = self._next()[2]
-            node = Call(offset, f"_{operator}_", [node, below()])
+            node = CallNode(offset, f"_{operator}_", [node, below()])
         return node
 
-    def _binary(self, level: int) -> Node:
+    def _binary(self, level: int) -> SyntaxNode:
         if level == len(_LEVELS):
             return self._unary()
         node = self._binary(level + 1)
         while self._text in _LEVELS[level]:
             _, operator, offset = self._next()
             name = "@in" if operator == "in" else f"_{operator}_"
-            node = Call(offset, name, [node, self._binary(level + 1)])
+            node = CallNode(offset, name, [node, self._binary(level + 1)])
         return node
 
-    def _unary(self) -> Node:
+    def _unary(self) -> SyntaxNode:
         mark = self._text
         if mark not in ("!", "-"):
             return self._member()
@@ -128,9 +133,9 @@ class _Parser:
             self._index += 1
             count += 1
         node = self._member()
-        return Call(offset, f"{mark}_", [node]) if count % 2 else node
+        return CallNode(offset, f"{mark}_", [node]) if count % 2 else node
 
-    def _member(self) -> Node:
+    def _member(self) -> SyntaxNode:
         node = self._primary()
         while True:
             if self._text == ".":
@@ -138,12 +143,12 @@ class _Parser:
             elif self._text == "[":
                 offset = self._next()[2]
                 name = "_[?_]" if self._take("?") else "_[_]"
-                node = Call(offset, name, [node, self.expression()])
+                node = CallNode(offset, name, [node, self.expression()])
                 self.expect("]")
             else:
                 return node
 
-    def _selected(self, node: Node) -> Node:
+    def _selected(self, node: SyntaxNode) -> SyntaxNode:
         offset = self._next()[2]
         optional = self._take("?")
         kind, name, _ = self._next()
@@ -152,18 +157,18 @@ class _Parser:
         elif kind != "name" or name in (*_CONSTANTS, "in"):
             raise CompileError([])
         if optional:
-            return Call(offset, "_?._", [node, Literal(offset, name)])
+            return CallNode(offset, "_?._", [node, LiteralNode(offset, name)])
         if kind == "name" and self._text == "(":
             return self._call(name, node)
-        return Select(offset, node, name)
+        return SelectNode(offset, node, name)
 
-    def _call(self, name: str, target: Node | None) -> Node:
+    def _call(self, name: str, target: SyntaxNode | None) -> SyntaxNode:
         offset = self.expect("(")
         args = self._listed(")", self.expression, trailing=False)
         macro = MACROS.get((name, len(args), target is not None))
         if macro is not None:
             return macro(offset, target, args)
-        return Call(offset, name, args, target)
+        return CallNode(offset, name, args, target)
 
     def _listed(self, end: str, read: Callable[[], Any], *, trailing: bool = True) -> list[Any]:
         found: list[Any] = []
@@ -176,12 +181,12 @@ class _Parser:
                 raise CompileError([])
         return found
 
-    def _primary(self) -> Node:
+    def _primary(self) -> SyntaxNode:
         kind, text, offset = self._next()
         if kind == "string":
-            return Literal(offset, _string(text, offset))
+            return LiteralNode(offset, _string(text, offset))
         if kind in ("int", "float"):
-            return Literal(offset, _number(text, offset))
+            return LiteralNode(offset, _number(text, offset))
         if kind == "name" or text == ".":
             return self._named(text, offset)
         if text == "(":
@@ -189,18 +194,29 @@ class _Parser:
             self.expect(")")
             return node
         if text == "[":
-            marks: list[bool] = []
-            items = self._listed("]", lambda: (marks.append(self._take("?")), self.expression())[1])
-            return ListNode(offset, items, {index for index, mark in enumerate(marks) if mark})
+            return self._list(offset)
         if text == "{":
             return MapNode(offset, self._listed("}", self._entry))
         if text == "-" and self._tokens[self._index][0] in ("int", "float"):
-            return Literal(offset, _number("-" + self._next()[1], offset))
+            return LiteralNode(offset, _number("-" + self._next()[1], offset))
         raise CompileError([])
 
-    def _named(self, text: str, offset: int) -> Node:
+    def _list(self, offset: int) -> SyntaxNode:
+        optional: set[int] = set()
+        items: list[SyntaxNode] = []
+
+        def item() -> SyntaxNode:
+            if self._take("?"):
+                optional.add(len(items))
+            items.append(self.expression())
+            return items[-1]
+
+        self._listed("]", item)
+        return ListNode(offset, items, optional)
+
+    def _named(self, text: str, offset: int) -> SyntaxNode:
         if text in _CONSTANTS:
-            return Literal(offset, _CONSTANTS[text])
+            return LiteralNode(offset, _CONSTANTS[text])
         if text == ".":
             kind, name, _ = self._next()
             if kind != "name":
@@ -218,15 +234,15 @@ class _Parser:
         if self._text == "{":
             return StructNode(self._next()[2], type_name, self._listed("}", self._struct_field))
         self._index = mark
-        return self._call(text, None) if self._text == "(" else Ident(offset, text)
+        return self._call(text, None) if self._text == "(" else IdentNode(offset, text)
 
-    def _entry(self) -> tuple[Node, Node, bool]:
+    def _entry(self) -> tuple[SyntaxNode, SyntaxNode, bool]:
         optional = self._take("?")
         key = self.expression()
         self.expect(":")
         return key, self.expression(), optional
 
-    def _struct_field(self) -> tuple[int, str, Node, bool]:
+    def _struct_field(self) -> tuple[int, str, SyntaxNode, bool]:
         optional = self._take("?")
         kind, name, _ = self._next()
         if kind not in ("name", "escaped"):

@@ -12,78 +12,78 @@ class UInt(int):
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SyntaxNode:
     """An expression; `offset` is where errors point to."""
 
     offset: int
 
 
 @dataclass(slots=True, eq=False)
-class Literal(Node):
+class LiteralNode(SyntaxNode):
     """A constant."""
 
     value: Any
 
 
 @dataclass(slots=True, eq=False)
-class Ident(Node):
+class IdentNode(SyntaxNode):
     """A variable, or a qualified name the checker has resolved."""
 
     name: str
 
 
 @dataclass(slots=True, eq=False)
-class Select(Node):
+class SelectNode(SyntaxNode):
     """A field of an object or map, or the test whether there is one."""
 
-    operand: Node
+    operand: SyntaxNode
     field: str
     test_only: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class Call(Node):
+class CallNode(SyntaxNode):
     """A function or operator; methods have a target."""
 
     function: str
-    args: list[Node]
-    target: Node | None = None
+    args: list[SyntaxNode]
+    target: SyntaxNode | None = None
 
 
 @dataclass(slots=True, eq=False)
-class ListNode(Node):
+class ListNode(SyntaxNode):
     """A list; `optional` has the indices of items that are added only if they have a value."""
 
-    items: list[Node]
+    items: list[SyntaxNode]
     optional: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True, eq=False)
-class MapNode(Node):
+class MapNode(SyntaxNode):
     """A map, as (key, value, whether it is added only if it has a value)."""
 
-    entries: list[tuple[Node, Node, bool]]
+    entries: list[tuple[SyntaxNode, SyntaxNode, bool]]
 
 
 @dataclass(slots=True, eq=False)
-class StructNode(Node):
+class StructNode(SyntaxNode):
     """An object with a named type, as (offset, field, value, whether it is set only if it has a value)."""
 
     type_name: str
-    fields: list[tuple[int, str, Node, bool]]
+    fields: list[tuple[int, str, SyntaxNode, bool]]
 
 
 @dataclass(slots=True, eq=False)
-class Fold(Node):
+class FoldNode(SyntaxNode):
     """A comprehension: what macros such as all() and map() become."""
 
-    items: Node
+    items: SyntaxNode
     names: tuple[str, ...]
     accumulator: str
-    start: Node
-    condition: Node
-    step: Node
-    result: Node
+    start: SyntaxNode
+    condition: SyntaxNode
+    step: SyntaxNode
+    result: SyntaxNode
 
 
 class CompileError(Exception):
@@ -104,12 +104,12 @@ def _shown(source: str, offset: int, message: str) -> str:
     return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source.splitlines()[line - 1]}\n | {'.' * column}^"
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield the expressions right below an expression."""
     match node:
-        case Select(operand=operand):
+        case SelectNode(operand=operand):
             yield operand
-        case Call(args=args, target=target):
+        case CallNode(args=args, target=target):
             yield from (target, *args) if target is not None else args
         case ListNode(items=items):
             yield from items
@@ -118,22 +118,22 @@ def children(node: Node) -> Iterator[Node]:
                 yield from (key, value)
         case StructNode(fields=fields):
             yield from (value for _, _, value, _ in fields)
-        case Fold(items=items):
+        case FoldNode(items=items):
             yield from (items, node.start, node.condition, node.step, node.result)
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield an expression and everything below it."""
     yield node
     for child in children(node):
         yield from walk(child)
 
 
-def qualified_name(node: Node) -> str:
+def qualified_name(node: SyntaxNode) -> str:
     """Return the dotted name that an expression spells, or ""."""
-    if isinstance(node, Ident):
+    if isinstance(node, IdentNode):
         return node.name
-    if isinstance(node, Select) and not node.test_only:
+    if isinstance(node, SelectNode) and not node.test_only:
         prefix = qualified_name(node.operand)
         return f"{prefix}.{node.field}" if prefix else ""
     return ""

@@ -13,12 +13,12 @@ _NULLABLE = frozenset(("opaque", "struct", "duration", "timestamp", "wrapper"))
 
 
 @dataclass(frozen=True, slots=True)
-class Type:
+class ExprType:
     """A type: its kind, the name of a struct, opaque type or type parameter, and the types it is made of."""
 
     kind: str
     name: str = ""
-    params: tuple["Type", ...] = ()
+    params: tuple["ExprType", ...] = ()
 
     def __str__(self) -> str:
         inner = ", ".join(map(str, self.params))
@@ -36,54 +36,55 @@ class Type:
         return self.kind
 
 
-DYN, ERROR, NULL, BOOL = Type("dyn"), Type("error"), Type("null"), Type("bool")
-INT, UINT, DOUBLE, STRING, BYTES = Type("int"), Type("uint"), Type("double"), Type("string"), Type("bytes")
-TIMESTAMP, DURATION = Type("timestamp"), Type("duration")
+DYN, ERROR, NULL, BOOL = ExprType("dyn"), ExprType("error"), ExprType("null"), ExprType("bool")
+INT, UINT, DOUBLE = ExprType("int"), ExprType("uint"), ExprType("double")
+STRING, BYTES = ExprType("string"), ExprType("bytes")
+TIMESTAMP, DURATION = ExprType("timestamp"), ExprType("duration")
 SCALARS = frozenset((BOOL, DOUBLE, DURATION, INT, TIMESTAMP, UINT))
 
 
-def list_of(item: Type) -> Type:
+def list_of(item: ExprType) -> ExprType:
     """Return the type of lists with such items."""
-    return Type("list", "list", (item,))
+    return ExprType("list", "list", (item,))
 
 
-def map_of(key: Type, value: Type) -> Type:
+def map_of(key: ExprType, value: ExprType) -> ExprType:
     """Return the type of maps with such keys and values."""
-    return Type("map", "map", (key, value))
+    return ExprType("map", "map", (key, value))
 
 
-def optional_of(value: Type) -> Type:
+def optional_of(value: ExprType) -> ExprType:
     """Return the type of optional values."""
-    return Type("opaque", "optional_type", (value,))
+    return ExprType("opaque", "optional_type", (value,))
 
 
-def unwrapped(kind: Type) -> tuple[Type, bool]:
+def unwrapped(kind: ExprType) -> tuple[ExprType, bool]:
     """Return the type inside an optional type, and whether it was one."""
     return (kind.params[0], True) if kind.name == "optional_type" else (kind, False)
 
 
 @cache
-def parse_type(text: str) -> Type:
+def parse_type(text: str) -> ExprType:
     """Return a type from its text in the table of functions, such as map<string, list<T>>."""
     tokens = _TOKEN.findall(text)
 
-    def read() -> Type:
+    def read() -> ExprType:
         name, params = tokens.pop(0), []
         if tokens and tokens[0] == "<":
             while tokens.pop(0) != ">":
                 params.append(read())
         if name in _PRIMITIVES:
-            return Type(name)
+            return ExprType(name)
         if name in ("list", "map", "type"):
-            return Type(name, name, tuple(params))
+            return ExprType(name, name, tuple(params))
         if len(name) == 1:
-            return Type("param", name)
-        return Type("opaque" if params or name in ("net.IP", "net.CIDR") else "struct", name, tuple(params))
+            return ExprType("param", name)
+        return ExprType("opaque" if params or name in ("net.IP", "net.CIDR") else "struct", name, tuple(params))
 
     return read()
 
 
-def is_dyn(kind: Type) -> bool:
+def is_dyn(kind: ExprType) -> bool:
     """Return whether a type disables checks: dyn, or the type of an expression with an error."""
     return kind.kind in ("dyn", "error")
 
@@ -92,26 +93,26 @@ class Unifier:
     """Substitutions of type parameters, found while types are assigned to each other."""
 
     def __init__(self) -> None:
-        self._found: dict[Type, Type] = {}
+        self._found: dict[ExprType, ExprType] = {}
         self._count = 0
 
-    def fresh(self) -> Type:
+    def fresh(self) -> ExprType:
         """Return a new type parameter."""
         self._count += 1
-        return Type("param", f"_var{self._count - 1}")
+        return ExprType("param", f"_var{self._count - 1}")
 
-    def instantiate(self, types: Sequence[Type]) -> list[Type]:
+    def instantiate(self, types: Sequence[ExprType]) -> list[ExprType]:
         """Return types with their parameters replaced by new ones."""
-        fresh: dict[str, Type] = {}
+        fresh: dict[str, ExprType] = {}
 
-        def replaced(one: Type) -> Type:
+        def replaced(one: ExprType) -> ExprType:
             if one.kind == "param":
                 return fresh.setdefault(one.name, self.fresh())
-            return Type(one.kind, one.name, tuple(map(replaced, one.params))) if one.params else one
+            return ExprType(one.kind, one.name, tuple(map(replaced, one.params))) if one.params else one
 
         return [replaced(one) for one in types]
 
-    def substitute(self, kind: Type, *, final: bool = False) -> Type:
+    def substitute(self, kind: ExprType, *, final: bool = False) -> ExprType:
         """Return a type with its known parameters replaced; a final one has dyn in place of unknown parameters."""
         if kind in self._found:
             return self.substitute(self._found[kind], final=final)
@@ -119,9 +120,9 @@ class Unifier:
             return DYN if final else kind
         if not kind.params:
             return kind
-        return Type(kind.kind, kind.name, tuple(self.substitute(one, final=final) for one in kind.params))
+        return ExprType(kind.kind, kind.name, tuple(self.substitute(one, final=final) for one in kind.params))
 
-    def assignable(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+    def assignable(self, ones: Sequence[ExprType], others: Sequence[ExprType]) -> bool:
         """Return whether types can be assigned to others, and remember the substitutions that makes it so."""
         before = dict(self._found)
         if self._all_fit(ones, others):
@@ -129,10 +130,10 @@ class Unifier:
         self._found = before
         return False
 
-    def _all_fit(self, ones: Sequence[Type], others: Sequence[Type]) -> bool:
+    def _all_fit(self, ones: Sequence[ExprType], others: Sequence[ExprType]) -> bool:
         return len(ones) == len(others) and all(map(self._fits, ones, others))
 
-    def _fits(self, one: Type, other: Type) -> bool:
+    def _fits(self, one: ExprType, other: ExprType) -> bool:
         if other.kind == "param":
             valid, known = self._bind(one, other)
             if valid or known:
@@ -150,7 +151,7 @@ class Unifier:
             return one.kind == other.kind and one.name == other.name and self._all_fit(one.params, other.params)
         return one == other
 
-    def _bind(self, one: Type, param: Type) -> tuple[bool, bool]:
+    def _bind(self, one: ExprType, param: ExprType) -> tuple[bool, bool]:
         """Substitute a type for a parameter; return whether that is valid, and whether the parameter was known."""
         if one == param:
             return True, True
@@ -169,7 +170,7 @@ class Unifier:
             return True, True
         return False, True
 
-    def _absent(self, param: Type, within: Type) -> bool:
+    def _absent(self, param: ExprType, within: ExprType) -> bool:
         if param == within:
             return False
         if within.kind == "param":
@@ -177,12 +178,12 @@ class Unifier:
         return all(self._absent(param, one) for one in within.params)
 
 
-def most_general(one: Type, other: Type) -> Type:
+def most_general(one: ExprType, other: ExprType) -> ExprType:
     """Return the more general of two types that fit each other."""
     return one if _less_specific(one, other) else other
 
 
-def _less_specific(one: Type, other: Type) -> bool:
+def _less_specific(one: ExprType, other: ExprType) -> bool:
     if one.kind in ("dyn", "param"):
         return True
     if other.kind in ("dyn", "param") or one.kind != other.kind:

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any
 
 from clientgo.apiserver.cel.syntax import UInt
-from clientgo.apiserver.cel.types import Type
+from clientgo.apiserver.cel.types import ExprType
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+AnyAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class CelError(Exception):
@@ -32,39 +32,39 @@ class MapList(list[Any]):
         return tuple(item.get(name) for name in self.keys)
 
 
-class Struct(dict[str, Any]):
+class StructValue(dict[str, Any]):
     """An object with declared fields."""
 
     type_name = "object"
 
 
 @dataclass(frozen=True, slots=True)
-class Optional:
+class OptionalValue:
     """A value that may be absent: at most one."""
 
     values: tuple[Any, ...] = ()
 
 
-NONE = Optional()
+NONE = OptionalValue()
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class QuantityValue:
     """An amount with a unit, such as 1Gi."""
 
     amount: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Interface:
+class CidrValue:
     """A CIDR: an address with the length of its network's prefix."""
 
-    address: Address
-    network: Network
+    address: AnyAddress
+    network: AnyNetwork
 
 
 @dataclass(frozen=True, slots=True)
-class Semver:
+class SemverValue:
     """A semantic version; `order` sorts versions by precedence."""
 
     numbers: tuple[int, int, int]
@@ -72,7 +72,7 @@ class Semver:
 
 
 @dataclass(frozen=True, slots=True)
-class Url:
+class UrlValue:
     """A parsed URL."""
 
     scheme: str
@@ -82,7 +82,7 @@ class Url:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class NamedFormat:
     """A named format; `check` returns the errors of a text."""
 
     name: str
@@ -90,11 +90,29 @@ class Format:
 
 
 _KINDS: dict[type, str] = {
-    **{bool: "bool", UInt: "uint", int: "int", float: "double", str: "string", bytes: "bytes", type(None): "null"},
-    **{list: "list", SetList: "list", MapList: "list", dict: "map", datetime: "timestamp", timedelta: "duration"},
-    **{Struct: "struct", Optional: "optional_type", Type: "type", Quantity: "kubernetes.Quantity"},
-    **{ipaddress.IPv4Address: "net.IP", ipaddress.IPv6Address: "net.IP", Interface: "net.CIDR"},
-    **{Semver: "kubernetes.Semver", Url: "kubernetes.URL", Format: "kubernetes.NamedFormat"},
+    bool: "bool",
+    UInt: "uint",
+    int: "int",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null",
+    list: "list",
+    SetList: "list",
+    MapList: "list",
+    dict: "map",
+    datetime: "timestamp",
+    timedelta: "duration",
+    StructValue: "struct",
+    OptionalValue: "optional_type",
+    ExprType: "type",
+    QuantityValue: "kubernetes.Quantity",
+    ipaddress.IPv4Address: "net.IP",
+    ipaddress.IPv6Address: "net.IP",
+    CidrValue: "net.CIDR",
+    SemverValue: "kubernetes.Semver",
+    UrlValue: "kubernetes.URL",
+    NamedFormat: "kubernetes.NamedFormat",
 }
 _NUMBERS = frozenset(("int", "uint", "double"))
 _ORDERED = frozenset(("bool", "string", "bytes", "timestamp", "duration"))
@@ -110,7 +128,7 @@ def type_name(value: Any) -> str:
     """Return the name of a value's type as conversions between types and strings show it."""
     kind = kind_of(value)
     known = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
-    return value.type_name if isinstance(value, Struct) else known.get(kind, kind)
+    return value.type_name if isinstance(value, StructValue) else known.get(kind, kind)
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -145,7 +163,9 @@ def _equal_lists(one: list[Any], other: list[Any]) -> bool:
             return all(contains(against, item) for item in special)
         if isinstance(special, MapList):
             by_key = [(special.key(item), item) for item in against]
-            return all(any(key == special.key(item) and equal(item, found) for key, found in by_key) for item in special)
+            return all(
+                any(key == special.key(item) and equal(item, found) for key, found in by_key) for item in special
+            )
     return all(map(equal, one, other))
 
 

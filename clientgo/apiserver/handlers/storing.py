@@ -76,7 +76,7 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
         new = {**new, "spec": {**(new.get("spec") or {}), **write.request.user.info}}
     if resource.storage == ("batch", "jobs"):
         new = job_identity(new)
-    causes = [*metadata.errors(resource, new["metadata"]), *validate(resource, new, None)]
+    causes = [*metadata.errors(resource, new["metadata"]), *validate(write, new, None)]
     if causes:
         raise invalid(resource.kind, resource.group, name, causes)
     webhooks.check(state, write, "CREATE", new, None)
@@ -152,7 +152,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
     new = {**new, "metadata": carried}
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
     own = write.subresource in PARTS  # with rules of its own for what may change
-    causes += validate(resource, new, shown_old, write.subresource)
+    causes += validate(write, new, shown_old, write.subresource)
     causes += part_errors(write.subresource, new, shown_old) if own else []
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)

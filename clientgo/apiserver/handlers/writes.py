@@ -146,11 +146,12 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
     return new
 
 
-def validate(resource: Resource, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
+def validate(write: Write, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
     """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
+    resource = write.resource
     if not resource.custom:
         return builtin_errors(resource, new, old, subresource)
-    return object_errors(resource, new, old, subresource)
+    return object_errors(resource, new, old, subresource, warnings=write.request.warnings)
 
 
 def desired(resource: Resource, obj: Object) -> Any:

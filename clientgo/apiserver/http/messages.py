@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from clientgo.apiserver.auth.users import ANONYMOUS, User
+from clientgo.apiserver.http.gojson import escaped
 from clientgo.apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
 from clientgo.meta.yamlio import to_yaml
 
@@ -78,8 +79,6 @@ JSON = "application/json"
 REPEATED = "\n"
 """Separator of the values of a repeated impersonation header: no header value contains it."""
 _encode = msgspec.json.Encoder().encode
-# Go escapes the characters of HTML markup; in JSON they occur only in strings.
-_ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 
 
 class Query(dict[str, str]):
@@ -168,11 +167,7 @@ class Stream(Protocol):
 
 def json_response(value: Any, status: int = 200) -> HTTPResponse:
     """Return a response with this value as JSON."""
-    raw = _encode(value)
-    for character, escape in _ESCAPES:
-        if character in raw:
-            raw = raw.replace(character, escape)
-    return HTTPResponse(status, raw)
+    return HTTPResponse(status, escaped(_encode(value)))
 
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.http.gojson import escaped
 from clientgo.apiserver.registry.registry import Resource
 
 
@@ -216,7 +217,8 @@ def quoted(value: Any) -> str:
     """Format a value for a message: strings quoted, numbers plain, the rest as JSON."""
     if isinstance(value, float):
         return go_float(value)
-    return _encode(value).decode()
+    encoded = _encode(value)
+    return (encoded if isinstance(value, str) else escaped(encoded)).decode()
 
 
 def required(field: str, detail: str = "") -> Cause:

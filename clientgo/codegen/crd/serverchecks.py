@@ -14,7 +14,7 @@ def pattern_errors(pattern: str) -> Iterator[str]:
     """Yield the error of a pattern that is not in RE2 syntax."""
     with suppress(ModuleNotFoundError):
         # Loaded here, 15 ms, because most classes have neither patterns nor defaults.
-        from clientgo.apiserver.apiextensions.cel import pattern_error  # noqa: PLC0415
+        from clientgo.apiserver.cel.functions.patterns import pattern_error  # noqa: PLC0415
 
         if error := pattern_error(pattern):
             yield f"invalid pattern {pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"

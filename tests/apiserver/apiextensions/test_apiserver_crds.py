@@ -268,7 +268,7 @@ def test_old_objects_are_read_with_new_defaults_and_stay_unchanged(kube: Kube) -
 def test_rules_in_cel_see_the_old_object_too(kube: Kube) -> None:
     rules = [
         {"rule": "self.min <= self.max", "message": "min must not exceed max"},
-        {"rule": "self.max >= oldSelf.max", "messageExpression": "'not below ' + string(oldSelf.max)"},
+        {"rule": "self.max >= oldSelf.max", "messageExpression": "oldSelf.max > 4 ? 'not below 5' : 'not below 4'"},
     ]
     integer = {"type": "integer"}
     schema = {"type": "object", "properties": {"min": integer, "max": integer}, "x-kubernetes-validations": rules}
@@ -320,7 +320,7 @@ def test_scale_reads_and_writes_where_the_definition_says(kube: Kube) -> None:
     ],
 )
 def test_the_functions_of_rules_work(kube: Kube, rule: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
-    text, numbers = {"type": "string"}, {"type": "array", "items": {"type": "integer"}}
+    text, numbers = {"type": "string", "maxLength": 99}, {"type": "array", "maxItems": 9, "items": {"type": "integer"}}
     schema = {"type": "object", "properties": {"text": text, "list": numbers, "a-b": text}}
     kube.ok("POST", DEFINITIONS, bars({**schema, "x-kubernetes-validations": [{"rule": rule}]}))
     kube.ok("POST", f"{BARS}?dryRun=All", bar(**good))

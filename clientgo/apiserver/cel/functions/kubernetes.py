@@ -6,19 +6,19 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from clientgo.apiserver.cel.lists import LISTS
-from clientgo.apiserver.cel.operators import OPERATORS
-from clientgo.apiserver.cel.strings import STRINGS
+from clientgo.apiserver.cel.functions.lists import LISTS
+from clientgo.apiserver.cel.functions.operators import OPERATORS
+from clientgo.apiserver.cel.functions.strings import STRINGS
 from clientgo.apiserver.cel.values import (
     NONE,
-    Address,
+    AnyAddress,
     CelError,
-    Format,
-    Interface,
-    Optional,
-    Quantity,
-    Semver,
-    Url,
+    CidrValue,
+    NamedFormat,
+    OptionalValue,
+    QuantityValue,
+    SemverValue,
+    UrlValue,
 )
 from clientgo.apiserver.registry.names import (
     label_1035_errors,
@@ -27,7 +27,7 @@ from clientgo.apiserver.registry.names import (
     qualified_errors,
     subdomain_errors,
 )
-from clientgo.meta.formats import valid_format
+from clientgo.meta.formats import text_format
 from clientgo.meta.quantities import ParsedQuantity
 
 _SEMVER = re.compile(
@@ -39,18 +39,18 @@ _SEMVER = re.compile(
 _QUANTITY_FORM = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
-def _quantity(text: str) -> Quantity:
+def _quantity(text: str) -> QuantityValue:
     try:
-        return Quantity(ParsedQuantity(text).value)
+        return QuantityValue(ParsedQuantity(text).value)
     except ValueError:
         raise CelError(f"quantities must match the regular expression '{_QUANTITY_FORM}'") from None
 
 
-def _amount(value: Quantity | int) -> Any:
-    return value.amount if isinstance(value, Quantity) else value
+def _amount(value: QuantityValue | int) -> Any:
+    return value.amount if isinstance(value, QuantityValue) else value
 
 
-def _as_integer(value: Quantity) -> int:
+def _as_integer(value: QuantityValue) -> int:
     if value.amount.denominator != 1 or abs(value.amount) >= 1 << 63:
         raise CelError("cannot convert value to integer")
     return int(value.amount)
@@ -61,14 +61,14 @@ def _sign(number: Any) -> int:
 
 
 def _ordered(value: Any) -> Any:
-    return value.amount if isinstance(value, Quantity) else value.order
+    return value.amount if isinstance(value, QuantityValue) else value.order
 
 
 def _compared(one: Any, other: Any) -> int:
     return int(_ordered(one) > _ordered(other)) - int(_ordered(one) < _ordered(other))
 
 
-def _semver(text: str, normalize: bool = False) -> Semver:
+def _semver(text: str, normalize: bool = False) -> SemverValue:
     if normalize:
         text = text.removeprefix("v")
         core, mark, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
@@ -76,16 +76,29 @@ def _semver(text: str, normalize: bool = False) -> Semver:
         text = ".".join([*parts, *["0"] * (3 - len(parts))]) + mark + rest
     found = _SEMVER.fullmatch(text)
     if found is None:
-        raise CelError(f"invalid semver {text!r}")
+        raise CelError(_semver_error(text))
     numbers = int(found[1]), int(found[2]), int(found[3])
     before = found[4].split(".") if found[4] else []
     # A release follows its prereleases; numbers precede words.
     order = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before)
-    return Semver(numbers, (numbers, not before, order))
+    return SemverValue(numbers, (numbers, not before, order))
 
 
-def _ip(text: Any) -> Address:
-    if isinstance(text, Interface):
+def _semver_error(text: str) -> str:
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        return "No Major.Minor.Patch elements found"
+    parts[2] = re.split("[-+]", parts[2])[0]
+    for name, part in zip(("major", "minor", "patch"), parts, strict=True):
+        if not re.fullmatch(r"\d+", part, re.ASCII):
+            return f'Invalid character(s) found in {name} number "{part}"'
+        if part != "0" and part.startswith("0"):
+            return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
+    return f"Invalid character(s) found in {text!r}"
+
+
+def _ip(text: Any) -> AnyAddress:
+    if isinstance(text, CidrValue):
         return text.address
     try:
         address = ipaddress.ip_address(text)
@@ -97,31 +110,32 @@ def _ip(text: Any) -> Address:
     return _unmapped(address, text)
 
 
-def _unmapped(address: Address, text: str) -> Address:
+def _unmapped(address: AnyAddress, text: str) -> AnyAddress:
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
     return address
 
 
-def _cidr(text: str) -> Interface:
+def _cidr(text: str) -> CidrValue:
     address, slash, length = text.partition("/")
     try:
         if not slash or not re.fullmatch(r"0|[1-9]\d*", length) or "%" in address:
             raise ValueError
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        why = f'netip.ParsePrefix("{text}"): no \'/\'' if not slash else f'netip.ParsePrefix("{text}"): bad prefix'
-        raise CelError(f"network address parse error during conversion from string: {why}") from None
-    return Interface(_unmapped(ipaddress.ip_address(address), text), network)
+        why = f"netip.ParsePrefix(\"{text}\"): no '/'" if not slash else f'netip.ParsePrefix("{text}"): bad prefix'
+        told = "network address parse error during conversion from string"
+        raise CelError(f"{told}: {told}: {why}") from None
+    return CidrValue(_unmapped(ipaddress.ip_address(address), text), network)
 
 
-def _contains_cidr(outer: Interface, inner: Any) -> bool:
+def _contains_cidr(outer: CidrValue, inner: Any) -> bool:
     inner = _cidr(inner) if isinstance(inner, str) else inner
     same = inner.network.version == outer.network.version
     return same and inner.address in outer.network and inner.network.prefixlen >= outer.network.prefixlen
 
 
-def _url(text: str) -> Url:
+def _url(text: str) -> UrlValue:
     try:
         parts = urlsplit(text)
         _ = parts.port
@@ -129,20 +143,20 @@ def _url(text: str) -> Url:
         if not valid or " " in parts.netloc or (parts.scheme and not text[len(parts.scheme) + 1 :]):
             raise ValueError
     except ValueError:
-        told = f'parse "{text}": invalid URI for request'
+        told = f'parse "{text}": {"missing protocol scheme" if text.startswith(":") else "invalid URI for request"}'
         raise CelError(f"URL parse error during conversion from string: {told}") from None
     if text.startswith("//"):
-        return Url("", "", text.partition("?")[0], parts.query)
-    return Url(parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query)
+        return UrlValue("", "", text.partition("?")[0], parts.query)
+    return UrlValue(parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query)
 
 
-def _hostname(url: Url) -> str:
+def _hostname(url: UrlValue) -> str:
     if url.host.startswith("["):
         return url.host[1:].partition("]")[0]
     return url.host.rpartition(":")[0] if ":" in url.host else url.host
 
 
-def _port(url: Url) -> str:
+def _port(url: UrlValue) -> str:
     return url.host.rpartition("]")[2].partition(":")[2]
 
 
@@ -163,7 +177,8 @@ def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
 
 
 def _plain(name: str, why: str) -> Callable[[str], list[str]]:
-    return lambda text: [] if valid_format(name, text) else [why]
+    check = text_format(name)
+    return lambda text: [why] if check is not None and not check(text) else []
 
 
 def _uri_errors(text: str) -> list[str]:
@@ -185,15 +200,15 @@ _FORMATS: dict[str, Callable[[str], list[str]]] = {
     "date": _plain("date", "invalid date"),
     "datetime": _plain("date-time", "invalid datetime"),
 }
-_NAMED = {name: Format(name, check) for name, check in _FORMATS.items()}
+_NAMED = {name: NamedFormat(name, check) for name, check in _FORMATS.items()}
 
 
-def _validate(form: Format, text: str) -> Optional:
+def _validate(form: NamedFormat, text: str) -> OptionalValue:
     errors = form.check(text)
-    return Optional((errors,)) if errors else NONE
+    return OptionalValue((errors,)) if errors else NONE
 
 
-def _constant(form: Format) -> Callable[[], Format]:
+def _constant(form: NamedFormat) -> Callable[[], NamedFormat]:
     return lambda: form
 
 
@@ -202,7 +217,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **STRINGS,
     **LISTS,
     **{f"format.{name}": _constant(form) for name, form in _NAMED.items()},
-    "add": lambda one, other: Quantity(one.amount + _amount(other)),
+    "add": lambda one, other: QuantityValue(one.amount + _amount(other)),
     "asApproximateFloat": lambda value: float(value.amount),
     "asInteger": _as_integer,
     "cidr": _cidr,
@@ -210,7 +225,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "containsCIDR": _contains_cidr,
     "containsIP": lambda outer, inner: (_ip(inner) if isinstance(inner, str) else inner) in outer.network,
     "family": lambda address: address.version,
-    "format.named": lambda name: Optional((_NAMED[name],)) if name in _NAMED else NONE,
+    "format.named": lambda name: OptionalValue((_NAMED[name],)) if name in _NAMED else NONE,
     "getEscapedPath": lambda url: quote(url.path, safe="/%$&+,:;=@!'()*~"),
     "getHost": lambda url: url.host,
     "getHostname": _hostname,
@@ -220,8 +235,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "ip": _ip,
     "ip.isCanonical": lambda text: str(_ip(text)) == text,
     "isCIDR": _parses(_cidr),
-    "isGlobalUnicast": lambda address: not (
-        address.is_multicast or address.is_unspecified or address.is_loopback or address.is_link_local
+    "isGlobalUnicast": lambda address: (
+        not (address.is_multicast or address.is_unspecified or address.is_loopback or address.is_link_local)
     ),
     "isGreaterThan": lambda one, other: _ordered(one) > _ordered(other),
     "isIP": _parses(_ip),
@@ -235,14 +250,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isURL": _parses(_url),
     "isUnspecified": lambda address: address.is_unspecified,
     "major": lambda version: version.numbers[0],
-    "masked": lambda cidr: Interface(cidr.network.network_address, cidr.network),
+    "masked": lambda cidr: CidrValue(cidr.network.network_address, cidr.network),
     "minor": lambda version: version.numbers[1],
     "patch": lambda version: version.numbers[2],
     "prefixLength": lambda cidr: cidr.network.prefixlen,
     "quantity": _quantity,
     "semver": _semver,
     "sign": lambda value: _sign(value.amount),
-    "sub": lambda one, other: Quantity(one.amount - _amount(other)),
+    "sub": lambda one, other: QuantityValue(one.amount - _amount(other)),
     "url": _url,
     "validate": _validate,
 }

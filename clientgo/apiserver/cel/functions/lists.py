@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import cmp_to_key
+from itertools import pairwise
 from typing import Any
 
-from clientgo.apiserver.cel.operators import OPERATORS
-from clientgo.apiserver.cel.strings import text_index, text_last_index
-from clientgo.apiserver.cel.values import NONE, CelError, Optional, contains, equal, kind_of, less
+from clientgo.apiserver.cel.functions.operators import OPERATORS
+from clientgo.apiserver.cel.functions.strings import text_index, text_last_index
+from clientgo.apiserver.cel.values import NONE, CelError, OptionalValue, contains, equal, kind_of, less
 
 
 def _compare(one: Any, other: Any) -> int:
@@ -86,7 +87,7 @@ def _inserted(target: dict[Any, Any], *rest: Any) -> dict[Any, Any]:
     return {**target, **added}
 
 
-def _value(optional: Optional) -> Any:
+def _value(optional: OptionalValue) -> Any:
     if not optional.values:
         raise CelError("optional.none() dereference")
     return optional.values[0]
@@ -96,7 +97,7 @@ def _is_zero(value: Any) -> bool:
     return value is None or value in ("", b"", [], {}, 0, False, timedelta(0))
 
 
-def _unwrapped(items: list[Optional]) -> list[Any]:
+def _unwrapped(items: list[OptionalValue]) -> list[Any]:
     return [value for item in items for value in item.values]
 
 
@@ -108,19 +109,19 @@ LISTS: dict[str, Callable[..., Any]] = {
     "@sortByAssociatedKeys": _sorted_by,
     "cel.@mapInsert": _inserted,
     "distinct": _distinct,
-    "first": lambda items: Optional((items[0],)) if items else NONE,
+    "first": lambda items: OptionalValue((items[0],)) if items else NONE,
     "flatten": _flatten,
     "hasValue": lambda optional: bool(optional.values),
     "indexOf": _index_of,
-    "isSorted": lambda items: not any(less(after, before) for before, after in zip(items, items[1:], strict=False)),
-    "last": lambda items: Optional((items[-1],)) if items else NONE,
+    "isSorted": lambda items: not any(less(after, before) for before, after in pairwise(items)),
+    "last": lambda items: OptionalValue((items[-1],)) if items else NONE,
     "lastIndexOf": _last_index_of,
     "lists.range": lambda count: list(range(count)),
     "max": _extreme("max", max),
     "min": _extreme("min", min),
     "optional.none": lambda: NONE,
-    "optional.of": lambda value: Optional((value,)),
-    "optional.ofNonZeroValue": lambda value: NONE if _is_zero(value) else Optional((value,)),
+    "optional.of": lambda value: OptionalValue((value,)),
+    "optional.ofNonZeroValue": lambda value: NONE if _is_zero(value) else OptionalValue((value,)),
     "optional.unwrap": _unwrapped,
     "or": lambda one, other: one if one.values else other,
     "orValue": lambda optional, value: optional.values[0] if optional.values else value,

@@ -4,16 +4,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.apiserver.cel.operators import OPERATORS
-from clientgo.apiserver.cel.patterns import found, matches, pattern_error
-from clientgo.apiserver.cel.types import Type
+from clientgo.apiserver.cel.functions.operators import OPERATORS
+from clientgo.apiserver.cel.functions.patterns import found, matches, pattern_error
+from clientgo.apiserver.cel.types import ExprType
 from clientgo.apiserver.cel.values import CelError, kind_of
 
 _UPPER = {ord(letter): letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"}
 _LOWER = {ord(letter.upper()): letter for letter in "abcdefghijklmnopqrstuvwxyz"}
 _QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d+))?(.))", re.DOTALL)
-_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
 def _char_at(text: str, index: int) -> str:
@@ -124,7 +123,7 @@ def _as_string(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {item}" for key, item in parts) + "}"
     if value is None:
         return "null"
-    return str(value) if isinstance(value, Type) else str(OPERATORS["string"](value))
+    return str(value) if isinstance(value, ExprType) else str(OPERATORS["string"](value))
 
 
 STRINGS: dict[str, Callable[..., Any]] = {
@@ -142,6 +141,6 @@ STRINGS: dict[str, Callable[..., Any]] = {
     "startsWith": str.startswith,
     "strings.quote": _quote,
     "substring": _substring,
-    "trim": lambda text: text.strip(_SPACE),
+    "trim": lambda text: text.strip(),
     "upperAscii": lambda text: text.translate(_UPPER),
 }

@@ -9,16 +9,38 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from clientgo.apiserver.cel.syntax import UInt
-from clientgo.apiserver.cel.types import DYN, Type, parse_type
-from clientgo.apiserver.cel.values import CelError, Interface, Struct, concatenated, contains, equal, kind_of, less, type_name
+from clientgo.apiserver.cel.types import DYN, ExprType, parse_type
+from clientgo.apiserver.cel.values import (
+    CelError,
+    CidrValue,
+    StructValue,
+    concatenated,
+    contains,
+    equal,
+    kind_of,
+    less,
+    type_name,
+)
 from clientgo.apiserver.http.status import go_float
 
 Function = Callable[..., Any]
 
-_BITS = {"int": (-(1 << 63), (1 << 63) - 1, "integer overflow"), "uint": (0, (1 << 64) - 1, "unsigned integer overflow")}
-_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_BITS = {
+    "int": (-(1 << 63), (1 << 63) - 1, "integer overflow"),
+    "uint": (0, (1 << 64) - 1, "unsigned integer overflow"),
+}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 _DURATION = re.compile(rf"[-+]?(?:(?:{_DURATION_PART.pattern})+|0)")
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "\u00b5s": 10**3,
+    "\u03bcs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ZONE = re.compile(r"([+-]?)(\d\d):(\d\d)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -160,7 +182,7 @@ def _to_string(value: Any) -> str:
             whole = Fraction(value // timedelta(microseconds=1), 10**6)
             text = str(int(whole)) if whole.denominator == 1 else f"{float(whole):.6f}".rstrip("0")
             return f"{text}s"
-        case Interface():
+        case CidrValue():
             return f"{value.address}/{value.network.prefixlen}"
     return str(value)
 
@@ -238,13 +260,13 @@ def _size(value: Any) -> int:
         raise CelError("no such overload") from None
 
 
-def _type_of(value: Any) -> Type:
-    if isinstance(value, Struct):
-        return Type("struct", value.type_name)
+def _type_of(value: Any) -> ExprType:
+    if isinstance(value, StructValue):
+        return ExprType("struct", value.type_name)
     kind = kind_of(value)
     if kind in ("list", "map", "optional_type"):
         inner = (DYN, DYN) if kind == "map" else (DYN,)
-        return Type("opaque" if kind == "optional_type" else kind, kind, inner)
+        return ExprType("opaque" if kind == "optional_type" else kind, kind, inner)
     return parse_type(kind)
 
 

@@ -1,0 +1,1 @@
+"""Functions and operators of CEL: their declarations in functions.txt, and their implementations."""
