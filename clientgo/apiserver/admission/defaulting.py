@@ -33,6 +33,14 @@ def set_policy_defaults(state: State, write: Write, new: Object) -> Object:
     return new
 
 
+def keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
+    """Return a pod that replaces `old` with the priority and the tolerations it was created with, if it lacks them."""
+    if write.resource.storage != ("", "pods") or write.subresource or new["spec"] == old["spec"]:
+        return new
+    kept = {field: old["spec"][field] for field in ("priority", "preemptionPolicy") if field in old["spec"]}
+    return _with_tolerations({**new, "spec": {**kept, **new["spec"]}})
+
+
 def _with_spec(obj: Object, **fields: object) -> Object:
     return {**obj, "spec": {**obj["spec"], **fields}}
 
@@ -68,6 +76,10 @@ def _default_priority(state: State) -> Object | None:
 
 
 def _add_tolerations(_: State, __: Write, pod: Object) -> Object:
+    return _with_tolerations(pod)
+
+
+def _with_tolerations(pod: Object) -> Object:
     given = pod["spec"].get("tolerations") or []
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}

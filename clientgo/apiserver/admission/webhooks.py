@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.admission.defaulting import set_policy_defaults
+from clientgo.apiserver.admission.defaulting import keep_policy_defaults, set_policy_defaults
 from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo.apiserver.admission.namespaces import is_namespace
 from clientgo.apiserver.admission.plugins import check_policies
@@ -123,6 +123,8 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
     """Return the object after the policies and mutating webhooks; the same object if unchanged."""
     if operation == "CREATE" and new is not None and not write.subresource:
         new = set_policy_defaults(state, write, new)
+    elif operation == "UPDATE" and new is not None and old is not None:
+        new = keep_policy_defaults(write, new, old)
     if _exempt(state, MUTATING, write):
         return new
     called: list[Hook] = []

@@ -53,16 +53,17 @@ _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
 def job_identity(obj: Object) -> Object:
     """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
     spec, meta = obj["spec"], obj["metadata"]
-    if spec.get("manualSelector") or spec.get("selector"):
+    if spec.get("manualSelector"):
         return obj
     uid, name = meta["uid"], meta.get("name", "")
     prefix = "batch.kubernetes.io/"
     labels = {f"{prefix}controller-uid": uid, f"{prefix}job-name": name, "controller-uid": uid, "job-name": name}
-    pods = spec["template"]
-    pod_meta = {**pods["metadata"], "labels": {**pods["metadata"].get("labels", {}), **labels}}
+    pods, selector = spec["template"], spec.get("selector") or {}
+    pod_meta = {**pods["metadata"], "labels": {**labels, **pods["metadata"].get("labels", {})}}
     meta = meta if meta.get("labels") else {**meta, "labels": pod_meta["labels"]}
-    selector = {"matchLabels": {f"{prefix}controller-uid": uid}}
-    return {**obj, "metadata": meta, "spec": {**spec, "selector": selector, "template": {**pods, "metadata": pod_meta}}}
+    matched = dict(sorted({f"{prefix}controller-uid": uid, **(selector.get("matchLabels") or {})}.items()))
+    spec = {**spec, "selector": {**selector, "matchLabels": matched}, "template": {**pods, "metadata": pod_meta}}
+    return {**obj, "metadata": meta, "spec": spec}
 
 
 def _job(obj: Object, _: Object | None) -> Object:

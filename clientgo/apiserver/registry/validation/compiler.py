@@ -25,7 +25,14 @@ from clientgo.apiserver.registry.validation import (
     webhooks,
     workloads,
 )
-from clientgo.apiserver.registry.validation.scopes import FieldCheck, FieldScope, compares, reads_absent, within
+from clientgo.apiserver.registry.validation.scopes import (
+    FieldCheck,
+    FieldScope,
+    accepts_filled,
+    compares,
+    reads_absent,
+    within,
+)
 
 _MODULES: tuple[ModuleType, ...] = (
     generic,
@@ -47,20 +54,29 @@ _MODULES: tuple[ModuleType, ...] = (
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
 _EMPTY: dict[str, Any] = {}
 ScopeTest = Callable[[FieldScope], bool]
+NumberedCheck = tuple[int, FieldCheck]
 
 
 class CompiledRules:
-    """The rules of a type: those of its fields, looked up by the fields a value has, and those that always run."""
+    """The rules of a type; most are looked up by the fields that a value has, so that absent fields cost nothing."""
 
-    __slots__ = ("_always", "_fields", "name")
+    __slots__ = ("_always", "_empty", "_fields", "_updates", "name")
 
     def __init__(self, name: str, lines: Sequence[str]) -> None:
         self.name = name
-        self._always: list[tuple[int, FieldCheck]] = []
-        self._fields: dict[str, list[tuple[int, FieldCheck]]] = {}
+        self._always: list[NumberedCheck] = []
+        self._updates: list[NumberedCheck] = []
+        self._empty: list[tuple[str, NumberedCheck]] = []
+        self._fields: dict[str, list[NumberedCheck]] = {}
         for number, line in enumerate(lines):
-            field, always, check = _line(line)
-            (self._always if always else self._fields.setdefault(field, [])).append((number, check))
+            field, moment, check = _line(line)
+            numbered = (number, check)
+            if moment == "present":
+                self._fields.setdefault(field, []).append(numbered)
+            elif moment == "empty":
+                self._empty.append((field, numbered))
+            else:
+                (self._updates if moment == "update" else self._always).append(numbered)
 
     def __repr__(self) -> str:
         return f"<CompiledRules {self.name}>"
@@ -68,14 +84,20 @@ class CompiledRules:
     def errors(self, value: Any, old: Any, parent: FieldScope | None = None) -> Sequence[Cause]:
         """Return the errors of a value, in the order of the rules."""
         scope, found = FieldScope(self.name, value, old, parent), []
-        for number, check in self._always:
+        due = [*self._always, *self._updates] if scope.updates else self._always
+        for number, check in due:
             if causes := check(value, old, scope):
+                found.append((number, causes))
+        for field, (number, check) in self._empty:
+            if not value.get(field) and (causes := check(value, old, scope)):
                 found.append((number, causes))
         known = self._fields
         for field in value:
             for number, check in known.get(field, ()):
                 if causes := check(value, old, scope):
                     found.append((number, causes))
+        if not found:
+            return ()
         found.sort(key=lambda one: one[0])
         return [cause for _, causes in found for cause in causes]
 
@@ -98,8 +120,8 @@ def rules_of(name: str) -> CompiledRules | None:
     return None if lines is None else CompiledRules(name, lines)
 
 
-def _line(line: str) -> tuple[str, bool, FieldCheck]:
-    """Compile a line; return the field whose presence it depends on, whether it always runs, and the check."""
+def _line(line: str) -> tuple[str, str, FieldCheck]:
+    """Compile a line; return its first field, when it runs (always, update, empty or present field), and the check."""
     path, name, *words = shlex.split(line, comments=True)
     words, conditions = _split(words, ("when", "unless"))
     words, place = _split(words, ("at",))
@@ -114,12 +136,14 @@ def _line(line: str) -> tuple[str, bool, FieldCheck]:
         else:
             called = struct or lenient or (bool(absent) and index == len(steps) - 1)
             check = _field(field, _EMPTY if struct else None, check, called, shown)
-    always = not steps or steps[0][1] or lenient or (bool(absent) and len(steps) == 1)
+    moment = "update" if lenient else "always" if not steps or steps[0][1] else "present"
+    if absent in ("empty", "absent") and len(steps) == 1:
+        moment = "empty" if absent == "empty" else "always"
     if place:
         check = _moved(place[1], check)
     if conditions:
         check = _conditional(check, list(_conditions(conditions[1:])), conditions[0] == "when")
-    return steps[0][0] if steps else "", always, check
+    return steps[0][0] if steps else "", moment, check
 
 
 def _split(words: list[str], marks: tuple[str, ...]) -> tuple[list[str], list[str]]:
@@ -156,7 +180,12 @@ def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
     arguments = [int(word) if re.fullmatch(r"-?\d+", word) else word for word in words]
     if compares(rule):
         return lambda new, old, scope: list(rule(new, old, scope, *arguments)) if scope.updates else (), "update"
-    return lambda value, _, scope: list(rule(value, scope, *arguments)), "absent" if reads_absent(rule) else ""
+
+    def check(value: Any, _: Any, scope: FieldScope) -> Sequence[Cause]:
+        found = rule(value, scope, *arguments)
+        return found if type(found) is tuple else list(found)
+
+    return check, "empty" if accepts_filled(rule) else "absent" if reads_absent(rule) else ""
 
 
 def _field(field: str, default: Any, then: FieldCheck, called: bool, shown: bool) -> FieldCheck:
@@ -196,8 +225,11 @@ _MEMBERS: dict[str, Callable[[Any], Iterable[tuple[Any, Any]]]] = {
 
 
 def _conditional(check: FieldCheck, conditions: list[ScopeTest], wanted: bool) -> FieldCheck:
+    first, *others = conditions
+
     def guarded(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
-        return check(value, old, scope) if all(one(scope) for one in conditions) is wanted else ()
+        holds = first(scope) and (not others or all(one(scope) for one in others))
+        return check(value, old, scope) if holds is wanted else ()
 
     return guarded
 

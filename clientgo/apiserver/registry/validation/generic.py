@@ -16,7 +16,7 @@ from clientgo.apiserver.http.status import (
 )
 from clientgo.apiserver.http.status import required as required_value
 from clientgo.apiserver.registry import names
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update
+from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_empty, on_update
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
@@ -40,21 +40,21 @@ def reader(path: str) -> Callable[[Any], Any]:
     return read
 
 
-@on_absent
+@on_empty
 def required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an absent or empty value."""
     if value in _NOTHING:
         yield required_value("", detail)
 
 
-@on_absent
+@on_empty
 def required_number(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an absent number or zero."""
     if not value:
         yield required_value("", detail)
 
 
-@on_absent
+@on_empty
 def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
     """Reject an absent value; an empty one is allowed (a pointer in Go)."""
     if value is None:
@@ -83,10 +83,10 @@ def invalid_or_absent(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]
     yield invalid_value("", "" if value is None else value, detail)
 
 
-def supported(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
+def supported(value: Any, _: FieldScope, choices: str) -> tuple[Cause, ...]:
     """Reject a value that is not one of the comma-separated ones; an empty one is left to `required`."""
-    if value != "" and value not in choices.split(","):
-        yield not_supported("", value, choices.split(","))
+    valid = value == "" or value in choices.split(",")
+    return () if valid else (not_supported("", value, choices.split(",")),)
 
 
 def only(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
@@ -95,10 +95,14 @@ def only(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
         yield not_supported("", value or "", choices.split(","))
 
 
-def least(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
+def reject(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
+    """Reject any value, with the comma-separated ones as the supported ones; for rules with a condition."""
+    yield not_supported("", value, choices.split(","))
+
+
+def least(value: Any, _: FieldScope, limit: int) -> tuple[Cause, ...]:
     """Reject a number below the limit."""
-    if value < limit:
-        yield invalid_value("", value, f"must be greater than or equal to {limit}")
+    return () if value >= limit else (invalid_value("", value, f"must be greater than or equal to {limit}"),)
 
 
 @on_absent
@@ -168,11 +172,9 @@ def size(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
         yield too_long("", limit)
 
 
-def named(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
+def named(value: Any, _: FieldScope, form: str) -> tuple[Cause, ...]:
     """Reject a text that is not of this form: a function `FORM_errors` of `names`; an empty one is allowed."""
-    if value:
-        for why in getattr(names, f"{form}_errors")(value):
-            yield invalid_value("", value, why)
+    return tuple(invalid_value("", value, why) for why in getattr(names, f"{form}_errors")(value)) if value else ()
 
 
 def formed(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
@@ -223,7 +225,7 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", _MAX_ANNOTATIONS)
 
 
-def ip_address(value: Any, _: FieldScope) -> Iterator[Cause]:
+def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a text that is not an IP address."""
     plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
     try:

@@ -15,6 +15,7 @@ from clientgo.apiserver.http.status import (
     too_long,
     too_many,
 )
+from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
@@ -220,10 +221,11 @@ def job_update(job: Object, scope: FieldScope) -> Iterator[Cause]:
     if spec.get("selector") != old.get("selector"):
         yield invalid_value("spec.selector", spec.get("selector"), IMMUTABLE)
     if _fixed_template(spec, scope.old) != _fixed_template(old, scope.old):
-        yield invalid_value("spec.template", spec.get("template"), IMMUTABLE)
+        yield invalid_value("spec.template", go_struct("PodTemplateSpec", spec.get("template")), IMMUTABLE)
     for field in _FIXED:
         if spec.get(field) != old.get(field):
-            yield invalid_value(f"spec.{field}", spec.get(field), IMMUTABLE)
+            shown = go_struct(field[0].upper() + field[1:], spec.get(field))
+            yield invalid_value(f"spec.{field}", shown, IMMUTABLE)
 
 
 def _fixed_template(spec: Object, old: Object) -> Object:

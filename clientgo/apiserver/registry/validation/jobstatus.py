@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, required
+from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.jobs import indexes_of
 from clientgo.apiserver.registry.validation.scopes import FieldScope
@@ -72,11 +73,11 @@ def _condition_errors(status: Object, old: Object, spec: Object) -> Iterator[Cau
          required("status.startTime", "startTime is required for finished job")),
         (finished and (uncounted.get("failed") or uncounted.get("succeeded")),
          invalid_value("status.uncountedTerminatedPods",
-                       {"Succeeded": uncounted.get("succeeded"), "Failed": uncounted.get("failed")},
+                       go_struct("UncountedTerminatedPods", uncounted),
                        "must be empty for finished job")),
         (finished and (status.get("terminating") or 0) > 0,
          invalid_value("status.terminating", status.get("terminating"), "terminating>0 is invalid for finished job")),
-        ((status.get("ready") or 0) > (status.get("active") or 0),
+        (status.get("ready") is not None and status["ready"] > (status.get("active") or 0),
          invalid_value("status.ready", status.get("ready"), "cannot set more ready pods than active")),
         (met and failed, _conditions("cannot set SuccessCriteriaMet=True and Failed=true conditions")),
         (met and "FailureTarget" in now,

@@ -12,6 +12,7 @@ from clientgo.apiserver.http.status import (
     required,
     too_long,
 )
+from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.resources import amount, resources
@@ -20,6 +21,8 @@ from clientgo.meta.quantities import total
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _MIRROR = "kubernetes.io/config.mirror"
+_SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
+_SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined", "localhost/")
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SYSCTL_SPACES = {
     "hostNetwork": ("net.",),
@@ -50,6 +53,9 @@ def pod_annotations(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if _MIRROR in value and not (scope.value.get("spec") or {}).get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
         yield invalid_value(f"[{_MIRROR}]", value[_MIRROR], why)
+    for key in sorted(value):
+        if key.startswith(_SECCOMP) and not value[key].startswith(_SECCOMP_PROFILES):
+            yield invalid_value(key, value[key], "must be a valid seccomp profile")
     cost = value.get(_DELETION_COST)
     if cost is not None and (not re.fullmatch(r"0|-?[1-9]\d{0,9}", cost) or not -(2**31) <= int(cost) < 2**31):
         yield invalid_value(f"[{_DELETION_COST}]", cost, "must be a 32bit integer")
@@ -161,7 +167,7 @@ def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one source of a resource claim."""
     fields = ("resourceClaimName", "resourceClaimTemplateName")
     given = sum(value.get(field) is not None for field in fields)
-    shown = {"Name": value.get("name") or "", **{field[0].upper() + field[1:]: value.get(field) for field in fields}}
+    shown = go_struct("PodResourceClaim", value)
     if given > 1:
         yield invalid_value(
             "", shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
@@ -231,9 +237,9 @@ def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", value, f"may not be specified when '{field}' is true")
 
 
-def profile_elsewhere(value: str, scope: FieldScope) -> Iterator[Cause]:
+def profile_elsewhere(_: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject the profile's file of a seccomp type that has none."""
-    shown = {"Type": scope.value.get("type") or "", "LocalhostProfile": value}
+    shown = go_struct("SeccompProfile", scope.value)
     yield invalid_value("", shown, "can only be set when seccomp type is Localhost")
 
 
@@ -247,19 +253,10 @@ def app_armor_profile(value: str, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", 4095)
 
 
-_CONTEXT = (
-    "Capabilities", "Privileged", "SELinuxOptions", "WindowsOptions", "RunAsUser", "RunAsGroup", "RunAsNonRoot",
-    "ReadOnlyRootFilesystem", "AllowPrivilegeEscalation", "ProcMount", "SeccompProfile", "AppArmorProfile",
-)  # fmt: skip
-
-
 def privilege_escalation(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject privileges of a container that may not escalate them."""
     added = (value.get("capabilities") or {}).get("add") or ()
-    shown = {field: value.get("seLinuxOptions" if field.startswith("SE") else field[0].lower() + field[1:])
-             for field in _CONTEXT}  # fmt: skip
-    if shown["Capabilities"] is not None:
-        shown["Capabilities"] = {field: shown["Capabilities"].get(field.lower()) for field in ("Add", "Drop")}
+    shown = go_struct("SecurityContext", value)
     start = "cannot set `allowPrivilegeEscalation` to false and"
     if value.get("privileged"):
         yield invalid_value("", shown, f"{start} `privileged` to true")

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value
+from clientgo.apiserver.registry.gostructs import go_diff
 from clientgo.apiserver.registry.names import qualified_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.generic import ip_address
+from clientgo.apiserver.registry.validation.scopes import FieldScope, within
 
 _MAX_DEADLINE = 2**31 - 1
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
@@ -35,23 +37,30 @@ def pod_update(new: Object, scope: FieldScope) -> Iterator[Cause]:
     gated = bool(old.get("schedulingGates"))
     if gated:
         yield from _placement_errors(spec, old)
-    if _fixed(spec, old, gated) != _fixed(old, old, gated):
-        yield forbidden_field("spec", _UPDATABLE)
+    fixed = _munged(spec, old, gated)
+    if _filled(fixed) != _filled(old):
+        yield forbidden_field("spec", _UPDATABLE + go_diff("PodSpec", old, fixed))
 
 
-def _fixed(spec: Object, old: Object, gated: bool) -> Object:
-    """Return the spec without the fields that an update may change."""
-    free = {"activeDeadlineSeconds", "tolerations", "schedulingGates", *(("nodeSelector",) if gated else ())}
-    kept = {field: value for field, value in spec.items() if field not in free and value not in (None, [], {})}
+def _munged(spec: Object, old: Object, gated: bool) -> Object:
+    """Return the new spec with the old values of the fields that an update may change."""
+    free = ("activeDeadlineSeconds", "tolerations", "schedulingGates", *(("nodeSelector",) if gated else ()))
+    munged = {**spec, **{field: old.get(field) for field in free}}
     for field in ("containers", "initContainers"):
-        if field in kept:
-            kept[field] = [{**one, "image": ""} for one in kept[field]]
-    if gated and "affinity" in kept:
-        kept["affinity"] = {key: value for key, value in kept["affinity"].items() if key != "nodeAffinity"}
-        kept = {field: value for field, value in kept.items() if field != "affinity" or value}
-    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and kept.get("terminationGracePeriodSeconds") == 1:
-        kept["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
-    return kept
+        pairs = zip(spec.get(field) or (), old.get(field) or (), strict=True)
+        if field in spec:
+            munged[field] = [{**one, "image": before.get("image") or ""} for one, before in pairs]
+    if gated:
+        affinity = {key: value for key, value in (spec.get("affinity") or {}).items() if key != "nodeAffinity"}
+        before = (old.get("affinity") or {}).get("nodeAffinity")
+        munged["affinity"] = {**affinity, **({"nodeAffinity": before} if before else {})} or None
+    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        munged["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
+    return munged
+
+
+def _filled(spec: Object) -> Object:
+    return {field: value for field, value in spec.items() if value not in (None, [], {})}
 
 
 def _deadline_errors(new: Any, old: Any) -> Iterator[Cause]:
@@ -140,9 +149,21 @@ def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
     if status.get("qosClass") != old.get("qosClass"):
         yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
     yield from _restart_errors(status, old, spec)
+    yield from _address_errors(status, "podIPs")
     addresses = status.get("hostIPs") or ()
     if addresses and addresses[0].get("ip") != status.get("hostIP"):
         yield invalid_value("status.hostIPs[0].ip", addresses[0].get("ip") or "", "must be equal to `hostIP`")
+    yield from _address_errors(status, "hostIPs")
+
+
+def _address_errors(status: Object, field: str) -> Iterator[Cause]:
+    """Require valid addresses, at most one of each family."""
+    given = [one.get("ip") or "" for one in status.get(field) or ()]
+    for index, address in enumerate(given):
+        yield from within(f"status.{field}[{index}]", ip_address(address))
+    if len(given) > 1 and len({":" in address for address in given}) != len(given):
+        shown = [{"IP": address} for address in given]
+        yield invalid_value(f"status.{field}", shown, "may specify no more than one IP for each IP family")
 
 
 def _restart_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from clientgo.apiserver.http.status import Cause
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Cause]])
-_ABSENT, _UPDATE = set[str](), set[str]()
+_ABSENT, _EMPTY, _UPDATE = set[str](), set[str](), set[str]()
 
 
 class FieldScope:
@@ -47,6 +47,12 @@ def on_absent(rule: RuleFunction) -> RuleFunction:
     return rule
 
 
+def on_empty(rule: RuleFunction) -> RuleFunction:
+    """Mark a rule that is also called for an absent field, and accepts every value that is not empty or zero."""
+    _EMPTY.add(rule.__name__)
+    return on_absent(rule)
+
+
 def on_update(rule: RuleFunction) -> RuleFunction:
     """Mark a rule that compares a value with the one it replaces; either may be None."""
     _UPDATE.add(rule.__name__)
@@ -56,6 +62,11 @@ def on_update(rule: RuleFunction) -> RuleFunction:
 def reads_absent(rule: Callable[..., Any]) -> bool:
     """Return whether the rule is called for absent fields."""
     return rule.__name__ in _ABSENT
+
+
+def accepts_filled(rule: Callable[..., Any]) -> bool:
+    """Return whether the rule accepts every value that is not empty or zero."""
+    return rule.__name__ in _EMPTY
 
 
 def compares(rule: Callable[..., Any]) -> bool:

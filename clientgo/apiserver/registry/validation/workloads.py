@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import percent_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import reader
@@ -107,17 +108,10 @@ def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause
         yield required("maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
-def _shown_strategy(value: Object) -> Object:
-    """Return an update strategy as Kubernetes' internal type shows it."""
-    rolling = value.get("rollingUpdate")
-    shown = None if rolling is None else {name[0].upper() + name[1:]: member for name, member in rolling.items()}
-    return {"Type": value.get("type") or "", "RollingUpdate": shown}
-
-
 def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]:
     """Reject an unknown type of update strategy."""
     if value.get("type") not in choices.split(","):
-        yield not_supported("", _shown_strategy(value), choices.split(","))
+        yield not_supported("", go_struct("DaemonSetUpdateStrategy", value), choices.split(","))
 
 
 def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
@@ -126,10 +120,10 @@ def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
     if not kind:
         yield required("")
     elif kind == "OnDelete" and rolling is not None:
-        shown = {"Partition": rolling.get("partition") or 0, "MaxUnavailable": rolling.get("maxUnavailable")}
+        shown = go_struct("RollingUpdateStatefulSetStrategy", rolling)
         yield invalid_value("rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind not in ("OnDelete", "RollingUpdate"):
-        yield invalid_value("", _shown_strategy(value), "must be 'RollingUpdate' or 'OnDelete'")
+        yield invalid_value("", go_struct("StatefulSetUpdateStrategy", value), "must be 'RollingUpdate' or 'OnDelete'")
 
 
 def above_field(value: int, scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
@@ -172,6 +166,5 @@ def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
 def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject a disruption budget with both limits."""
     if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
-        fields = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
-        shown = {field[0].upper() + field[1:]: value.get(field) for field in fields}
+        shown = go_struct("PodDisruptionBudgetSpec", value)
         yield invalid_value("", shown, "minAvailable and maxUnavailable cannot be both set")
