@@ -11,11 +11,12 @@ from clientgo.apiserver.handlers.patches import (
     strategic_merge_patch,
 )
 from clientgo.apiserver.handlers.storing import admit_new, replace
-from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata, with_entries
+from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata
 from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, read_yaml
 from clientgo.apiserver.http.gojson import go_map, json_text, json_type
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import (
+    ApiFailure,
     bad_request,
     invalid,
     invalid_value,
@@ -24,6 +25,7 @@ from clientgo.apiserver.http.status import (
     unsupported_media_type,
 )
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.typedvalues import typed_errors
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.meta.patches import mergepatch
@@ -61,7 +63,7 @@ def check_patch_type(resource: Resource, content_type: str, *, scale: bool = Fal
     """Check that the resource supports a type of patches (415)."""
     # Strategic merge needs Go types, which custom kinds do not have.
     strategic = () if resource.custom and not scale else (STRATEGIC_PATCH,)
-    supported = (JSON_PATCH, MERGE_PATCH, *strategic, *(() if scale else (APPLY_PATCH,)))
+    supported = (JSON_PATCH, MERGE_PATCH, *strategic, APPLY_PATCH)
     if media_type(content_type) not in supported:
         raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
 
@@ -103,7 +105,7 @@ def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) ->
 
 def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
     resource = write.resource
-    config = _configuration(write, body)
+    config = read_configuration(write, resource, body)
     entry = state.store.entry(resource.storage, write.namespace, write.name)
     if entry is None:
         if write.subresource:
@@ -112,19 +114,17 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
             raise nameless(write)
         webhooks.require_create(state, write)
         require_namespace(state, resource, write.namespace, write.name)
-        applied = _merged(state, write, {}, config)
+        applied = merged(state, write, {}, config)
         return admit_new(state, write, applied.obj, name=write.name, entries=applied.entries), True
     shown = from_storage(resource, entry.object)
-    applied = _merged(state, write, shown, config)
+    applied = merged(state, write, shown, config)
     meta = read_metadata(write, applied.obj)
     meta["resourceVersion"] = config["metadata"].get("resourceVersion", shown["metadata"]["resourceVersion"])
-    obj = {**applied.obj, "metadata": with_entries(meta, applied.entries)}
-    return replace(state, write, entry, obj, lambda _, __, ___, new: _with_entries(new, applied)), False
+    return replace(state, write, entry, {**applied.obj, "metadata": meta}, applied.entries), False
 
 
-def _configuration(write: Write, body: bytes) -> Object:
-    """Parse the applied configuration, without fields that the target cannot set (400)."""
-    resource = write.resource
+def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
+    """Parse a configuration of this kind, without fields that the target cannot set (400, 500)."""
     config = read_yaml(body, resource.kind)
     if not isinstance(config, dict):
         why = f"cannot unmarshal {json_type(config)} into Go value of type map"
@@ -136,23 +136,20 @@ def _configuration(write: Write, body: bytes) -> Object:
     if "managedFields" in meta:
         raise bad_request("metadata.managedFields must be nil")
     check_name(write, {"name": write.name, **meta})
+    why = typed_errors(resource, config, rules_of(resource))
+    if why:
+        given, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        place = f"{given.get('namespace', '')}/{given.get('name', '')}; {kind}"
+        raise ApiFailure(500, "", f"failed to create typed patch object ({place}): {why}")
     config = {**config, "metadata": meta}
     if write.subresource == "status":
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
     return {field: value for field, value in config.items() if field != "status"} if resource.status else config
 
 
-def _merged(state: State, write: Write, live: Object, config: Object) -> Applied:
-    time = write.now(state)
-    return apply(
-        live,
-        config,
-        write.field_manager("Apply"),
-        managed_type(write.resource, write.subresource),
-        force=write.request.query.flag("force"),
-        time=time,
-    )
-
-
-def _with_entries(new: Object, applied: Applied) -> Object:
-    return {**new, "metadata": with_entries(new["metadata"], applied.entries)}
+def merged(state: State, write: Write, live: Object, config: Object) -> Applied:
+    """Return the live object (empty for a new one) with the configuration applied (409)."""
+    # As on a real server, changes through the scale subresource have no time.
+    time = "" if write.subresource == "scale" else write.now(state)
+    kind = managed_type(write.resource, write.subresource)
+    return apply(live, config, write.field_manager("Apply"), kind, force=write.request.query.flag("force"), time=time)

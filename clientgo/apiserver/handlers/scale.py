@@ -3,7 +3,7 @@
 from typing import Any
 
 from clientgo.apiserver.handlers.patches import json_patch
-from clientgo.apiserver.handlers.patching import JSON_PATCH
+from clientgo.apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
 from clientgo.apiserver.handlers.reading import get
 from clientgo.apiserver.handlers.storing import replace
 from clientgo.apiserver.handlers.writes import Write, check_name
@@ -17,6 +17,8 @@ from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import label_selector
+from clientgo.apiserver.storage.stored import Entry
+from clientgo.meta.apply.managedfields import after_scale
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import ScaleSubresource
 
@@ -51,6 +53,8 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     assert resource.scale is not None, "only asked for resources that scale"
     entry = get(state, resource, write.namespace, write.name)
     shown = from_storage(resource, entry.object)
+    if patch and media_type(content_type) == APPLY_PATCH:
+        return _apply(state, write, entry, shown, body)
     current = scale_of(resource.scale, shown)
     wanted = _patched(current, body, content_type) if patch else read_object(body, content_type, SCALE)
     try:
@@ -65,9 +69,29 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
-    obj = _with_value(shown, resource.scale.spec_path.strip(".").split("."), replicas)
+    path = _path(resource.scale)
+    obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
     write.subresource = "scale"
-    return scale_of(resource.scale, replace(state, write, entry, obj))
+    if obj != shown:
+        entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
+    return scale_of(resource.scale, replace(state, write, entry, obj, entries))
+
+
+def _apply(state: State, write: Write, entry: Entry, shown: Object, body: bytes) -> Object:
+    """Apply a Scale: a configuration of the object that has nothing but the replicas."""
+    resource = write.resource
+    assert resource.scale is not None, "only asked for resources that scale"
+    write.subresource = "scale"
+    replicas = _value_at(read_configuration(write, SCALE, body), "spec.replicas")
+    config: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
+    if replicas is not None:
+        config = _with_value(config, _path(resource.scale), replicas)
+    applied = merged(state, write, shown, config)
+    return scale_of(resource.scale, replace(state, write, entry, applied.obj, applied.entries))
+
+
+def _path(paths: ScaleSubresource) -> list[str]:
+    return paths.spec_path.strip(".").split(".")
 
 
 def _patched(current: Object, body: bytes, content_type: str) -> Object:

@@ -1,7 +1,6 @@
 """POST and PUT, and the second half of PATCH: stores admitted and validated objects if their preconditions hold."""
 
 import dataclasses
-from collections.abc import Callable
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
@@ -16,19 +15,20 @@ from clientgo.apiserver.handlers.writes import (
     taken,
     track,
     validate,
+    with_entries,
     with_kept_fields,
 )
 from clientgo.apiserver.http.status import (
     ApiFailure,
     Cause,
     already_exists,
-    bad_request,
     conflict,
     invalid,
     modified,
     not_found,
 )
 from clientgo.apiserver.registry import metadata
+from clientgo.apiserver.registry.defaults.assigned import without_assigned
 from clientgo.apiserver.registry.defaults.kinds import job_identity
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
@@ -37,9 +37,6 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
-from clientgo.meta.apply.fieldsets import is_tree
-
-FieldTracker = Callable[[State, Write, Object, Object], Object]
 
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
@@ -63,7 +60,10 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     """
     resource = write.resource
     require_lasting(state, resource, name)
-    new = _mutated(state, write, "CREATE", refine(state, write, obj, None), None)
+    new = refine(state, write, obj, None)
+    if entries is None:
+        entries = track(state, write, {}, without_assigned(resource, new, obj))
+    new = _mutated(state, write, "CREATE", new, None)
     if resource.status and resource.custom:
         new = taken(new, {}, "status")  # it is a subresource
     meta = metadata.fill_in(resource, taken(new["metadata"], {}, "managedFields"), state.clock)
@@ -98,8 +98,6 @@ def _store_new(state: State, write: Write, new: Object) -> Object:
     else:
         raise already_exists(resource, meta["name"], deleted=deleted)
     new = {**new, "metadata": meta}
-    if "managedFields" not in meta:
-        new = track(state, write, {}, new)
     stored = to_storage(resource, new)
     if write.dry_run:
         return from_storage(resource, in_order(stored))
@@ -131,16 +129,18 @@ def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     return replace(state, write, entry, {**obj, "metadata": meta}), False
 
 
-def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: FieldTracker = track) -> Object:
-    """Replace the stored object by `obj`, whose metadata is normalized; return it as shown."""
+def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list[Object] | None = None) -> Object:
+    """Replace the stored object by `obj`, whose metadata is normalized; return it as shown.
+
+    `entries` are the managedFields of an applied object.
+    """
     resource, old, meta = write.resource, entry.object["metadata"], obj["metadata"]
     _check_preconditions(write, meta, old)
-    if meta.get("managedFields", ()) != old.get("managedFields", ()) and not all(
-        is_tree(one.get("fieldsV1", {})) for one in meta.get("managedFields", ())
-    ):
-        raise bad_request("metadata.managedFields: fieldsV1 must be a set of fields: objects within objects")
     shown_old = from_storage(resource, entry.object)
-    new = refine(state, write, with_kept_fields(write, obj, shown_old), shown_old)
+    sent = with_kept_fields(write, obj, shown_old)
+    new = refine(state, write, sent, shown_old)
+    if entries is None:
+        entries = track(state, write, shown_old, without_assigned(resource, new, sent))
     if resource.storage == REQUESTS:
         new = stamped(new, shown_old, write.now(state))
     changed = _mutated(state, write, "UPDATE", new, shown_old)
@@ -149,7 +149,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
     carried = metadata.carry_over(new["metadata"], old)
     if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
         carried = {**carried, "generation": old.get("generation", 0) + 1}
-    new = {**new, "metadata": carried}
+    new = {**new, "metadata": with_entries(carried, entries)}
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
     own = write.subresource in PARTS  # with rules of its own for what may change
     causes += validate(write, new, shown_old, write.subresource)
@@ -157,7 +157,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, tracker: Fiel
     if causes:
         raise invalid(resource.kind, resource.group, write.name, causes)
     webhooks.check(state, write, "UPDATE", new, shown_old)
-    stored = to_storage(resource, tracker(state, write, shown_old, new))
+    stored = to_storage(resource, new)
     return shown_once_stored(resource, stored, lambda: commit(state, write, entry, stored))
 
 

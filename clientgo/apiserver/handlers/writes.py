@@ -23,7 +23,7 @@ from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.validation.validator import builtin_errors
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
-from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps
+from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps, present_entries
 
 _NAMESPACES = ("", "namespaces")
 
@@ -185,13 +185,13 @@ def taken(target: Object, source: Object, field: str) -> Object:
     return {**kept, field: source[field]} if field in source else kept
 
 
-def track(state: State, write: Write, old: Object, new: Object) -> Object:
-    """Return the new object with managedFields that record what this update changed."""
-    meta, kind, who = new["metadata"], managed_type(write.resource, write.subresource), write.field_manager()
-    # A subresource does not change the entries themselves.
-    source = old["metadata"] if write.subresource else meta
-    entries = after_update(list(source.get("managedFields", ())), old, new, who, kind, time=write.now(state))
-    return {**new, "metadata": with_entries(meta, entries)}
+def track(state: State, write: Write, old: Object, new: Object) -> list[Object]:
+    """Return the managedFields after an update to `new`, as decoded: what admission changes has no owner."""
+    live = (old.get("metadata") or {}).get("managedFields", [])
+    given = None if write.subresource else new["metadata"].get("managedFields")
+    kind = managed_type(write.resource, write.subresource)
+    entries = present_entries(given, live)
+    return after_update(entries, old, new, write.field_manager(), kind, time=write.now(state))
 
 
 def with_entries(meta: Object, entries: list[Object]) -> Object:

@@ -16,8 +16,8 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.meta.apply.fieldsets import FieldPath
 from clientgo.meta.apply.mergerules import MergeRule, field_rule
 
-# Messages whose JSON is not an object of their fields.
-_OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
+OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
+"""Messages whose JSON is not an object of their fields."""
 _UNION = "JSONSchemaPropsOr"
 _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
 _CACHE_SIZE = 4096
@@ -73,7 +73,7 @@ class KindRules:
             if in_map:
                 message, rule, in_map = message.fields[2].message, None, False
                 continue
-            field = _by_name(message).get(name)
+            field = fields_by_name(message).get(name)
             if field is None:
                 return None
             rule = _ATOMIC if field.type == "RawExtension" else field_rule(message.name, name, field.type)
@@ -82,7 +82,8 @@ class KindRules:
 
 
 @cache
-def _by_name(message: Message) -> dict[str, ProtobufField]:
+def fields_by_name(message: Message) -> dict[str, ProtobufField]:
+    """Return the JSON fields of a message by name."""
     return {field.name: field for field in members(message)}
 
 
@@ -109,7 +110,7 @@ def _struct_of(api_version: str, kind: str) -> Any:
 
 @cache
 def _struct(message: Message) -> Any:
-    if message.name in _OPAQUE:
+    if message.name in OPAQUE:
         return Any
     return _UNION_TYPE if message.name.startswith(_UNION) else _define(message)
 

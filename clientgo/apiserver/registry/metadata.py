@@ -51,6 +51,8 @@ def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = Fal
     except DecodeError as error:
         raise error if custom else error.within("metadata", "") from None
     kept.pop("selfLink", None)
+    if meta.get("managedFields") == []:
+        kept["managedFields"] = []  # unlike an absent list, a request to remove all entries
     if unknown is not None:
         unknown.extend(f"metadata.{field}" for field in ignored)
     return kept
@@ -73,12 +75,7 @@ def carry_over(new: Object, old: Object) -> Object:
     """Return the metadata of an update; fields that only the server sets are kept."""
     kept = {**new}
     kept["creationTimestamp"] = old["creationTimestamp"]
-    for field in ("uid", "managedFields"):
-        if field in old:
-            kept.setdefault(field, old[field])
-    if kept.get("managedFields") == [{}]:
-        # One empty entry is a request to remove all of them.
-        kept["managedFields"] = []
+    kept.setdefault("uid", old["uid"])
     for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"):
         kept.pop(field, None)
         if field in old:

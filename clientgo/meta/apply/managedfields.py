@@ -7,7 +7,17 @@ fields it changes; an Apply that changes the fields of other managers is a confl
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, Tree, compare, contains, difference, managed, union
+from clientgo.meta.apply.fieldsets import (
+    FieldPath,
+    MergeRules,
+    Tree,
+    compare,
+    contains,
+    difference,
+    is_tree,
+    managed,
+    union,
+)
 
 Object = dict[str, Any]
 
@@ -48,6 +58,21 @@ class FieldManager:
             entry["time"] = time
         entry |= {"fieldsType": "FieldsV1", "fieldsV1": fields}
         return {**entry, "subresource": self.subresource} if self.subresource else entry
+
+
+def present_entries(given: list[Object] | None, live: list[Object]) -> list[Object]:
+    """Return the entries that an update starts from: those of the client, or the live ones if they are unreadable.
+
+    An empty list and one empty entry are requests to remove all of them.
+    """
+    if given in ([], [{}]):
+        return []
+    return given if given and all(map(_is_readable, given)) else live
+
+
+def _is_readable(entry: Object) -> bool:
+    known = entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
+    return known and is_tree(entry.get("fieldsV1", {}))
 
 
 def after_update(

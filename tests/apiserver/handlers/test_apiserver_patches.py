@@ -210,7 +210,67 @@ def test_one_empty_entry_clears_managed_fields(kube: Kube) -> None:
     )
 
 
-def test_managed_fields_from_clients_must_be_field_sets(kube: Kube) -> None:
-    kube.ok("POST", FOOS, foo())
-    patch = {"metadata": {"managedFields": [{"manager": "x", "fieldsV1": {"f:spec": 7}}]}}
-    assert "must be a set of fields" in kube.refused(400, "PATCH", f"{FOOS}/a", patch, MERGE)["message"]
+@pytest.mark.parametrize("entry", [{"fieldsV1": {"f:spec": 7}}, {"fieldsType": "V2"}, {"operation": "Odd"}])
+def test_unreadable_managed_fields_from_clients_are_ignored(kube: Kube, entry: dict[str, Any]) -> None:
+    created = kube.ok("POST", FOOS, foo())
+    whole = {"manager": "x", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {}, **entry}
+    patched = kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [whole]}}, MERGE)
+    assert patched["metadata"]["managedFields"] == created["metadata"]["managedFields"]
+
+
+SERVICES = "/api/v1/namespaces/default/services"
+SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
+
+
+def test_defaults_belong_to_the_creator_and_assigned_fields_to_nobody(kube: Kube) -> None:
+    created = kube.ok("POST", SERVICES, {**SERVICE, "spec": {"type": "NodePort", "ports": [{"port": 80}]}})
+    (entry,) = created["metadata"]["managedFields"]
+    port: Tree = {".": {}, "f:port": {}, "f:protocol": {}, "f:targetPort": {}}
+    defaulted = ("externalTrafficPolicy", "internalTrafficPolicy", "sessionAffinity", "type")
+    others: Tree = {f"f:{field}": {} for field in defaulted}
+    ports = {".": {}, 'k:{"port":80,"protocol":"TCP"}': port}
+    assert entry["fieldsV1"] == {"f:spec": {"f:ports": ports, **others}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"nope": 1}, ".spec.nope: field not declared in schema"),
+        ({"ports": 5}, ".spec.ports: expected list, got &{5}"),
+        ({"ports": [5]}, ".spec.ports: element 0: associative list with keys may not have non-map elements"),
+        ({"externalName": 5}, ".spec.externalName: expected string, got &value.valueUnstructured{Value:5}"),
+        (
+            {"ports": [{"port": "x"}]},
+            '.spec.ports[port="x",protocol="TCP"].port: expected numeric (int or float), got string',
+        ),
+        ({"ports": [{"port": 1}, {"port": 1}]}, '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]'),
+    ],
+)
+def test_applied_configuration_must_fit_the_schema(kube: Kube, spec: dict[str, Any], message: str) -> None:
+    status = kube.refused(500, "PATCH", f"{SERVICES}/s?fieldManager=m", {**SERVICE, "spec": spec}, APPLY)
+    assert status["message"] == f"failed to create typed patch object (/s; /v1, Kind=Service): {message}"
+
+
+SCALE = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}}
+
+
+def test_replicas_are_applied_and_owned_through_the_scale_subresource(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    url = f"{DEPLOYMENTS}/d/scale?fieldManager=scaler"
+    conflict = kube.refused(409, "PATCH", url, {**SCALE, "spec": {"replicas": 7}}, APPLY)
+    assert conflict["details"]["causes"][0]["field"] == ".spec.replicas"
+    assert kube.ok("PATCH", f"{url}&force=true", {**SCALE, "spec": {"replicas": 7}}, APPLY)["spec"] == {"replicas": 7}
+    entries = kube.ok("GET", f"{DEPLOYMENTS}/d")["metadata"]["managedFields"]
+    own = {"operation": "Apply", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    assert own.items() <= entries[0].items()
+    assert "time" not in entries[0]
+    assert "f:replicas" not in entries[1]["fieldsV1"]["f:spec"]
+
+
+def test_scaling_is_recorded_only_if_the_replicas_have_an_owner(kube: Kube) -> None:
+    config = deployment()
+    del config["spec"]["replicas"]
+    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=m", config, APPLY)
+    kube.ok("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 3}}, MERGE)
+    applied = kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=m", deployment(), APPLY)
+    assert [entry["manager"] for entry in applied["metadata"]["managedFields"]] == ["m"]

@@ -1,0 +1,28 @@
+"""Fields that the server assigns after it has determined who owns which fields."""
+
+from collections.abc import Mapping
+
+from clientgo.apiserver.registry.registry import Object, Resource
+
+_SPEC_FIELDS: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("", "namespaces"): ("finalizers",),
+    ("", "persistentvolumeclaims"): ("dataSource", "dataSourceRef"),
+    ("", "services"): ("clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"),
+}
+
+
+def without_assigned(resource: Resource, obj: Object, sent: Object) -> Object:
+    """Return a defaulted object without the assigned fields that the client did not send."""
+    fields = _SPEC_FIELDS.get(resource.storage)
+    if fields is None or resource.custom:
+        return obj
+    given = sent.get("spec") or {}
+    spec = {field: value for field, value in obj["spec"].items() if field in given or field not in fields}
+    if "ports" in given and "ports" in spec:
+        pairs = zip(spec["ports"], given["ports"], strict=True)
+        spec["ports"] = [port if port_sent.get("nodePort") else _unpublished(port) for port, port_sent in pairs]
+    return {**obj, "spec": spec}
+
+
+def _unpublished(port: Object) -> Object:
+    return {field: value for field, value in port.items() if field != "nodePort"}
