@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 from clientgo.apiserver.datafiles import read_sections
 from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
-from clientgo.apiserver.http.status import PageNotFound, not_acceptable
+from clientgo.apiserver.http.status import PageNotFound
 from clientgo.apiserver.registry import discovery, openapi
 from clientgo.apiserver.state import State
 from clientgo.version import KUBERNETES
@@ -104,22 +104,20 @@ def _aggregated_version(request: HTTPRequest) -> str:
 
 
 def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse | Deferred:
+    documents = openapi.of(state.registry)
+    accept = request.headers.get("accept", "")
     if parts == ["openapi", "v2"]:
-        # In protobuf only: clients that request it validate, and a document without kinds rejects nothing.
-        if _V2_PROTOBUF not in request.headers.get("accept", ""):
-            raise not_acceptable((openapi.V2_TYPE,))
-        return HTTPResponse(200, openapi.v2_document(), openapi.V2_TYPE)
+        if _V2_PROTOBUF in accept:
+            return HTTPResponse(200, openapi.v2_protobuf(), openapi.V2_TYPE)
+        return lambda: HTTPResponse(200, documents.v2_document())
     dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
     if parts == ["openapi", "v3"]:
-        index = json_response(openapi.of(state.registry).index()).body
+        index = json_response(documents.index()).body
         return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
-    if parts[:3] == ["openapi", "v3", "api"] and len(parts) == 4:
-        group, version = "", parts[3]
-    elif parts[:3] == ["openapi", "v3", "apis"] and len(parts) == 5:
-        group, version = parts[3], parts[4]
-    else:
+    if parts[:2] != ["openapi", "v3"]:
         raise PageNotFound
-    digest, wanted = openapi.of(state.registry).hash_of(group, version), request.query.get("hash", "")
+    path = "/".join(parts[2:])
+    digest, wanted = documents.hash_of(path), request.query.get("hash", "")
     if not digest:
         return HTTPResponse(404, content_type="")
     if wanted not in ("", digest):
@@ -127,7 +125,7 @@ def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespon
         return HTTPResponse(301, headers=[location, ("Etag", f'"{digest}"'), ("Vary", "Accept")])
 
     def document() -> HTTPResponse:
-        found = openapi.of(state.registry).document(group, version)
+        found = documents.document(path)
         if found is None:  # the group has been removed since the request was routed
             return HTTPResponse(404, content_type="")
         return _tagged(request, HTTPResponse(200, found, headers=dated), digest, "public, immutable" if wanted else "")

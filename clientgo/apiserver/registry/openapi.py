@@ -1,33 +1,31 @@
-"""OpenAPI v3 documents: an index with one entry per group version, and a document for each.
+"""OpenAPI documents: an index with one entry per group version, and a document for each.
 
-`kubectl apply` and `kubectl explain` read them. A document is built when it is first requested, and again only after
-the resources of its group version change: as on a real server, the index has a hash of the content of each document, so
-that clients may cache a document for as long as its URL stays the same.
+The documents of the built-in kinds are those of a real server, in `openapi_documents.xz`, which is read when the first
+document is requested (6 MB, tenths of a second). Those of custom kinds are built from their definitions: when they are
+first requested, and again only after the resources of the group version change. As on a real server, the index has a
+hash of each document, so that clients may cache a document for as long as its URL stays the same.
 """
 
 import hashlib
+import lzma
+import re
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import msgspec
 
 from clientgo.apiserver.datafiles import read_data
-from clientgo.apiserver.registry.openapi_builtin import (
-    META,
-    components,
-    custom_definition_name,
-    definition_name,
-    shared_components,
-)
-from clientgo.apiserver.registry.registry import SCALE, Registry, Resource
+from clientgo.apiserver.registry.registry import Registry, Resource
 
 Json = dict[str, Any]
 
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
-
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 _TEXTS = read_data(__package__, "openapi.yaml")
 
 
@@ -35,50 +33,101 @@ _TEXTS = read_data(__package__, "openapi.yaml")
 _encode = msgspec.json.Encoder(enc_hook=lambda converter: None).encode
 
 
+@cache
+def builtin_hashes() -> dict[str, str]:
+    """Return the hashes of the built-in documents by path, such as `apis/apps/v1`."""
+    text = (files(__package__) / "openapi_hashes.txt").read_text(encoding="utf-8")
+    return dict(line.split() for line in text.splitlines() if not line.startswith("#"))
+
+
+@cache
+def _builtin_documents() -> dict[bytes, bytes]:
+    packed = (files(__package__) / "openapi_documents.xz").read_bytes()
+    return dict(line.split(b"\t", 1) for line in lzma.decompress(packed).splitlines())
+
+
+def _builtin_schemas(path: str) -> Json:
+    schemas: Json = msgspec.json.decode(_builtin_documents()[path.encode()])["components"]["schemas"]
+    return schemas
+
+
+def path_of(group: str, version: str) -> str:
+    """Return the path of a group version in the index."""
+    return f"apis/{group}/{version}" if group else f"api/{version}"
+
+
 class OpenAPI:
     """OpenAPI documents of a registry, cached until it changes.
 
     `index` and `hash_of` belong to the server's event loop; `document` may run in another thread, because the first
-    document of a group can take tenths of a second.
+    document takes tenths of a second.
     """
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._documents: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self._documents: dict[str, tuple[str, bytes]] = {}
         self._index: tuple[int, Json] = (-1, {})
 
     def index(self) -> Json:
-        """Return the document of `/openapi/v3`: the path of each group version, and its URL with a hash."""
+        """Return the document of `/openapi/v3`: the path of each document, and its URL with a hash."""
         if self._index[0] != self._registry.version:
-            paths = {}
-            for group, versions in self._registry.groups().items():
-                for version in versions:
-                    path = f"apis/{group}/{version}" if group else f"api/{version}"
-                    paths[path] = {"serverRelativeURL": f"/openapi/v3/{path}?hash={self.hash_of(group, version)}"}
-            self._index = (self._registry.version, {"paths": dict(sorted(paths.items()))})
+            groups = {(item.group, item.version) for item in self._registry.resources() if item.custom}
+            hashes = {**builtin_hashes(), **{path_of(*one): self.hash_of(path_of(*one)) for one in groups}}
+            urls = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={hashes[path]}"} for path in sorted(hashes)}
+            self._index = (self._registry.version, {"paths": urls})
         return self._index[1]
 
-    def hash_of(self, group: str, version: str) -> str:
-        """Return the hash of a group version in the index; empty if it is not served."""
-        resources = self._resources(group, version)
-        return hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
+    def hash_of(self, path: str) -> str:
+        """Return the hash of a document in the index; empty if it is not served."""
+        known = builtin_hashes().get(path)
+        if known is None:
+            resources = self._resources(path)
+            known = hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
+        return known
 
-    def document(self, group: str, version: str) -> bytes | None:
-        """Return the document of a group version as JSON; None if it is not served."""
-        digest = self.hash_of(group, version)
+    def document(self, path: str) -> bytes | None:
+        """Return the document at a path of the index as JSON; None if it is not served."""
+        if path in builtin_hashes():
+            return _builtin_documents()[path.encode()]
+        digest = self.hash_of(path)
         if not digest:
             return None
-        known = self._documents.get((group, version))
+        known = self._documents.get(path)
         if known is None or known[0] != digest:
-            made = msgspec.json.encode(make_document(group, version, self._resources(group, version)))
-            known = self._documents[group, version] = (digest, made)
+            known = self._documents[path] = (digest, msgspec.json.encode(make_document(self._resources(path))))
         return known[1]
 
-    def _resources(self, group: str, version: str) -> list[Resource]:
-        return [item for item in self._registry.resources() if (item.group, item.version) == (group, version)]
+    def v2_document(self) -> bytes:
+        """Return the document of `/openapi/v2` as JSON: the definitions of all kinds, without paths."""
+        definitions: Json = {}
+        for path in self.index()["paths"]:
+            text = self.document(path)
+            if text is not None:
+                text = text.replace(b"#/components/schemas/", b"#/definitions/")
+                definitions |= msgspec.json.decode(text).get("components", {}).get("schemas", {})
+        info = {"title": "Kubernetes", "version": "v1"}
+        found = {name: _as_v2(definitions[name]) for name in sorted(definitions)}
+        return msgspec.json.encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": found})
+
+    def _resources(self, path: str) -> list[Resource]:
+        found = (item for item in self._registry.resources() if item.custom)
+        return [item for item in found if path_of(item.group, item.version) == path]
 
 
-def v2_document() -> bytes:
+def _as_v2(schema: Any) -> Any:
+    """Return a schema of OpenAPI v3 as one of v2: without defaults, unions, and `allOf` around references."""
+    if not isinstance(schema, dict):
+        return schema
+    left_out = ("allOf", "oneOf", "default", "properties")
+    members = {name: _as_v2(value) for name, value in schema.items() if name not in left_out}
+    if "properties" in schema:
+        members["properties"] = {name: _as_v2(value) for name, value in schema["properties"].items()}
+    if "oneOf" in schema:  # an integer or a string
+        members["type"] = "string"
+    return {**members, **schema["allOf"][0]} if "allOf" in schema else members
+
+
+def v2_protobuf() -> bytes:
     """Return the protobuf document of `/openapi/v2` (content type `V2_TYPE`), which describes no kinds.
 
     kubectl requests it for objects that have no kind in the v3 documents, such as a `List`. It leaves kinds that it
@@ -96,19 +145,23 @@ def of(registry: Registry) -> OpenAPI:
     return _KEPT.setdefault(registry, OpenAPI(registry))
 
 
-def make_document(group: str, version: str, resources: list[Resource]) -> Json:
-    """Build the OpenAPI document of one group version from its resources."""
-    built_in = [resource for resource in resources if not resource.custom]
-    schemas = {**shared_components(_SHARED_TYPES), f"{META}.Patch": _TEXTS["patch"]}
+def custom_definition_name(group: str, version: str, kind: str) -> str:
+    """Return the schema name of a custom type, with its group reversed: `io.k8s.samplecontroller.v1alpha1.Foo`."""
+    return f"{'.'.join(reversed(group.split('.')))}.{version}.{kind}"
+
+
+def make_document(resources: list[Resource]) -> Json:
+    """Build the OpenAPI document of a group version of custom resources."""
+    shared = _builtin_schemas("apis/coordination.k8s.io/v1")
+    schemas = {name: schema for name, schema in shared.items() if name.startswith("io.k8s.apimachinery.")}
     if any(resource.scale is not None for resource in resources):
-        schemas |= components("autoscaling", "v1", [SCALE])
-    if built_in:
-        schemas |= components(group, version, built_in)
+        scale = _builtin_schemas("apis/apps/v1")
+        schemas |= {name: schema for name, schema in scale.items() if name.startswith("io.k8s.api.autoscaling.")}
     for resource in resources:
-        schemas |= _custom_schemas(resource) if resource.custom else {}
+        schemas |= _custom_schemas(resource)
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": "v1"},
+        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
         "paths": _paths_of(resources),
         "components": {"schemas": dict(sorted(schemas.items()))},
     }
@@ -147,9 +200,7 @@ def _with_kind(schema: Json, resource: Resource, kind: str) -> Json:
 # kubectl uses the `paths` of a document twice: `apply` and `create` look for `fieldValidation` among the parameters of
 # a kind's PATCH to learn that the server validates; `explain` finds a resource's kind by its path.
 
-_SCALE = definition_name("autoscaling", "v1", "Scale")
-_SHARED_TYPES = ("DeleteOptions", "ObjectMeta", "ListMeta", "Status")
-"""Types of meta/v1 that operations refer to, besides `Patch`."""
+_SCALE = "io.k8s.api.autoscaling.v1.Scale"
 
 _READ_TYPES = ("application/json", "application/yaml")
 _PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
@@ -166,8 +217,7 @@ class _Target(NamedTuple):
 
 def _definition_of(resource: Resource, kind: str = "") -> str:
     """Return the schema name of a resource's kind, or of another kind of its group and version."""
-    name = custom_definition_name if resource.custom else definition_name
-    return name(resource.group, resource.version, kind or resource.kind)
+    return custom_definition_name(resource.group, resource.version, kind or resource.kind)
 
 
 def _paths_of(resources: Iterable[Resource]) -> Json:
@@ -176,7 +226,7 @@ def _paths_of(resources: Iterable[Resource]) -> Json:
     for resource in resources:
         kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
         target = _Target(resource, _definition_of(resource), kind)
-        root = f"/apis/{resource.group}/{resource.version}" if resource.group else f"/api/{resource.version}"
+        root = f"/apis/{resource.group}/{resource.version}"
         base = f"{root}{'/namespaces/{namespace}' if resource.namespaced else ''}/{resource.plural}"
         if resource.namespaced and "list" in resource.verbs:
             found[f"{root}/{resource.plural}"] = _item(target, ("list",), everywhere=True)
@@ -206,13 +256,13 @@ def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, eve
 
 def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
     resource = target.resource
-    group = (resource.group.split(".")[0] or "core").capitalize()
+    group = "".join(part[:1].upper() + part[1:] for part in re.split(r"[.-]", resource.group))
     scope = "Collection" if action == "deletecollection" else ""
     scope += "Namespaced" if resource.namespaced and not everywhere else ""
     tail = f"{resource.kind}{target.part.capitalize()}{'ForAllNamespaces' if everywhere else ''}"
     body = _body(target, action)
     return {
-        "tags": [f"{group.lower()}_{resource.version}"],
+        "tags": [f"{group[:1].lower()}{group[1:]}_{resource.version}"],
         "description": f"{action} objects of kind {resource.kind}",
         "operationId": f"{_TEXTS['operations'].get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
         "parameters": [_query(*one) for one in _TEXTS["parameters"].get(action, {}).items()],
@@ -237,8 +287,7 @@ def _body(target: _Target, action: str) -> Json:
     if action in {"delete", "deletecollection"}:
         return {"content": _content(f"{META}.DeleteOptions", ("*/*",))}
     if action == "patch":
-        strategic = () if target.resource.custom else ("application/strategic-merge-patch+json",)
-        return {"content": _content(f"{META}.Patch", (*_PATCH_TYPES, *strategic)), "required": True}
+        return {"content": _content(f"{META}.Patch", _PATCH_TYPES), "required": True}
     return {}
 
 

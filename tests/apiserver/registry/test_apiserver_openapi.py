@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.registry.builtin import builtin_registry
-from clientgo.apiserver.registry.openapi import OpenAPI
+from clientgo.apiserver.registry.openapi import OpenAPI, path_of
 from clientgo.apiserver.registry.registry import Registry, Resource
 from clientgo.meta.scheme import ScaleSubresource
 
 GROUP = "samplecontroller.k8s.io"
+FOOS = f"apis/{GROUP}/v1"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -36,7 +37,7 @@ def openapi(registry: Registry) -> OpenAPI:
 
 
 def loaded(openapi: OpenAPI, group: str, version: str = "v1") -> dict[str, Any]:
-    text = openapi.document(group, version)
+    text = openapi.document(path_of(group, version))
     assert text is not None
     document: dict[str, Any] = json.loads(text)
     return document
@@ -68,26 +69,26 @@ def test_index_addresses_every_group_version_with_a_hash(openapi: OpenAPI, regis
     assert {"api/v1", "apis/apps/v1", f"apis/{GROUP}/v1"} <= set(paths)
     for group, versions in registry.groups().items():
         for version in versions:
-            path = f"apis/{group}/{version}" if group else f"api/{version}"
-            expected = f"/openapi/v3/{path}?hash={openapi.hash_of(group, version)}"
+            path = path_of(group, version)
+            expected = f"/openapi/v3/{path}?hash={openapi.hash_of(path)}"
             assert paths[path]["serverRelativeURL"] == expected
 
 
 def test_hash_changes_with_the_resources_and_with_nothing_else(openapi: OpenAPI, registry: Registry) -> None:
-    apps, foos = openapi.hash_of("apps", "v1"), openapi.hash_of(GROUP, "v1")
-    before = openapi.document(GROUP, "v1")
+    apps, foos = openapi.hash_of("apis/apps/v1"), openapi.hash_of(FOOS)
+    before = openapi.document(FOOS)
     registry.add(foo(schema={"type": "object"}))
-    assert openapi.hash_of("apps", "v1") == apps
-    assert openapi.hash_of(GROUP, "v1") != foos
-    assert openapi.document(GROUP, "v1") != before
-    assert f"hash={openapi.hash_of(GROUP, 'v1')}" in openapi.index()["paths"][f"apis/{GROUP}/v1"]["serverRelativeURL"]
+    assert openapi.hash_of("apis/apps/v1") == apps
+    assert openapi.hash_of(FOOS) != foos
+    assert openapi.document(FOOS) != before
+    assert f"hash={openapi.hash_of(FOOS)}" in openapi.index()["paths"][FOOS]["serverRelativeURL"]
 
 
 def test_group_that_is_gone_has_no_document(openapi: OpenAPI, registry: Registry) -> None:
     registry.remove(foo())
-    assert openapi.document(GROUP, "v1") is None
-    assert openapi.hash_of(GROUP, "v1") == ""
-    assert f"apis/{GROUP}/v1" not in openapi.index()["paths"]
+    assert openapi.document(FOOS) is None
+    assert openapi.hash_of(FOOS) == ""
+    assert FOOS not in openapi.index()["paths"]
 
 
 def test_every_reference_of_every_document_resolves(openapi: OpenAPI, registry: Registry) -> None:
@@ -101,11 +102,12 @@ def test_every_reference_of_every_document_resolves(openapi: OpenAPI, registry: 
 def test_patch_of_every_kind_says_that_fields_are_validated(openapi: OpenAPI) -> None:
     for group in ("", "apps", GROUP):
         paths = loaded(openapi, group)["paths"]
-        patches = [item["patch"] for item in paths.values() if "patch" in item]
-        assert patches
-        for patch in patches:
-            assert "fieldValidation" in {parameter["name"] for parameter in patch["parameters"]}
-            assert patch["x-kubernetes-group-version-kind"]["kind"]
+        patched = [item for path, item in paths.items() if "patch" in item and "proxy" not in path]
+        assert patched
+        for item in patched:
+            given = [*item["patch"].get("parameters", ()), *item["parameters"]]
+            assert "fieldValidation" in {parameter["name"] for parameter in given}
+            assert item["patch"]["x-kubernetes-group-version-kind"]["kind"]
 
 
 def test_operations_are_named_as_generators_of_clients_know_them(openapi: OpenAPI) -> None:
@@ -150,3 +152,19 @@ def test_built_in_kind_has_descriptions_requirements_and_merge_keys(openapi: Ope
     containers = follow(document, deployment, "spec", "template", "spec")["properties"]["containers"]
     assert containers["x-kubernetes-patch-merge-key"] == "name"
     assert "io.k8s.api.core.v1.Container" in document["components"]["schemas"]
+    policy = follow(document, deployment, "spec", "template", "spec")["properties"]["restartPolicy"]
+    assert policy["enum"] == ["Always", "Never", "OnFailure"]
+
+
+def test_every_built_in_group_version_has_a_document(openapi: OpenAPI) -> None:
+    for group, versions in builtin_registry().groups().items():
+        assert all(path_of(group, version) in openapi.index()["paths"] for version in versions)
+
+
+def test_second_version_of_openapi_defines_all_kinds(openapi: OpenAPI) -> None:
+    definitions = json.loads(openapi.v2_document())["definitions"]
+    assert {"io.k8s.api.core.v1.Pod", "io.k8s.samplecontroller.v1.Foo"} <= set(definitions)
+    names = {reference.rpartition("/")[2] for reference in references(definitions)}
+    assert names <= set(definitions)
+    properties = definitions["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"]["properties"]
+    assert {"default", "allOf", "oneOf"} <= set(properties)
