@@ -18,7 +18,7 @@ _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
-    ("", "services"): names.label_1035_errors,
+    ("", "services"): names.label_errors,
     **dict.fromkeys(
         [(_RBAC, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")],
         names.path_segment_errors,

@@ -11,6 +11,7 @@ from typing import Any
 from clientgo.apiserver.datafiles import read_sections
 from clientgo.apiserver.http.status import Cause
 from clientgo.apiserver.registry.validation import (
+    access,
     cluster,
     containers,
     core,
@@ -18,9 +19,12 @@ from clientgo.apiserver.registry.validation import (
     generic,
     jobs,
     jobstatus,
+    limits,
+    network,
     pods,
     podupdates,
     resources,
+    storage,
     volumes,
     webhooks,
     workloads,
@@ -36,15 +40,19 @@ from clientgo.apiserver.registry.validation.scopes import (
 
 _MODULES: tuple[ModuleType, ...] = (
     generic,
+    access,
     cluster,
     containers,
     core,
     cron,
     jobs,
     jobstatus,
+    limits,
+    network,
     pods,
     podupdates,
     resources,
+    storage,
     volumes,
     webhooks,
     workloads,
