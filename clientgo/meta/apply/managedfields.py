@@ -11,6 +11,7 @@ from clientgo.meta.apply.fieldsets import (
     FieldPath,
     MergeRules,
     Tree,
+    added,
     compare,
     contains,
     difference,
@@ -82,10 +83,11 @@ def after_update(
 
     `old` is empty for a new object. An object without managers stays without.
     """
-    if old and not entries:
-        return entries
-    before, after = managed(old or kind.zero, kind.ignored), managed(new, kind.ignored)
-    changed, removed = compare(before, after, kind.rules)
+    after = managed(new, kind.ignored)
+    if not entries:
+        fields = {} if old else added(managed(kind.zero), after, kind.rules)
+        return [who.entry(fields, time)] if fields else []
+    changed, removed = compare(managed(old, kind.ignored), after, kind.rules)
     lost = union(changed, removed)
     kept: list[Object] = []
     for entry in entries:

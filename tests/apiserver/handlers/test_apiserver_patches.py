@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clientgo.meta.apply.fieldsets import (
     Tree,
+    added,
     compare,
     contains,
     difference,
@@ -21,7 +22,7 @@ from tests.apiserver.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERG
 
 Path = tuple[str, ...]
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
-PLACE = st.lists(st.sampled_from("abcd"), max_size=3).map(tuple)
+PLACE = st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map(tuple)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=3),
     lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from("abc"), child, max_size=3),
@@ -60,9 +61,15 @@ RULES = (None, MergeRule(list_type="map", map_keys=("a",)), MergeRule(list_type=
 
 @given(st.dictionaries(st.sampled_from("abcd"), JSON), st.dictionaries(PLACE, st.sampled_from(RULES)))
 def test_what_is_added_to_an_empty_object_is_what_is_removed_by_emptying_it(obj: Any, rules: dict[Any, Any]) -> None:
-    added, removed = compare({}, obj, rules.get), compare(obj, {}, rules.get)
-    assert (added.changed, added.removed) == (removed.removed, removed.changed)
-    assert set(paths(field_set(obj, rules.get))) <= set(paths(added.changed)) | {()}
+    after, before = compare({}, obj, rules.get), compare(obj, {}, rules.get)
+    assert (after.changed, after.removed) == (before.removed, before.changed)
+    assert set(paths(field_set(obj, rules.get))) <= set(paths(after.changed)) | {()}
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), JSON), st.dictionaries(PLACE, st.sampled_from(RULES)), st.data())
+def test_fields_of_a_new_object_are_what_differs_from_an_empty_one(obj: Any, rules: Any, data: st.DataObject) -> None:
+    zero = {key: data.draw(st.sampled_from([None, {}, value])) for key, value in obj.items() if key in "ab"}
+    assert repr(added(zero, obj, rules.get)) == repr(compare(zero, obj, rules.get).changed)
 
 
 LIST_MAP = MergeRule(list_type="map", map_keys=("n",), key_defaults=(("n", 1),))
