@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Hashable
 
 import msgspec
+from msgspec.structs import replace
 
 from clientgo.boundeddict import BoundedDict
 
@@ -23,12 +24,11 @@ ERROR_LENGTH = 300
 
 
 class Reconciliation(msgspec.Struct, frozen=True, gc=False):
-    """One finished reconciliation; times are those of the controller's clock, `number` counts from 1.
+    """One finished reconciliation; times are those of the controller's clock.
 
     `outcome` is success, requeue_after, error or terminal. `next_at` is the time of the retry or requeue, if any.
     """
 
-    number: int
     key: Hashable
     trigger: str
     began: float
@@ -72,34 +72,31 @@ class History:
         """Maximum number of reconciliations kept."""
         return self._recent.maxlen or 0
 
-    def add(
-        self,
-        key: Hashable,
-        outcome: str,
-        *,
-        trigger: str,
-        began: float,
-        seconds: float,
-        error: str = "",
-        next_at: float | None = None,
-    ) -> None:
+    def add(self, one: Reconciliation) -> None:
         """Record a reconciliation; one with an error adds to the object's failures, one without resets them."""
         with self._lock:
             self._count += 1
-            self._recent.append(
-                Reconciliation(self._count, key, trigger, began, seconds, outcome, error[:ERROR_LENGTH], next_at)
-            )
-            if error:
-                before = self._failing.get(key)
-                failures, since = (before.failures, before.since) if before is not None else (0, began)
-                self._failing[key] = FailingObject(key, failures + 1, since, error[:ERROR_LENGTH], next_at)
+            if one.error:
+                one = self._failed(one)
             elif self._failing:
-                self._failing.pop(key, None)
+                self._failing.pop(one.key, None)
+            self._recent.append(one)
 
-    def after(self, number: int) -> list[Reconciliation]:
-        """Return the reconciliations with a higher number, the oldest first."""
+    def _failed(self, one: Reconciliation) -> Reconciliation:
+        before = self._failing.get(one.key)
+        failures, since = (before.failures, before.since) if before is not None else (0, one.began)
+        if before is not None and before.next_at is not None and one.next_at is not None:
+            # A retry that is still pending stays: a key that is delayed twice becomes due at the earlier time.
+            pending = one.began + one.seconds < before.next_at < one.next_at
+            one = replace(one, next_at=before.next_at) if pending else one
+        self._failing[one.key] = FailingObject(one.key, failures + 1, since, one.error, one.next_at)
+        return one
+
+    def after(self, number: int) -> list[tuple[int, Reconciliation]]:
+        """Return the kept reconciliations with a number above this one, counted from 1, the oldest first."""
         with self._lock:
-            return [one for one in self._recent if one.number > number]
+            first = self._count - len(self._recent) + 1
+            return [found for found in enumerate(self._recent, first) if found[0] > number]
 
     def failing(self) -> list[FailingObject]:
         """Return the failing objects, the most recent failure first."""

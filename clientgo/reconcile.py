@@ -23,7 +23,7 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
-from clientgo.history import History
+from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
 from clientgo.log.values import text_of
@@ -168,7 +168,7 @@ class Attempts:
             self._metrics.active.dec()
             self._metrics.record(attempt, ended - attempt.began)
             if self.history is not None:
-                attempt.record(self.history, ended)
+                self.history.add(attempt.ended(ended))
 
     def wait(self, stop: threading.Event) -> None:
         """Wait until `stop` is set; warn of an attempt that blocks its worker after 1, 2, 4, 8 minutes and so on."""
@@ -226,17 +226,15 @@ class Attempt:
         self._next_in = requeue_in
         self._failures.forget(self.key)
 
-    def record(self, history: History, ended: float) -> None:
-        """Add the attempt, which has ended, to a history."""
-        error, outcome = "", self.result
+    def ended(self, at: float) -> Reconciliation:
+        """Return the attempt, which has ended, for the history."""
+        outcome, error, next_at = self.result, "", None
         if outcome == "error":
             error = _error_text(self._error, self.panicked)
             outcome = "terminal" if self.terminal else outcome
-        next_at = None if self._next_in is None else ended + self._next_in
-        history.add(
-            self.key, outcome, trigger=self.trigger, began=self.began, seconds=ended - self.began, error=error,
-            next_at=next_at,
-        )  # fmt: skip
+        if self._next_in is not None:
+            next_at = at + self._next_in
+        return Reconciliation(self.key, self.trigger, self.began, at - self.began, outcome, error, next_at)
 
     def is_bug(self, error: Exception) -> bool:
         """Return True if the error is neither of the library nor expected."""
@@ -324,7 +322,7 @@ def _only(error: Exception, kinds: tuple[type[Exception], ...]) -> bool:
 def _error_text(error: Exception | None, is_bug: bool) -> str:
     text = "" if error is None else str(_described(error))
     name = type(error).__name__ if error is not None else "no result reported"
-    return (f"{name}: {text}" if is_bug else text) or name
+    return ((f"{name}: {text}" if is_bug else text) or name)[:ERROR_LENGTH]
 
 
 def _described(error: Exception) -> Exception | str:

@@ -17,7 +17,7 @@ from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import Container, PodSpec, PodTemplateSpec
 from clientgo.kubernetes.types.shared import LabelSelector
-from clientgo.meta import ObjectMeta, replace
+from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
@@ -28,8 +28,11 @@ ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
 TEAMS = ("billing", "checkout", "search", "shipping")
 FOOS = 60
-SECONDS = 100.0
-"""Seconds of work before the pictures, so that the charts show something."""
+FLAGS = ("--metrics-bind-address=127.0.0.1:0", "--qps=40", "--burst=10")
+"""Flags of the controller, with few requests per second, so that keys wait in the queue."""
+
+WAVES, PAUSE = 9, 14.0
+"""Number of times that all Foos change, and seconds between them."""
 
 
 def main() -> int:
@@ -37,7 +40,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("wb") as out:
-            command = [sys.executable, str(ROOT / "main.py"), "--embedded", "--metrics-bind-address", "127.0.0.1:0"]
+            command = [sys.executable, str(ROOT / "main.py"), "--embedded", *FLAGS]
             program = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
         try:
             serving = re.compile(r'"serving the dashboard" url="(.+?)"')
@@ -52,23 +55,19 @@ def main() -> int:
 
 
 def work(kubeconfig: Path) -> None:
-    """Create Foos, one of which cannot get its Deployment, and change some of them for a while."""
+    """Create Foos, one of which cannot get its Deployment, and change the others several times."""
     with closing(Clientset(load_config(kubeconfig=str(kubeconfig)))) as clientset:
         kubernetes = Kubernetes(clientset.requester)
         foos = clientset.samplecontroller_v1alpha1.foos("default")
         kubernetes.apps_v1.deployments("default").create(foreign("legacy-search"))
         foos.create(foo("search-legacy", "legacy-search"))
-        ended, number = SYSTEM_CLOCK.now() + SECONDS, 0
-        while SYSTEM_CLOCK.now() < ended:
-            name = f"{TEAMS[number % len(TEAMS)]}-{number % FOOS:02}"
-            if number < FOOS:
-                foos.create(foo(name, name))
-            else:
-                current = foos.get(name)
-                foos.update(replace(current, spec=replace(current.spec, replicas=1 + number // FOOS % 5)))
-            number += 1
-            # Bursts, so that the queue has a depth to show.
-            threading.Event().wait(0.01 if number % 97 else 3.0)
+        names = [f"{TEAMS[number % len(TEAMS)]}-{number:02}" for number in range(FOOS)]
+        for name in names:
+            foos.create(foo(name, name))
+        for wave in range(WAVES):
+            SYSTEM_CLOCK.sleep(threading.Event(), PAUSE)
+            for name in names[wave * 4 :]:
+                foos.patch(name, {"spec": {"replicas": 2 + wave % 4}})
 
 
 def foo(name: str, deployment: str) -> Foo:

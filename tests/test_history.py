@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from clientgo.errors import Conflict
-from clientgo.history import ERROR_LENGTH, FAILING, History
+from clientgo.history import ERROR_LENGTH, FAILING, History, Reconciliation
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName
 from clientgo.reconcile import Attempts
@@ -29,10 +29,10 @@ def test_success_is_recorded_with_trigger_start_and_duration() -> None:
     with attempts.at(KEY, "event") as attempt:
         clock.step(0.5)
         attempt.succeeded()
-    [one] = history.after(0)
+    [(number, one)] = history.after(0)
     assert (one.key, one.trigger, one.began, one.seconds, one.outcome) == (KEY, "event", began, 0.5, "success")
     assert (one.error, one.next_at) == ("", None)
-    assert history.after(one.number) == []
+    assert history.after(number) == []
 
 
 def test_requeue_is_recorded_with_its_time() -> None:
@@ -40,7 +40,7 @@ def test_requeue_is_recorded_with_its_time() -> None:
     attempts, history = recording(clock)
     with attempts.at(KEY) as attempt:
         attempt.succeeded("requeue_after", requeue_in=30.0)
-    assert [(one.outcome, one.next_at) for one in history.after(0)] == [("requeue_after", clock.now() + 30.0)]
+    assert [(one.outcome, one.next_at) for _, one in history.after(0)] == [("requeue_after", clock.now() + 30.0)]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_failure_is_recorded_with_error_and_next_retry(error: Exception, text: s
     attempts, history = recording(clock)
     with attempts.at(KEY) as attempt:
         attempt.failed(error, retry_in=2.0, failures=1)
-    [one] = history.after(0)
+    [(_, one)] = history.after(0)
     assert (one.outcome, one.error, one.next_at) == ("error", text, clock.now() + 2.0)
 
 
@@ -67,14 +67,14 @@ def test_terminal_error_is_recorded_without_a_retry() -> None:
     attempts, history = recording(FakeClock())
     with attempts.at(KEY) as attempt:
         attempt.failed_for_good(ValueError("never"))
-    assert [(one.outcome, one.error, one.next_at) for one in history.after(0)] == [("terminal", "never", None)]
+    assert [(one.outcome, one.error, one.next_at) for _, one in history.after(0)] == [("terminal", "never", None)]
 
 
 def test_attempt_without_a_result_counts_as_failed() -> None:
     attempts, history = recording(FakeClock())
     with suppress(KeyError), attempts.at(KEY):
         raise KeyError(KEY)
-    assert [(one.outcome, one.error) for one in history.after(0)] == [("error", "no result reported")]
+    assert [(one.outcome, one.error) for _, one in history.after(0)] == [("error", "no result reported")]
 
 
 def test_failures_in_a_row_are_counted_until_the_next_success() -> None:
@@ -94,13 +94,25 @@ def test_failures_in_a_row_are_counted_until_the_next_success() -> None:
     assert history.failing() == []
 
 
+def test_pending_retry_stays_the_next_one_after_a_failure_by_an_event() -> None:
+    clock = FakeClock()
+    attempts, history = recording(clock)
+    due = clock.now() + 10.0
+    for seconds in (10.0, 20.0):
+        with attempts.at(KEY, "event") as attempt:
+            attempt.failed(Conflict(message="no"), retry_in=seconds)
+        clock.step(5.0)
+    assert [one.next_at for _, one in history.after(0)] == [due, due]
+    assert [one.next_at for one in history.failing()] == [due]
+
+
 def test_only_the_last_reconciliations_are_kept() -> None:
     attempts, history = recording(FakeClock(), size=3)
     for number in range(10):
         with attempts.at(ObjectName("ns", str(number))) as attempt:
             attempt.succeeded()
-    assert [str(one.key) for one in history.after(0)] == ["ns/7", "ns/8", "ns/9"]
-    assert [one.number for one in history.after(8)] == [9, 10]
+    assert [str(one.key) for _, one in history.after(0)] == ["ns/7", "ns/8", "ns/9"]
+    assert [number for number, _ in history.after(8)] == [9, 10]
 
 
 def test_memory_does_not_grow_with_the_number_of_reconciliations() -> None:
@@ -109,7 +121,7 @@ def test_memory_does_not_grow_with_the_number_of_reconciliations() -> None:
     def fail(numbers: range) -> int:
         for number in numbers:
             key = ObjectName("ns", f"foo-{number}")
-            history.add(key, "error", trigger="event", began=0.0, seconds=0.0, error="e" * 1000)
+            history.add(Reconciliation(key, "event", 0.0, 0.0, "error", f"{number:300}"))
         return tracemalloc.get_traced_memory()[0]
 
     tracemalloc.start()

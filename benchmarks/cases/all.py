@@ -1,6 +1,6 @@
 """All cases, in the order in which they run."""
 
-from benchmarks.cases import cold, create, growth, handover, idle, large, small, startup, storm
+from benchmarks.cases import cold, create, dashboard, growth, handover, idle, large, small, startup, storm
 from benchmarks.model import Case
 
 CASES: tuple[Case, ...] = (
@@ -20,5 +20,6 @@ CASES: tuple[Case, ...] = (
     startup.HELP,
     startup.FIRST_LIST,
     handover.HAND_OVER,
+    dashboard.DASHBOARD,
     growth.GROWTH,
 )

@@ -189,7 +189,7 @@ class Dashboard:
                     name: msgspec.Raw(text) for name, text in encoded.items() if asked.parts.get(name) != versions[name]
                 },
                 "history": {
-                    name: [self._row(one) for one in history.after(asked.history.get(name, 0))]
+                    name: [self._row(number, one) for number, one in history.after(asked.history.get(name, 0))]
                     for name, history in histories.items()
                     if history is not None
                 },
@@ -264,26 +264,26 @@ class Dashboard:
         reasons = [reason for one in shown for reason in self._why(one, key)]
         return {"controller": controller, "key": str(key), "why": reasons, "events": _counted(events)}
 
-    def _why(self, one: _Shown, key: ObjectName) -> list[tuple[str, float | None]]:
-        """Return the reasons why an object is waiting, each with its time."""
-        reasons = [(_PHASES[state.phase], self._at(state.at)) for state in one.queue.states_of(key)]
+    def _why(self, one: _Shown, key: ObjectName) -> list[tuple[str, float | None, str]]:
+        """Return the reasons why an object is waiting, each with its time and an error."""
+        reasons = [(_PHASES[state.phase], self._at(state.at), "") for state in one.queue.states_of(key)]
         history = one.attempts.history
         failure = history.failure_of(key) if history is not None else None
         if failure is not None:
             times = "once" if failure.failures == 1 else f"{failure.failures} times in a row"
             fate = "retried with backoff" if failure.next_at is not None else "not retried before it changes"
-            reasons.append((f"failing: {times}, {fate}; {redact(failure.error)}", self._at(failure.since)))
+            reasons.append((f"failing: {times}, {fate}; first", self._at(failure.since), redact(failure.error)))
         if one.is_cached is not None and not one.is_cached(key):
-            reasons.append(("not in the cache: deleted, or not selected by this controller", None))
+            reasons.append(("not in the cache: deleted, or not selected by this controller", None, ""))
         if not one.attempts.max_workers:
-            reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None))
+            reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None, ""))
         own = [state for informer in self._informers if (state := informer.state()).kind == one.attempts.kind]
         reasons += [
-            (f"the cache may be outdated: {redact(state.last_error)}", self._at(state.last_event))
+            ("the cache may be outdated: last event", self._at(state.last_event), redact(state.last_error))
             for state in own
             if state.last_error
         ]
-        return reasons or [("idle: in the cache, not queued; waits for the next event", None)]
+        return reasons or [("idle: in the cache, not queued; waits for the next event", None, "")]
 
     def _event(self, event: Event) -> tuple[Any, ...]:
         at = event.last_timestamp or event.event_time
@@ -291,9 +291,9 @@ class Dashboard:
         about = event.involved_object
         return event.type, event.reason, event.message, about.kind, seconds
 
-    def _row(self, one: Reconciliation) -> tuple[Any, ...]:
+    def _row(self, number: int, one: Reconciliation) -> tuple[Any, ...]:
         began, next_at, error = self._at(one.began), self._at(one.next_at), redact(one.error)
-        return one.number, str(one.key), one.trigger, began, round(one.seconds, 6), one.outcome, error, next_at
+        return number, str(one.key), one.trigger, began, round(one.seconds, 6), one.outcome, error, next_at
 
     def _key(self, state: KeyState[Hashable]) -> tuple[str, str, float | None, int]:
         return str(state.key), state.phase, self._at(state.at), state.retries
@@ -303,9 +303,9 @@ class Dashboard:
 
 
 _PHASES = {
-    "processing": "in work: a worker has it",
-    "queued": "queued: waits for a free worker",
-    "delayed": "delayed: is queued when it is due",
+    "processing": "in work: a worker took it",
+    "queued": "queued: waits for a free worker, added",
+    "delayed": "delayed: is queued",
 }
 
 

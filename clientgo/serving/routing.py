@@ -46,7 +46,7 @@ def below(path: str) -> str:
 class Router:
     """Finds the route, authorizes the request, and calls the handler; never raises.
 
-    A key that ends in `/` matches every path below it.
+    A key that ends in `/` matches every path below it, except `/` itself, which matches only the root.
     """
 
     def __init__(self, routes: Mapping[str, Handler], authorizer: Authorizer | None = None) -> None:
@@ -85,7 +85,7 @@ class Router:
         if exact is not None or "/" not in path:
             return exact
         # The longest match, so that one route may lie below another.
-        above = [key for key in self._routes if key.endswith("/") and path.startswith(key)]
+        above = [key for key in self._routes if key.endswith("/") and path.startswith(key) and key != "/"]
         return self._routes[max(above, key=len)] if above else None
 
     def _refusal(self, route: Route, request: ServingRequest) -> Response | None:

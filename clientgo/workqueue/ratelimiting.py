@@ -48,8 +48,9 @@ class RateLimitingQueue(DelayingQueue[K]):
 
     def trigger(self, item: K) -> str:
         """Return why a key that is being processed was queued: "event", or "retry" or "requeue" after a delay."""
-        reason = super().trigger(item)
-        return "retry" if reason == "requeue" and self._limiter.num_requeues(item) else reason
+        if item not in self._processing_by_delay:
+            return "event"
+        return "retry" if self._limiter.num_requeues(item) else "requeue"
 
     def _retries(self, item: K) -> int:
         return self._limiter.num_requeues(item)

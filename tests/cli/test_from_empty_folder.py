@@ -1,5 +1,6 @@
 """Path from an empty folder to a reconciled object in six commands, with checks of the scaffolded project."""
 
+import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,21 +37,28 @@ def test_six_commands_create_and_reconcile_an_object(
     folder = tmp_path / "project"
     folder.mkdir()
     kubectl = ("kubectl", "--kubeconfig", ".kubeconfig")
-    probes = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()}"
+    url = f"http://127.0.0.1:{free_port()}"
+    flags = f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()} --metrics-bind-address={url[7:]}"
     began = SYSTEM_CLOCK.now()
 
     run(folder, variables, "python", "-m", "clientgo.cli", "init", "--domain", "c9g.io", "--project-name", "foo")
     run(folder, variables, "python", "-m", "clientgo.cli", "create", "api", *FOO, "--resource", "--controller")
     with in_background(folder, variables, "make", "cluster", sign="kubeconfig"):
         run(folder, variables, "make", "install")
-        with in_background(folder, variables, "make", "run", probes, sign="Starting workers") as log:
+        with in_background(folder, variables, "make", "run", flags, sign="Starting workers") as log:
             run(folder, variables, *kubectl, "apply", "-k", "config/samples")
             wait_for(log, 'foo="foo-sample"')
             took = SYSTEM_CLOCK.now() - began
             table = run(folder, variables, *kubectl, "get", "foos.samplecontroller.c9g.io")
+            assert f'"serving the dashboard" url="{url}/dashboard"' in log.read_text()
+            with urllib.request.urlopen(url, timeout=10) as index:
+                pages = [line.split()[0] for line in index.read().decode().splitlines()]
+            for page in pages:
+                urllib.request.urlopen(url + page, timeout=10).close()
 
     with capsys.disabled():
         print(f"\nfrom an empty folder to a reconciled object: {took:.0f} s")
+    assert pages[:4] == ["/dashboard", "/metrics", "/statusz", "/flagz"]
     assert table.splitlines()[0].split() == ["NAME", "AGE"]
     assert table.splitlines()[1].split()[0] == "foo-sample"
 

@@ -155,7 +155,7 @@ def test_dashboard_and_pages_of_a_manager_show_its_controllers() -> None:
     set_provider(before)
     assert [(row[1], row[2], row[5]) for row in found["history"]["foo"]] == [("ns/a", "resync", "requeue_after")]
     assert [event[2] for event in found["parts"]["object"]["events"]] == ["hello"]
-    assert [text for text, _ in found["parts"]["object"]["why"]] == ["delayed: is queued when it is due"]
+    assert [text for text, *_ in found["parts"]["object"]["why"]] == ["delayed: is queued"]
     assert found["parts"]["controllers"][0]["recorded"] == 5
 
 

@@ -75,7 +75,7 @@ class Rig:
     def why(self) -> list[str]:
         """Return the reasons why the object is waiting."""
         found = self.state(object=str(KEY), controller="foo")["parts"]["object"]
-        return [text.partition(":")[0] for text, _ in found["why"]]
+        return [text.partition(":")[0] for text, *_ in found["why"]]
 
 
 def having(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,6 +209,7 @@ def test_index_links_to_pages_that_exist() -> None:
         url = diagnostics.urls["metrics"]
         status, text = get(url, "/")
         assert (status, get(url, "/debug")) == (200, (200, text))
+        assert get(url, "/nothing")[0] == 404
         paths = re.findall(r"^(\S+)   ", text, re.MULTILINE)
         assert paths[:4] == [PAGE, "/metrics", "/statusz", "/flagz"]
         assert [path for path in paths if get(url, path)[0] != 200] == []
