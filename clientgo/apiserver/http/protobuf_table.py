@@ -3,8 +3,8 @@
 The file has a section per API version (`[apps/v1]`) and a line per message: its name, then `number:JSON name:type` of
 each field, in the order of the Go struct, in which JSON has them. A type is a letter of `SCALARS` or a message of the
 same section, of `v1` or of `meta.k8s.io/v1`, found in this order. `*` before a type is a list, `%` a map from strings.
-A field without a JSON name is embedded: its members belong to the object around it. Two marks behind a type say when
-JSON has the field, as Go's encoder decides it:
+A field without a JSON name is embedded: its members belong to the object around it. One numbered 0 is only in JSON.
+Two marks behind a type say when JSON has the field, as Go's encoder decides it:
 
 - no mark: when it is not zero (`omitempty`)
 - `!`: when it is on the wire (a pointer, which tells zero from absent)

@@ -10,7 +10,6 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo.apiserver.registry.gotypes import members
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
 
@@ -55,6 +54,13 @@ class _Field(NamedTuple):
     plain: type | None  # values of exactly this type need no conversion
     convert: Convert
     pointer: bool
+    embedded: tuple[str, ...] = ()  # the embedded structs that it belongs to
+
+    def locate(self, error: DecodeError, struct: str) -> DecodeError:
+        """Return an error within this field of a struct, with that position."""
+        for name in (self.name, *reversed(self.embedded)):
+            error = error.within(name, struct)
+        return error
 
 
 class _Struct:
@@ -65,13 +71,16 @@ class _Struct:
         self.name = message.name
 
     @cached_property
-    def _members(self) -> list[ProtobufField]:
-        return list(members(self._message))
-
-    @cached_property
     def fields(self) -> dict[str, _Field]:
         """Decoders of the fields."""
-        return {field.name: _compiled(field) for field in self._members}
+        found: dict[str, _Field] = {}
+        for field in self._message.fields.values():
+            if field.name:
+                found[field.name] = _compiled(field)
+            elif field.message is not None:
+                for name, inner in _struct(field.message).fields.items():
+                    found[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
+        return found
 
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
@@ -93,15 +102,15 @@ class _Struct:
                 try:
                     child = field.convert(child, unknown)
                 except DecodeError as error:
-                    raise error.within(name, self.name) from None
+                    raise field.locate(error, self.name) from None
                 if len(unknown) > before:
                     unknown[before:] = [f"{name}{'' if one.startswith('[') else '.'}{one}" for one in unknown[before:]]
-                if field.pointer or child or child not in _EMPTY:
+                if child is not None and (field.pointer or child or child not in _EMPTY):
                     kept[name] = child
         return kept
 
 
-_EMPTY: tuple[Any, ...] = ("", 0, [], {}, None)
+_EMPTY: tuple[Any, ...] = ("", 0, [], {})
 
 
 @cache
@@ -166,7 +175,7 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
             raise DecodeError("boolean or JSON schema expected")
         if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
             return [_struct(schema).decode(one, unknown) for one in value]
-        return value
+        return value if isinstance(value, bool if choices[1] == "b" else list) else None
 
     return convert
 

@@ -130,4 +130,7 @@ def _base64_error(text: str) -> int:
     at = found.end() if found is not None else 0
     if at == len(text):
         return at - at % 4
-    return at + 1 if text[at] == "=" and at % 4 == 2 and text[at + 1 :] else at
+    if text[at] != "=" or at % 4 < 2:
+        return at
+    padded = at % 4 == 3 or text[at + 1 : at + 2] == "="
+    return at + 4 - at % 4 if padded else at if text[at + 1 :] else len(text)

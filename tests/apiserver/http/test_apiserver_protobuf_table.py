@@ -67,6 +67,8 @@ def encoded(draw: st.DrawFn, of: Message, depth: int = 0) -> tuple[bytes, Any]:
     wanted: dict[str, Any] = {}
     chosen = draw(st.sets(st.sampled_from(sorted(of.fields)), max_size=3)) if of.fields and depth < 5 else ()
     for number, field in of.fields.items():
+        if not number:
+            continue  # only in JSON
         one = SCALARS[field.type] if field.message is None else encoded(field.message, depth + 1)
         optional = field.pointer or field.repeated or field.mapped
         if optional and number not in chosen:
