@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from clientgo.apiserver.admission import webhooks
+from clientgo.apiserver.admission import services, webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.apiextensions.crdstatus import require_lasting
 from clientgo.apiserver.handlers.writes import (
@@ -76,6 +76,8 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
         new = {**new, "spec": {**(new.get("spec") or {}), **write.request.user.info}}
     if resource.storage == ("batch", "jobs"):
         new = job_identity(new)
+    if resource.storage == services.KEY:
+        new = services.allocate(state.store, new, None)
     causes = [*metadata.errors(resource, new["metadata"]), *validate(write, new, None)]
     if causes:
         raise invalid(resource.kind, resource.group, name, causes)
@@ -150,6 +152,8 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list
     if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
         carried = {**carried, "generation": old.get("generation", 0) + 1}
     new = {**new, "metadata": with_entries(carried, entries)}
+    if resource.storage == services.KEY and not write.subresource:
+        new = services.allocate(state.store, new, shown_old)
     causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
     own = write.subresource in PARTS  # with rules of its own for what may change
     causes += validate(write, new, shown_old, write.subresource)

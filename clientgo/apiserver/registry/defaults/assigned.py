@@ -7,7 +7,6 @@ from clientgo.apiserver.registry.registry import Object, Resource
 _SPEC_FIELDS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("", "namespaces"): ("finalizers",),
     ("", "persistentvolumeclaims"): ("dataSource", "dataSourceRef"),
-    ("", "services"): ("clusterIP", "clusterIPs", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy"),
 }
 
 
@@ -18,11 +17,4 @@ def without_assigned(resource: Resource, obj: Object, sent: Object) -> Object:
         return obj
     given = sent.get("spec") or {}
     spec = {field: value for field, value in obj["spec"].items() if field in given or field not in fields}
-    if "ports" in given and "ports" in spec:
-        pairs = zip(spec["ports"], given["ports"], strict=True)
-        spec["ports"] = [port if port_sent.get("nodePort") else _unpublished(port) for port, port_sent in pairs]
     return {**obj, "spec": spec}
-
-
-def _unpublished(port: Object) -> Object:
-    return {field: value for field, value in port.items() if field != "nodePort"}
