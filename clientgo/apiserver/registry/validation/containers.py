@@ -31,14 +31,6 @@ _RESOURCES = tuple(
     f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
 )
 _DIVIDED = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}
-_SIGNALS = frozenset((
-    *("SIGABRT", "SIGALRM", "SIGBUS", "SIGCHLD", "SIGCLD", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO"),
-    *("SIGIOT", "SIGKILL", "SIGPIPE", "SIGPOLL", "SIGPROF", "SIGPWR", "SIGQUIT", "SIGSEGV", "SIGSTKFLT", "SIGSTOP"),
-    *("SIGSYS", "SIGTERM", "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGURG", "SIGUSR1", "SIGUSR2", "SIGVTALRM"),
-    *("SIGWINCH", "SIGXCPU", "SIGXFSZ", "SIGRTMIN", "SIGRTMAX"),
-    *(f"SIGRTMIN+{number}" for number in range(1, 16)),
-    *(f"SIGRTMAX-{number}" for number in range(1, 15)),
-))  # fmt: skip
 
 
 def _pod(scope: FieldScope) -> Object:
@@ -73,9 +65,14 @@ def env_value_sources(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
-def field_path(value: str, _: FieldScope, supported: str) -> Iterator[Cause]:
+def field_path(value: str, scope: FieldScope, supported: str) -> Iterator[Cause]:
     """Check the field of the pod that a variable or file has."""
     if not value:
+        return
+    version = scope.value.get("apiVersion") or "v1"
+    if version != "v1":
+        why = f"error converting fieldPath: unsupported pod version: {version}"
+        yield invalid_value("fieldPath", value, why)
         return
     match = _SUBSCRIPT.fullmatch(value)
     path = match[1] if match else value
@@ -213,17 +210,6 @@ def target_container(value: str, scope: FieldScope) -> Iterator[Cause]:
         one.get("name") for field in ("containers", "initContainers") for one in pod.get(field) or ()
     ]:
         yield not_found_value("", value)
-
-
-def stop_signal(value: str, scope: FieldScope) -> Iterator[Cause]:
-    """Check the stop signal of a container, which depends on the operating system."""
-    system = _pod(scope).get("os")
-    if system is None:
-        yield forbidden_field("", "may not be set for containers with empty `spec.os.name`")
-        return
-    choices = sorted(_SIGNALS) if system.get("name") == "linux" else ["SIGKILL", "SIGTERM"]
-    if value not in choices:
-        yield not_supported("", value, choices)
 
 
 def sleep_action(value: Object, scope: FieldScope) -> Iterator[Cause]:

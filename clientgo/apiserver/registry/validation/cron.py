@@ -119,10 +119,11 @@ def time_zone(value: str, scope: FieldScope) -> Iterator[Cause]:
     for part in value.split("/"):
         if part in (".", "..") or part.startswith("-") or not _ZONE_PART.fullmatch(part):
             yield invalid_value("", value, f"unknown time zone {value}")
+            return
     if value.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
         yield invalid_value("", value, why)
-    if not _known_zone(value):
+    if value == "local" or not _known_zone(value):
         yield invalid_value("", value, f"unknown time zone {value}")
 
 

@@ -27,7 +27,7 @@ _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
     "ContainerResource": "containerResource",
 }  # fmt: skip
-_FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _UNPREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")'
@@ -220,28 +220,33 @@ def job_update(job: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("spec.completions", after, "can only be modified in tandem with spec.parallelism")
     if spec.get("selector") != old.get("selector"):
         yield invalid_value("spec.selector", spec.get("selector"), IMMUTABLE)
-    if _fixed_template(spec, scope.old) != _fixed_template(old, scope.old):
-        yield invalid_value("spec.template", go_struct("PodTemplateSpec", spec.get("template")), IMMUTABLE)
-    for field in _FIXED:
+    yield from _template_errors(spec.get("template") or {}, scope.old)
+    for field in _IMMUTABLE:
         if spec.get(field) != old.get(field):
             shown = go_struct(field[0].upper() + field[1:], spec.get(field))
             yield invalid_value(f"spec.{field}", shown, IMMUTABLE)
 
 
-def _fixed_template(spec: Object, old: Object) -> Object:
-    """Return the parts of a job's template that an update may not change; more if it is suspended."""
-    template = spec.get("template") or {}
-    status = old.get("status") or {}
-    suspended = any(one.get("type") == "Suspended" and one.get("status") == "True"
-                    for one in status.get("conditions") or ())  # fmt: skip
-    mutable = (old.get("spec") or {}).get("suspend") and (not status.get("startTime") or suspended)
-    if not mutable or status.get("active"):
-        return template
-    pod = {field: value for field, value in (template.get("spec") or {}).items() if field not in _SCHEDULING}
-    affinity = {key: one for key, one in (pod.pop("affinity", None) or {}).items() if key != "nodeAffinity"}
+def _template_errors(template: Object, old: Object) -> Iterator[Cause]:
+    """Reject changes of a job's template, except of where and with which resources a suspended job runs."""
+    before, status = old["spec"].get("template") or {}, old.get("status") or {}
+    suspended = any(
+        one.get("type") == "Suspended" and one.get("status") == "True" for one in status.get("conditions") or ()
+    )
+    if not old["spec"].get("suspend") or (status.get("startTime") and not suspended) or status.get("active"):
+        if template != before:
+            yield invalid_value("spec.template", go_struct("PodTemplateSpec", template), IMMUTABLE)
+    elif _fixed(template.get("spec") or {}) != _fixed(before.get("spec") or {}):
+        yield invalid_value("spec.template.spec", go_struct("PodSpec", template.get("spec") or {}), IMMUTABLE)
+
+
+def _fixed(pod: Object) -> Object:
+    """Return the parts of a suspended job's pods that an update may not change."""
+    affinity = {key: one for key, one in (pod.get("affinity") or {}).items() if key != "nodeAffinity"}
+    kept = {field: value for field, value in pod.items() if field not in _SCHEDULING}
     for field in ("containers", "initContainers"):
-        pod[field] = [{**one, "resources": {}} for one in pod.get(field) or ()]
-    return {"spec": pod, "affinity": affinity}
+        kept[field] = [{**one, "resources": {}} for one in pod.get(field) or ()]
+    return {**kept, "affinity": affinity}
 
 
 def short_name(value: str, _: FieldScope) -> Iterator[Cause]:
@@ -259,6 +264,18 @@ def not_below_min(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Reject maxReplicas below minReplicas."""
     if (value or 0) < (scope.value.get("minReplicas") or 0):
         yield invalid_value("", value or 0, "must be greater than or equal to `minReplicas`")
+
+
+def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
+    """Require a metric that exists without pods, for scaling to zero."""
+    if not any(one.get("type") in ("Object", "External") for one in scope.value.get("metrics") or ()):
+        why = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden_field("", why)
+
+
+def invalid_struct(value: Object, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
+    """Reject a struct, which the message shows; for rules with a condition."""
+    yield invalid_value("", go_struct(name, value), detail)
 
 
 def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:

@@ -94,7 +94,8 @@ def _index_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
     found: dict[str, set[int]] = {}
     for field in ("completedIndexes", "failedIndexes"):
         text = status.get(field)
-        if not text or completions is None:
+        needed = spec.get("backoffLimitPerIndex") if field == "failedIndexes" else completions
+        if not text or completions is None or needed is None:
             continue
         try:
             found[field] = set(indexes_of(text, completions))

@@ -16,13 +16,14 @@ from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.resources import amount, resources
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, within
+from clientgo.apiserver.registry.validation.volumes import descending_path
 from clientgo.meta.quantities import total
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _MIRROR = "kubernetes.io/config.mirror"
 _SECCOMP = ("seccomp.security.alpha.kubernetes.io/pod", "container.seccomp.security.alpha.kubernetes.io/")
-_SECCOMP_PROFILES = ("runtime/default", "docker/default", "unconfined", "localhost/")
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SYSCTL_SPACES = {
     "hostNetwork": ("net.",),
@@ -53,12 +54,26 @@ def pod_annotations(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if _MIRROR in value and not (scope.value.get("spec") or {}).get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
         yield invalid_value(f"[{_MIRROR}]", value[_MIRROR], why)
-    for key in sorted(value):
-        if key.startswith(_SECCOMP) and not value[key].startswith(_SECCOMP_PROFILES):
-            yield invalid_value(key, value[key], "must be a valid seccomp profile")
+    names = {one.get("name") for _, one in containers_of(scope.value.get("spec") or {})}
+    for key, text in sorted(value.items()):
+        if key.startswith(_SECCOMP):
+            yield from _seccomp_errors(key, text)
+        if key.startswith(_APP_ARMOR):
+            container = key.removeprefix(_APP_ARMOR)
+            if container not in names:
+                yield invalid_value(f"[{key}]", container, "container not found")
+            if text not in ("", "runtime/default", "unconfined") and not text.startswith("localhost/"):
+                yield invalid_value(f"[{key}]", text, f'invalid AppArmor profile name: "{text}"')
     cost = value.get(_DELETION_COST)
     if cost is not None and (not re.fullmatch(r"0|-?[1-9]\d{0,9}", cost) or not -(2**31) <= int(cost) < 2**31):
         yield invalid_value(f"[{_DELETION_COST}]", cost, "must be a 32bit integer")
+
+
+def _seccomp_errors(key: str, profile: str) -> Iterator[Cause]:
+    if profile.startswith("localhost/"):
+        yield from within(key, descending_path(profile.removeprefix("localhost/")))
+    elif profile not in ("runtime/default", "docker/default", "unconfined"):
+        yield invalid_value(key, profile, "must be a valid seccomp profile")
 
 
 def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[Cause]:
@@ -87,7 +102,7 @@ def pod_resources(value: Object, scope: FieldScope) -> Iterator[Cause]:
         return
     if value.get("claims") is not None:
         yield forbidden_field("claims", "claims may not be set for Resources at pod-level")
-    yield from resources({field: value.get(field) for field in ("limits", "requests")}, scope, "pod")
+    yield from resources(value, scope, "pod")
     for name, given in sorted((value.get("requests") or {}).items()):
         parts = [amount(((one.get("resources") or {}).get("requests") or {}).get(name, "0"))
                  for one in spec.get("containers") or ()]  # fmt: skip

@@ -18,13 +18,13 @@ _ISCSI = {
 }
 
 
-def no_backsteps(value: str, _: FieldScope) -> Iterator[Cause]:
+def no_backsteps(value: str, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a path with `..`."""
     if ".." in value.split("/"):
         yield invalid_value("", value, "must not contain '..'")
 
 
-def descending_path(value: str, scope: FieldScope) -> Iterator[Cause]:
+def descending_path(value: str, scope: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a path that leaves its folder."""
     if value.startswith("/"):
         yield invalid_value("", value, "must be a relative path")

@@ -8,7 +8,7 @@ from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import percent_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import reader
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_update
+from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update
 
 _UNMATCHED = "`selector` does not match template `labels`"
 
@@ -53,9 +53,9 @@ def convertible_selector(value: Object, _: FieldScope) -> Iterator[Cause]:
 def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the workload's selector matches the labels of its template."""
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
-    if not selector or not _convertible(selector):
+    if selector is not None and (not selector or not _convertible(selector)):
         return
-    if not selector_matches(selector, labels or {}):
+    if selector is None or not selector_matches(selector, labels or {}):
         yield invalid_value("metadata.labels", labels, _UNMATCHED)
 
 
@@ -85,12 +85,6 @@ def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject more than 100%."""
     if isinstance(value, str) and _number(value) > 100:
         yield invalid_value("", value, "must not be greater than 100%")
-
-
-def not_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
-    """Reject 0 and 0%."""
-    if not _number(value):
-        yield invalid_value("", value, "cannot be 0")
 
 
 def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
@@ -132,10 +126,11 @@ def above_field(value: int, scope: FieldScope, field: str, detail: str) -> Itera
         yield invalid_value("", value, detail)
 
 
-def not_above(value: int, scope: FieldScope, path: str, detail: str) -> Iterator[Cause]:
-    """Reject a number above that of another field of the type."""
-    if value > (reader(path)(scope.value) or 0):
-        yield invalid_value("", value, detail)
+@on_absent
+def not_above(value: Any, scope: FieldScope, path: str, detail: str) -> Iterator[Cause]:
+    """Reject a number above that of another field of the type; an absent one is 0."""
+    if (value or 0) > (reader(path)(scope.value) or 0):
+        yield invalid_value("", value or 0, detail)
 
 
 @on_update
