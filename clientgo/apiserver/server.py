@@ -21,8 +21,9 @@ from clientgo.apiserver.admission.namespaces import create_initial
 from clientgo.apiserver.api import Api
 from clientgo.apiserver.apiextensions.crds import DefinitionController
 from clientgo.apiserver.audit import AuditFile, AuditSink
-from clientgo.apiserver.auth.rbacbootstrap import AggregationController, create_initial_roles
 from clientgo.apiserver.auth.users import User
+from clientgo.apiserver.bootstrap import create_cluster_objects
+from clientgo.apiserver.controllers.aggregation import AggregationController
 from clientgo.apiserver.controllers.deployments import DeploymentSimulation
 from clientgo.apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo.apiserver.controllers.jobs import JobSimulation
@@ -313,7 +314,7 @@ def build(
     state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal, later=later))
     create_initial(state)
     if options.authorization == "RBAC":
-        create_initial_roles(state)
+        create_cluster_objects(state)
     api = Api(state)
     internal = Internal(api)
     for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):

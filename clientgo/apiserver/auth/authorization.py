@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -41,6 +42,46 @@ class Grant:
     source: str
 
 
+class _ClusterBindings:
+    """The ClusterRoleBindings of a store by subject: most users have few of the many that a cluster has."""
+
+    def __init__(self) -> None:
+        self._bindings: list[Object] | None = None
+        self._places: dict[tuple[str, ...], list[int]] = {}
+
+    def changed(self, _: str, key: Key, *__: Object | None) -> None:
+        """Drop what is known if a binding has changed."""
+        if key == CLUSTER_ROLE_BINDINGS:
+            self._bindings = None
+
+    def of(self, store: Store, user: User) -> list[Object]:
+        """Return the bindings that name the user or one of its groups, in order."""
+        bindings = self._bindings
+        if bindings is None:
+            bindings = self._bindings = store.list(CLUSTER_ROLE_BINDINGS)
+            self._places = {}
+            for place, binding in enumerate(bindings):
+                for one in binding.get("subjects") or ():
+                    kind = one.get("kind", "")
+                    home = one.get("namespace", "") if kind == "ServiceAccount" else ""
+                    self._places.setdefault((kind, home, one.get("name", "")), []).append(place)
+        account = service_account_name(user.name)
+        subjects = [("User", "", user.name), *(("Group", "", group) for group in user.groups)]
+        subjects += [("ServiceAccount", *account)] if account is not None else []
+        return [bindings[place] for place in sorted({each for one in subjects for each in self._places.get(one, ())})]
+
+
+_CLUSTER_BINDINGS: WeakKeyDictionary[Store, _ClusterBindings] = WeakKeyDictionary()
+
+
+def _bindings_of(store: Store) -> _ClusterBindings:
+    found = _CLUSTER_BINDINGS.get(store)
+    if found is None:
+        found = _CLUSTER_BINDINGS[store] = _ClusterBindings()
+        store.subscribe(found.changed)
+    return found
+
+
 class Rules:
     """Finds the rules that apply to a user; `missing` lists missing roles of bindings."""
 
@@ -50,7 +91,7 @@ class Rules:
 
     def grants(self, user: User, namespace: str) -> Iterator[Grant]:
         """Yield the rules of the user: cluster-wide ones, then those of the namespace if there is one."""
-        for binding in self._store.list(CLUSTER_ROLE_BINDINGS):
+        for binding in _bindings_of(self._store).of(self._store, user):
             yield from self._granted(binding, user, "")
         if namespace:
             for binding in self._store.list(ROLE_BINDINGS, namespace):
