@@ -15,7 +15,7 @@ from clientgo.apiserver.storage.stored import Key
 
 PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
 _RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
-_STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
+STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
 _INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
 _PREEMPTING = "PreemptLowerPriority"
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -120,7 +120,7 @@ def _set_runtime(state: State, write: Write, pod: Object) -> Object:
 def _set_storage_class(state: State, _: Write, claim: Object) -> Object:
     if "storageClassName" in claim["spec"] or _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {}):
         return claim
-    name = _default_class(state, _STORAGE_CLASSES, "storageclass.kubernetes.io/is-default-class")
+    name = _default_class(state, STORAGE_CLASSES, "storageclass.kubernetes.io/is-default-class")
     return _with_spec(claim, storageClassName=name) if name else claim
 
 

@@ -6,9 +6,10 @@ the object.
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from clientgo.apiserver.admission import podsecurity
-from clientgo.apiserver.admission.defaulting import PRIORITY_CLASSES
+from clientgo.apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
 from clientgo.apiserver.admission.limitranges import check_ranges
 from clientgo.apiserver.auth.authorization import (
     CLUSTER_ROLE_BINDINGS,
@@ -21,6 +22,7 @@ from clientgo.apiserver.auth.authorization import (
 )
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
+from clientgo.apiserver.registry.defaults.pods import amounts
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
@@ -92,6 +94,25 @@ def _check_priority_class(state: State, write: Write, new: Object, _: Object | N
             raise forbidden(write.resource, name, why)
 
 
+def _check_resize(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a claim grows only if its volume can (403)."""
+    before, after = (_storage((one or {}).get("spec") or {}) for one in (old, new))
+    if old is None or after <= before:
+        return
+    name = new["metadata"]["name"]
+    if (old.get("status") or {}).get("phase") != "Bound":
+        raise forbidden(write.resource, name, "Only bound persistent volume claims can be expanded")
+    storage_class = state.store.get(STORAGE_CLASSES, "", new["spec"].get("storageClassName") or "")
+    if not (storage_class or {}).get("allowVolumeExpansion"):
+        why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc"
+        raise forbidden(write.resource, name, f"{why} must support resize")
+
+
+def _storage(spec: Object) -> Fraction:
+    found = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    return found.value if found is not None else Fraction(0)
+
+
 Plugin = Callable[[State, Write, Object, Object | None], None]
 
 
@@ -109,7 +130,7 @@ _PODS: Key = ("", "pods")
 _PLUGINS: dict[Key, tuple[Plugin, ...]] = {
     **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
     _PODS: (check_ranges, podsecurity.check_pod),
-    ("", "persistentvolumeclaims"): (check_ranges,),
+    ("", "persistentvolumeclaims"): (check_ranges, _check_resize),
     PRIORITY_CLASSES: (_check_priority_class,),
     ("", "namespaces"): (podsecurity.check_namespace,),
     **dict.fromkeys(

@@ -13,13 +13,11 @@ from clientgo.apiserver.handlers.patches import (
 from clientgo.apiserver.handlers.storing import admit_new, replace
 from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata
 from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, read_yaml
-from clientgo.apiserver.http.gojson import go_map, json_text, json_type
+from clientgo.apiserver.http.gojson import go_map, json_type, patched_text
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import (
     ApiFailure,
     bad_request,
-    invalid,
-    invalid_value,
     not_found,
     unavailable_type,
     unsupported_media_type,
@@ -49,10 +47,11 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     shown = from_storage(resource, entry.object)
     patched = patched_object(resource, shown, kind, body)
     strategic = kind == STRATEGIC_PATCH
-    write.patch = lambda: go_map(parse_json(body)) if strategic else json_text(patched)
+    write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(patched, shown)
+    write.strategic = strategic
     if kind != JSON_PATCH:
         write.find_duplicates(body)
-    _check_kind(resource, patched, strategic=strategic)
+    _check_kind(write, patched)
     meta = read_metadata(write, patched)
     check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
@@ -68,13 +67,13 @@ def check_patch_type(resource: Resource, content_type: str, *, scale: bool = Fal
         raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
 
 
-def _check_kind(resource: Resource, patched: Object, *, strategic: bool) -> None:
+def _check_kind(write: Write, patched: Object) -> None:
     """Check that a patch does not change apiVersion and kind, which strategic merges ignore (422)."""
+    resource = write.resource
     kind, api_version = patched.get("kind") or resource.kind, patched.get("apiVersion") or resource.api_version
-    if resource.custom or strategic or (kind, api_version) == (resource.kind, resource.api_version):
+    if resource.custom or write.strategic or (kind, api_version) == (resource.kind, resource.api_version):
         return
-    why = no_conversion(str(kind), str(api_version), resource)
-    raise invalid("", "", "", [invalid_value("patch", json_text(patched), why)])
+    raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
 
 def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:

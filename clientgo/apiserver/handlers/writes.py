@@ -19,7 +19,7 @@ from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
 from clientgo.apiserver.registry.parts import PARTS, REQUESTS, with_part
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.scalars import DecodeError
+from clientgo.apiserver.registry.scalars import DecodeError, Mistyped
 from clientgo.apiserver.registry.validation.validator import builtin_errors
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
@@ -41,6 +41,7 @@ class Write:
     validation: str
     request: HTTPRequest
     patch: Callable[[], str] | None = None  # the patch's text, for messages
+    strategic: bool = False  # the patch is a strategic merge
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
 
@@ -69,6 +70,8 @@ class Write:
     def undecodable(self, why: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
         if self.patch is not None:
+            if self.strategic and isinstance(why, Mistyped):
+                why = why.unconvertible()
             return invalid("", "", "", [invalid_value("patch", self.patch(), str(why))])
         kind = self.resource.kind
         return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')

@@ -104,9 +104,12 @@ def json_type(value: Any) -> str:
     return "null" if value is None else _JSON_TYPES.get(type(value), "value")
 
 
-def json_text(value: Any) -> str:
-    """Encode a value as Go does: no spaces, sorted members."""
-    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+def patched_text(value: Any, before: Any) -> str:
+    """Encode a patched value as Go does: no spaces, and sorted members of what the patch has changed."""
+    if value == before or not isinstance(value, dict) or not isinstance(before, dict):
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    members = (f"{json.dumps(key)}:{patched_text(value[key], before.get(key))}" for key in sorted(value))
+    return "{" + ",".join(members) + "}"
 
 
 def go_map(value: Any) -> str:

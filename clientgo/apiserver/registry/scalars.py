@@ -24,6 +24,9 @@ _RANGES = {"01": ("month", 1, 12), "02": ("day", 1, 31), "15": ("hour", 0, 23), 
 _RANGES["05"] = ("second", 0, 59)
 
 
+_GO_KINDS = {"number": "int64", "array": "slice", "object": "map"}
+
+
 class DecodeError(ValueError):
     """A value that does not fit the Go type of its field."""
 
@@ -50,6 +53,21 @@ class Mistyped(DecodeError):
         self._struct = self._struct or struct
         self._path.insert(0, field)
         return self
+
+    def unconvertible(self) -> str:
+        """Return the message for a strategic merge, whose result Go converts without JSON."""
+        given = _GO_KINDS.get(self._value.partition(" ")[0], self._value)
+        if self._type.startswith("[]"):
+            return f"cannot restore slice from {given}"
+        if self._type.startswith("map[") or self._type.endswith("List"):
+            return f"cannot restore map from {given}"
+        if self._type.startswith("v"):
+            return f"cannot restore struct from: {given}"
+        return (
+            f"cannot convert int64 to {self._type}"
+            if (given, self._type) == ("int64", "string")
+            else (f"unrecognized type: {self._type}")
+        )
 
     def __str__(self) -> str:
         place = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"

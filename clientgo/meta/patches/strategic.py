@@ -4,6 +4,7 @@ Directives: `$patch: replace|delete|merge` in a map or a list item, `$retainKeys
 and `$setElementOrder/<field>`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
@@ -42,7 +43,7 @@ def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> 
             merged.pop(field, None)
         else:
             merged[field] = _member(merged.get(field), value, rules, (*where, field))
-    _order_members(merged, patch, rules, where)
+    _order_members(merged, patch, target if isinstance(target, dict) else {}, (rules, where))
     return merged
 
 
@@ -57,7 +58,7 @@ def _member(target: Any, value: Any, rules: MergeRules, where: FieldPath) -> Any
 
 def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[MergeRules, FieldPath]) -> list[Any]:
     if not rule.patch_key:
-        return [*target, *(value for value in patch if value not in target)]
+        return _ordered([*target, *(value for value in patch if value not in target)], patch, target)
     if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
         return [_plain(item) for item in patch if item.get("$patch") != "replace"]
     merged = list(target)
@@ -72,7 +73,8 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
             merged.append(apply({}, item, *place))
         else:
             merged[at] = apply(merged[at], item, *place)
-    return merged
+    key = rule.patch_key
+    return _ordered(merged, _names(patch, key), _names(target, key), key)
 
 
 def _index(items: list[Any], key: str, value: Any) -> int | None:
@@ -87,7 +89,10 @@ def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
             merged[name] = [value for value in merged.get(name) or () if value not in values]
 
 
-def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: MergeRules, where: FieldPath) -> None:
+def _order_members(
+    merged: dict[str, Any], patch: dict[str, Any], target: dict[str, Any], place: tuple[MergeRules, FieldPath]
+) -> None:
+    rules, where = place
     for field, order in patch.items():
         if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
             continue
@@ -95,16 +100,24 @@ def _order_members(merged: dict[str, Any], patch: dict[str, Any], rules: MergeRu
         name = field[len(_ORDER) :]
         rule = rules((*where, name))
         key = rule.patch_key if rule is not None else ""
-        wanted = [item.get(key) if isinstance(item, dict) else item for item in order]
-        merged[name] = _ordered(merged[name], wanted, key)
+        merged[name] = _ordered(merged[name], _names(order, key), _names(target.get(name) or (), key), key)
 
 
-def _ordered(items: list[Any], wanted: list[Any], key: str) -> list[Any]:
-    """Sort items as listed; unlisted ones keep their position relative to the item before them."""
-    names = [item.get(key) if isinstance(item, dict) else item for item in items]
-    listed = sorted((at for at, name in enumerate(names) if name in wanted), key=lambda at: wanted.index(names[at]))
-    queue = iter(listed)
-    return [items[next(queue)] if names[at] in wanted else items[at] for at in range(len(items))]
+def _names(items: Iterable[Any], key: str) -> list[Any]:
+    return [item.get(key) if isinstance(item, dict) else item for item in items]
+
+
+def _ordered(items: list[Any], wanted: list[Any], before: list[Any], key: str = "") -> list[Any]:
+    """Sort items as listed; others come behind a listed one unless they were `before` it in the target."""
+    named = list(zip(_names(items, key), items, strict=True))
+    listed = sorted((pair for pair in named if pair[0] in wanted), key=lambda pair: wanted.index(pair[0]))
+    others = [pair for pair in named if pair[0] not in wanted]
+    found = []
+    while listed and others:
+        first, second = others[0][0], listed[0][0]
+        ahead = first in before and second in before and before.index(first) < before.index(second)
+        found.append((others if ahead else listed).pop(0))
+    return [item for _, item in (*found, *listed, *others)]
 
 
 def _check_list(value: Any, what: str) -> None:

@@ -72,7 +72,11 @@ def finalizers(*items: str) -> dict[str, Any]:
             containers({"name": "b"}), id="the list is replaced",
         ),
         pytest.param({"args": ["x"]}, {"args": ["y"]}, {"args": ["y"]}, id="other lists are replaced"),
-        pytest.param(finalizers("x"), finalizers("y", "x"), finalizers("x", "y"), id="sets are joined"),
+        pytest.param(finalizers("x", "z"), finalizers("y", "x"), finalizers("y", "x", "z"), id="sets are joined"),
+        pytest.param(
+            containers({"name": "a"}), containers({"name": "b"}), containers({"name": "b"}, {"name": "a"}),
+            id="new items come first",
+        ),
         pytest.param(
             finalizers("x", "y"), {"metadata": {"$deleteFromPrimitiveList/finalizers": ["x"]}}, finalizers("y"),
             id="items are deleted from a set",

@@ -41,6 +41,17 @@ def pod_spec(found: Object) -> Object:
     return found
 
 
+def pod_status(found: Object) -> Object:
+    """Set the first address, which is a field of its own, too."""
+    for one, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
+        listed = found.get(several)
+        if listed:
+            found[one] = listed[0].get("ip")
+        elif found.get(one) and one == "podIP":
+            found[several] = [{"ip": found[one]}]
+    return found
+
+
 def pod(obj: Object) -> Object:
     """Return a pod with the defaults that its template does not have."""
     spec = {"enableServiceLinks": True, **(obj.get("spec") or {})}

@@ -11,7 +11,14 @@ from typing import Any
 from clientgo.apiserver.datafiles import read_data
 from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo.apiserver.registry.decoding import ZEROS, is_struct, item_message
-from clientgo.apiserver.registry.defaults.pods import container, limit_range_item, pod_spec, policy_types, volume
+from clientgo.apiserver.registry.defaults.pods import (
+    container,
+    limit_range_item,
+    pod_spec,
+    pod_status,
+    policy_types,
+    volume,
+)
 from clientgo.apiserver.registry.gotypes import members
 from clientgo.apiserver.registry.registry import Object
 
@@ -22,6 +29,7 @@ _FUNCTIONS: Mapping[tuple[str, str], Fill] = {
     ("v1", "EphemeralContainer"): container,
     ("v1", "LimitRangeItem"): limit_range_item,
     ("v1", "PodSpec"): pod_spec,
+    ("v1", "PodStatus"): pod_status,
     ("v1", "Volume"): volume,
     ("networking.k8s.io/v1", "NetworkPolicySpec"): policy_types,
 }
