@@ -10,7 +10,7 @@ from typing import Any
 from clientgo.apiserver.apiextensions.crdstatus import APPROVAL, approval_of, is_protected
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
-from clientgo.apiserver.apiextensions.schemarules import version_schema_errors
+from clientgo.apiserver.apiextensions.schemarules import unrecognized_formats, version_schema_errors
 from clientgo.apiserver.http.status import (
     Cause,
     duplicate,
@@ -65,6 +65,17 @@ def definition_errors(definition: Object, old: Object | None = None) -> list[Cau
     if spec.get("preserveUnknownFields"):
         found.append(invalid_value("spec.preserveUnknownFields", True, f"cannot set to true, {_PRESERVING}"))
     return found
+
+
+def definition_warnings(definition: Object, old: Object | None = None) -> list[str]:
+    """Return the warnings about a definition: formats that are not checked, unless the old definition has them."""
+    known, found = set(_formats(old) if old is not None else ()), _formats(definition)
+    return [f'unrecognized format "{name}"' for name in found if name not in known]
+
+
+def _formats(definition: Object) -> list[str]:
+    schemas = [(version.get("schema") or {}).get("openAPIV3Schema") for version in definition["spec"]["versions"]]
+    return [name for schema in schemas if schema for name in unrecognized_formats(schema)]
 
 
 def _changed(definition: Object, old: Object) -> Causes:

@@ -13,7 +13,7 @@ from clientgo.apiserver.apiextensions.celrules import rule_errors
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
-from clientgo.apiserver.apiextensions.schema import schema_errors, within
+from clientgo.apiserver.apiextensions.schema import known_format, schema_errors, within
 from clientgo.apiserver.apiextensions.structural import pruned
 from clientgo.apiserver.apiextensions.structuralrules import EMBEDDED, PRESERVE, structural_errors
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
@@ -54,6 +54,14 @@ def version_schema_errors(schema: Schema, where: str, *, status: bool) -> list[C
     if not found and not supported:
         found.append(invalid_value(where, "", "OpenAPIV3Schema 'schema' is not supported"))
     return found or rule_errors(schema, where)
+
+
+def unrecognized_formats(schema: Schema) -> Iterator[str]:
+    """Yield the formats in a schema that the server ignores."""
+    if "format" in schema and not known_format({**schema, "x-kubernetes-int-or-string": False}):
+        yield schema["format"]
+    for _, below in _children(schema):
+        yield from unrecognized_formats(below)
 
 
 def _root_errors(schema: Schema, where: str, *, status: bool) -> Causes:

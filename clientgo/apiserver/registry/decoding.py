@@ -168,13 +168,19 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
     schema = next(field.message for field in message.fields.values() if field.type == "JSONSchemaProps")
     assert schema is not None, "each of these types has a schema"
 
-    def convert(value: Any, unknown: list[str]) -> Any:
+    def convert(value: Any, _: list[str]) -> Any:
+        try:
+            return within(value)
+        except Mistyped as error:
+            raise DecodeError(str(error)) from None  # a decoder of its own: it knows neither path nor unknown fields
+
+    def within(value: Any) -> Any:
         if isinstance(value, dict):
-            return _struct(schema).decode(value, unknown)
+            return _struct(schema).decode(value, [])
         if choices[1] == "b" and not isinstance(value, bool):
             raise DecodeError("boolean or JSON schema expected")
         if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
-            return [_struct(schema).decode(one, unknown) for one in value]
+            return [_struct(schema).decode(one, []) for one in value]
         return value if isinstance(value, bool if choices[1] == "b" else list) else None
 
     return convert
