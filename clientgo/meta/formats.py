@@ -11,13 +11,13 @@ _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", 
 _DURATION = re.compile(r"[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|[-+]?0", re.ASCII)
 _AMOUNT = re.compile(r"\d+\s*([A-Za-z\u00b5]+)", re.ASCII)
 _UNIT = re.compile(r"(ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk)|(nano|micro|milli|sec|min|hour|day|week).*")
-_NODE = r"[^\W_]"
+_NODE = r"([^\W_]|[$+<=>^`|~])"  # letters, digits and symbols
 _HOSTNAME = re.compile(
-    rf"(?=.{{1,255}}\Z)({_NODE}(-?{_NODE}{{0,62}})?|({_NODE}(([^\W_]|-){{0,61}}{_NODE})?\.)+[^\W\d_]{{2,63}})"
+    rf"(?=.{{1,255}}\Z)({_NODE}(-?{_NODE}{{0,62}})?|({_NODE}(({_NODE}|-){{0,61}}{_NODE})?\.)+[^\W\d_]{{2,63}})"
 )
 _NUMBER = r"(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
 _CARD = r"4\d{12}(\d{3})?|5[1-5]\d{14}|6(011|5\d\d)\d{12}|3[47]\d{13}|3(0[0-5]|[68]\d)\d{11}|(2131|1800|35\d{3})\d{11}"
-_MAC = r"([0-9a-f]{{2}}[:-]){{{0}}}[0-9a-f]{{2}}|([0-9a-f]{{4}}\.){{{1}}}[0-9a-f]{{4}}"
+_MAC = r"([0-9a-f]{{2}}[:-]){{{0}}}[0-9a-f]{{2}}|([0-9a-f]{{4}}\.){{{1}}}[0-9a-f]{{4}}|[0-9a-f]{{{2}}}"
 _UUID = "[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{0}-?{1}-?[0-9a-f]{{12}}"
 _ANY_FOUR = "[0-9a-f]{4}"
 
@@ -64,7 +64,7 @@ def _is_uuid(version: str) -> Callable[[str], bool]:
 
 
 def _is_uri(value: str) -> bool:
-    if re.search(r"[\x00-\x20\x7f]|%(?![0-9a-fA-F]{2})", value):
+    if re.search(r"[\x00-\x20\x7f]|^(\w+:)?/.*%(?![0-9a-fA-F]{2})", value):
         return False
     try:
         parts = urlsplit(value)
@@ -82,13 +82,18 @@ def _is_hostname(value: str) -> bool:
     return _HOSTNAME.fullmatch(value) is not None and all(len(part) <= 63 for part in value.split("."))
 
 
+def _sloppy(address: str) -> str:
+    """Return an address without leading zeros in the parts of IPv4."""
+    return re.sub(r"(?<![0-9a-fA-F:])0+(?=\d)", "", address) if "." in address else address
+
+
 def _is_cidr(value: str) -> bool:
-    return value.rpartition("/")[2].isdecimal() and "/" in value and _parses(ipaddress.ip_interface)(value)
+    return value.rpartition("/")[2].isdecimal() and "/" in value and _parses(ipaddress.ip_interface)(_sloppy(value))
 
 
 def _is_mac(value: str) -> bool:
     dashes = "-" in value and ":" in value
-    return not dashes and any(_matches(_MAC.format(n - 1, n // 2 - 1), re.IGNORECASE)(value) for n in (6, 8, 20))
+    return not dashes and any(_matches(_MAC.format(n - 1, n // 2 - 1, n * 2), re.IGNORECASE)(value) for n in (6, 8, 20))
 
 
 def _is_isbn10(value: str) -> bool:
@@ -121,7 +126,7 @@ _TEXTS: dict[str, Callable[[str], bool]] = {
     "uri": _is_uri,
     "email": _is_email,
     "hostname": _is_hostname,
-    "ipv4": _parses(ipaddress.IPv4Address),
+    "ipv4": lambda value: _parses(ipaddress.IPv4Address)(_sloppy(value)),
     "ipv6": lambda value: "%" not in value and _parses(ipaddress.IPv6Address)(value),
     "cidr": _is_cidr,
     "mac": _is_mac,

@@ -6,7 +6,7 @@ from typing import Any
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo.apiserver.http.status import Cause, invalid_value, required
 from clientgo.apiserver.registry.metadata import field_errors, normalize
-from clientgo.apiserver.registry.names import label_1035_errors, path_segment_errors
+from clientgo.apiserver.registry.names import label_1035_errors, label_errors, path_segment_errors
 from clientgo.apiserver.registry.scalars import DecodeError
 
 Schema = dict[str, Any]
@@ -84,14 +84,16 @@ def _resource_errors(value: Schema, path: str) -> Causes:
         elif field == "kind" and (errors := label_1035_errors(value[field].lower())):
             why = f"may have mixed case, but should otherwise match: {','.join(errors)}"
             yield invalid_value(where, value[field], why)
-    if "metadata" not in value:
-        return
-    where = join(path, "metadata")
+    if "metadata" in value:
+        yield from _metadata_errors(value["metadata"], join(path, "metadata"))
+
+
+def _metadata_errors(value: Any, where: str) -> Causes:
     try:
-        meta = normalize(value["metadata"], custom=True)
+        meta = normalize(value, custom=True)
     except DecodeError as error:
-        yield invalid_value(where, value["metadata"], str(error))
+        yield invalid_value(where, value, str(error))
         return
-    if "name" in meta:
-        yield from (invalid_value(f"{where}.name", meta["name"], why) for why in path_segment_errors(meta["name"]))
+    for field, rule in (("name", path_segment_errors), ("namespace", label_errors)):
+        yield from (invalid_value(f"{where}.{field}", meta[field], why) for why in rule(meta.get(field, "a")))
     yield from field_errors(meta, where)

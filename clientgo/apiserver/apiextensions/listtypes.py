@@ -27,12 +27,12 @@ def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[C
 
 
 def counterpart(schema: Schema, item: Any, old: list[Any]) -> Any:
-    """Return the old item of a list of type map that has the same keys, or None."""
-    key = _keys(schema)
-    if key is None or not isinstance(item, dict):
+    """Return the old item of a list of type map that has the same keys, or None; an item needs all of them."""
+    names = schema.get("x-kubernetes-list-map-keys") or ()
+    if not names or not isinstance(item, dict) or any(item.get(name) is None for name in names):
         return None
-    wanted = key(item)
-    return next((one for one in old if isinstance(one, dict) and key(one) == wanted), None)
+    items = (one for one in old if isinstance(one, dict))
+    return next((one for one in items if all(one.get(name) == item[name] for name in names)), None)
 
 
 def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:

@@ -116,13 +116,17 @@ def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
         yield from number_errors(schema, known_format(schema), value, path)
     elif actual == "array":
         yield from _array(schema, value, path, old)
-    if "enum" in schema and not any(
-        value == allowed and isinstance(value, bool) == isinstance(allowed, bool) for allowed in schema["enum"]
-    ):
+    if "enum" in schema and not any(_equals(value, allowed) for allowed in schema["enum"]):
         supported = (one if isinstance(one, str) else quoted(one) for one in schema["enum"])
         yield not_supported(path or NOWHERE, value, supported)
     if actual == "object":
         yield from _object(schema, value, path, old)
+
+
+def _equals(value: Any, allowed: Any) -> bool:
+    if isinstance(value, float) and type(allowed) is int:
+        value = int(value)  # the real server converts the value to the type of the other
+    return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
 
 
 def _fits(kind: str, value: Any, actual: str) -> bool:

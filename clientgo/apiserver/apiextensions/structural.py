@@ -83,34 +83,52 @@ def _is_open(schema: Schema) -> bool:
     return bool(schema.get("x-kubernetes-preserve-unknown-fields")) and not described
 
 
-def pruned(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
-    """Return a value without fields that its schema does not have; append their paths to `unknown`."""
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [pruned(schema["items"], one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
-    if not isinstance(value, dict) or _is_open(schema):
+def pruned(schema: Schema | None, value: Any, path: str, unknown: list[str], *, loose: bool = False) -> Any:
+    """Return a value without fields that its schema does not have; append their paths to `unknown`.
+
+    Without a schema no field is known; `loose` keeps unknown fields of the value, but not of what is below it.
+    """
+    if isinstance(value, list):
+        items = (schema or {}).get("items")
+        loose = loose or bool(schema and schema.get("x-kubernetes-preserve-unknown-fields"))
+        if loose and items is None:
+            return value
+        return [pruned(items, one, f"{path}[{index}]", unknown, loose=loose) for index, one in enumerate(value)]
+    if not isinstance(value, dict) or (schema is not None and _is_open(schema)):
         return value
-    known = member_schemas(schema)
-    keep = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties") is True
+    schema = schema or {}
+    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
+    keep = loose or schema.get("x-kubernetes-preserve-unknown-fields")
     embedded = schema.get("x-kubernetes-embedded-resource")
     kept: dict[str, Any] = {}
     for field, child in value.items():
-        below = known(field)
-        if below is not None:
+        if embedded and field in _ROOT:
+            kept[field] = child
+        elif field in properties or additional is not None:
+            below = properties.get(field) or (additional if isinstance(additional, dict) else None)
             kept[field] = pruned(below, child, join(path, field), unknown)
-        elif keep or (embedded and field in _ROOT):
+        elif keep:
             kept[field] = child
         else:
             unknown.append(join(path, field))
     return kept
 
 
+def whole_numbers(value: Any) -> Any:
+    """Return a value with whole floats as integers, as Go's JSON has them."""
+    kind = type(value)
+    if kind is dict:
+        return {field: child if type(child) is str else whole_numbers(child) for field, child in value.items()}
+    if kind is list:
+        return list(map(whole_numbers, value))
+    return int(value) if kind is float and value.is_integer() and abs(value) < _MAX_WHOLE else value
+
+
 def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> Any:
     """Return the object with its schema's defaults; nulls that are not nullable are dropped first.
 
-    Whole numbers become integers, as in Go's JSON. Nothing is shared with the schema.
+    Nothing is shared with the schema.
     """
-    if type(value) is float and value.is_integer() and abs(value) < _MAX_WHOLE:
-        return int(value)
     if schema is not None and isinstance(value, list) and isinstance(schema.get("items"), dict):
         item = schema["items"]
         null = None if item.get("nullable") else item.get("default")

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
 from clientgo.apiserver.handlers.reading import get
@@ -61,6 +63,9 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
         meta = normalize(wanted.get("metadata"))
         wanted = decode(message_of("autoscaling/v1", "Scale"), wanted, [])
     except DecodeError as error:
+        if patch:
+            causes = [invalid_value("patch", msgspec.json.encode(wanted).decode(), str(error))]
+            raise invalid("", "", "", causes) from error
         raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
     check_name(write, {"name": write.name, **meta})
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from clientgo.apiserver.apiextensions.crdstatus import KEY as DEFINITIONS
 from clientgo.apiserver.apiextensions.customobjects import object_errors
+from clientgo.apiserver.apiextensions.definitions import definition_warnings
 from clientgo.apiserver.apiextensions.embedded import coerced
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 from clientgo.apiserver.handlers.options import check_write_options
@@ -151,10 +153,13 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
 
 def validate(write: Write, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
     """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
-    resource = write.resource
-    if not resource.custom:
-        return builtin_errors(resource, new, old, subresource)
-    return object_errors(resource, new, old, subresource, warnings=write.request.warnings)
+    resource, warnings = write.resource, write.request.warnings
+    if resource.custom:
+        return object_errors(resource, new, old, subresource, warnings=warnings)
+    found = builtin_errors(resource, new, old, subresource)
+    if resource.storage == DEFINITIONS and not found and not subresource:
+        warnings += definition_warnings(new, old)
+    return found
 
 
 def desired(resource: Resource, obj: Object) -> Any:

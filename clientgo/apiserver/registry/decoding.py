@@ -123,7 +123,8 @@ def _compiled(field: ProtobufField) -> _Field:
     convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
     plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
     struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
-    return _Field(field.name, plain, convert, field.pointer or struct or field.type in _RAW)
+    raw = field.type in _RAW and not field.repeated
+    return _Field(field.name, plain, convert, field.pointer or struct or raw)
 
 
 def _single(kind: str, message: Message | None) -> Convert:
@@ -168,13 +169,7 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
     schema = next(field.message for field in message.fields.values() if field.type == "JSONSchemaProps")
     assert schema is not None, "each of these types has a schema"
 
-    def convert(value: Any, _: list[str]) -> Any:
-        try:
-            return within(value)
-        except Mistyped as error:
-            raise DecodeError(str(error)) from None  # a decoder of its own: it knows neither path nor unknown fields
-
-    def within(value: Any) -> Any:
+    def convert(value: Any, _: list[str]) -> Any:  # Go's decoders of unions do not report unknown fields
         if isinstance(value, dict):
             return _struct(schema).decode(value, [])
         if choices[1] == "b" and not isinstance(value, bool):

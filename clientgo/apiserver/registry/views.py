@@ -6,7 +6,7 @@ HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a 
 
 from collections.abc import Callable, Iterable
 
-from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
+from clientgo.apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object, Resource
 
@@ -75,6 +75,8 @@ def as_stored(resource: Resource) -> bool:
 
 def to_storage(resource: Resource, obj: Object) -> Object:
     """Convert an object of this resource to its stored form, with the defaults of the stored version (500)."""
+    if resource.custom:
+        obj = {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
     if as_stored(resource):
         return obj
     stored = _converted(resource, obj, resource.stored_version, 1)

@@ -107,6 +107,24 @@ def test_field_that_a_schema_loses_is_dropped_when_read(kube: Kube) -> None:
     assert kube.ok("GET", BARS)["items"][0]["spec"] == {}
 
 
+def test_unknown_fields_are_kept_only_where_the_schema_says_so(kube: Kube) -> None:
+    free: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    values = {"type": "object", "additionalProperties": True}
+    described = {**free, "properties": {"inner": {"type": "object"}}}
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"f": free, "v": values, "d": described}}))
+    child = {"a": {"b": 1}}
+    spec = kube.ok("POST", BARS, bar(f=child, v=child, d={"inner": child, **child}, o=1))["spec"]
+    assert spec == {"f": child, "v": {"a": {}}, "d": {"inner": {}, **child}}
+
+
+def test_new_formats_that_are_not_checked_are_warned_of(kube: Kube) -> None:
+    text = {"type": "string", "format": "made-up"}
+    response = kube.send("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": text}}))
+    assert dict(response.headers)["Warning"] == '299 - "unrecognized format \\"made-up\\""'
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    assert "Warning" not in dict(kube.send("PATCH", f"{DEFINITIONS}/bars.example.com", patch, MERGE).headers)
+
+
 def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
     embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"one": embedded}}))
