@@ -9,8 +9,9 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Mapping
 from functools import lru_cache
+from posixpath import normpath
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 import urllib3
@@ -27,8 +28,12 @@ class CallFailed(Exception):
     """The webhook did not return a usable response; the message says why."""
 
 
-def endpoint_of(client: Mapping[str, Any], services: Mapping[str, WebhookEndpoint]) -> WebhookEndpoint:
+def endpoint_of(
+    client: Mapping[str, Any], services: Mapping[str, WebhookEndpoint], *, seconds: float, exists: bool = True
+) -> WebhookEndpoint:
     """Return the endpoint of a `clientConfig`; `services` maps `namespace/name`, or `*` for all others, to endpoints.
+
+    `exists` tells whether its Service exists, and `seconds` the time limit of the call, for messages.
 
     Raises:
         CallFailed: the address of its service is unknown, or its CA is not base64.
@@ -38,14 +43,24 @@ def endpoint_of(client: Mapping[str, Any], services: Mapping[str, WebhookEndpoin
     except (NotBase64, TypeError) as error:
         raise CallFailed(f"unable to load root certificates: {error}") from error
     if client.get("url"):
-        return WebhookEndpoint(client["url"], ca)
+        url = urlsplit(client["url"])
+        return WebhookEndpoint(urlunsplit(url._replace(path=_clean(url.path))), ca)
     service = client.get("service") or {}
-    name = f"{service.get('namespace', '')}/{service.get('name', '')}"
+    namespace, short, path = (service.get(member) or "" for member in ("namespace", "name", "path"))
+    name = f"{namespace}/{short}"
     base = services.get(name) or services.get(ANY_SERVICE)
+    if base is None and not exists:
+        url = f"https://{short}.{namespace}.svc:{service.get('port') or 443}{_clean(path)}?timeout={seconds:g}s"
+        raise CallFailed(f'Post "{url}": service "{short}" not found')
     if base is None:
         why = "this server has no network of services: start it with --webhook-dir, or give clientConfig a url"
         raise CallFailed(f"service {name} cannot be resolved: {why}")
-    return WebhookEndpoint(base.url.rstrip("/") + "/" + (service.get("path") or "").lstrip("/"), ca or base.ca)
+    return WebhookEndpoint(base.url.rstrip("/") + _clean(path), ca or base.ca)
+
+
+def _clean(path: str) -> str:
+    """Return the path as Go's client joins it: without empty parts, and without a slash at the end."""
+    return "/" + normpath(f"/{path}").lstrip("/")
 
 
 def post(endpoint: WebhookEndpoint, body: Object, seconds: float) -> Object:

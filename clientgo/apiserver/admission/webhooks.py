@@ -219,8 +219,12 @@ def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     key = (hook.configuration, hook.name, _encode(request))
     if key not in write.request.kept:
-        endpoint = partial(endpoint_of, hook.spec.get("clientConfig") or {}, dict(state.options.webhook_services))
-        call = partial(_call, endpoint, request, float(hook.spec.get("timeoutSeconds") or 10))
+        client, seconds = hook.spec.get("clientConfig") or {}, float(hook.spec.get("timeoutSeconds") or 10)
+        service = client.get("service") or {}
+        exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
+        services = dict(state.options.webhook_services)
+        endpoint = partial(endpoint_of, client, services, seconds=seconds, exists=exists)
+        call = partial(_call, endpoint, request, seconds)
         raise Paused([ExternalCall(call, partial(write.request.kept.__setitem__, key))])
     return write.request.kept[key]
 

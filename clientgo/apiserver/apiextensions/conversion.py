@@ -71,7 +71,7 @@ class WebhookConverter:
         request = {"uid": uid, "desiredAPIVersion": api_version, "objects": objects}
         body = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request}
         try:
-            response = post(endpoint_of(self._client, self._services), body, _SECONDS).get("response")
+            response = post(endpoint_of(self._client, self._services, seconds=_SECONDS), body, _SECONDS).get("response")
             return _checked(objects, response, uid, api_version)
         except CallFailed as error:
             return f"{start}{error}"

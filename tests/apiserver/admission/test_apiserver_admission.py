@@ -198,14 +198,28 @@ def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: Webh
     [
         ({"url": "https://127.0.0.1:1/x"}, 'Post "https://127.0.0.1:1/x?timeout=10s": dial tcp 127.0.0.1:1: connect'),
         (
-            {"service": {"namespace": "ns", "name": "svc"}},
-            "service ns/svc cannot be resolved: this server has",
+            {"service": {"namespace": "default", "name": "svc"}},
+            "service default/svc cannot be resolved: this server has",
+        ),
+        (
+            {"service": {"namespace": "ns", "name": "gone", "path": "/x"}},
+            'Post "https://gone.ns.svc:443/x?timeout=10s": service "gone" not found',
         ),
     ],
 )
 def test_failed_call_is_explained(kube: Kube, hook: WebhookServer, client: Object, words: str) -> None:
+    kube.ok(
+        "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": "svc"}, "spec": {"ports": [{"port": 1}]}}
+    )
     validating(kube, hook, "/x", clientConfig=client)
     assert words in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_empty_parts_of_a_path_are_dropped(kube: Kube, hook: WebhookServer) -> None:
+    hook.answers["/a/b"] = allow
+    validating(kube, hook, "/x", clientConfig={"url": f"{hook.url}//a//b/", "caBundle": hook.ca})
+    kube.ok("POST", FOOS, foo())
+    assert hook.paths() == ["/a/b"]
 
 
 def test_certificate_of_unknown_ca_is_not_trusted(kube: Kube, hook: WebhookServer) -> None:
