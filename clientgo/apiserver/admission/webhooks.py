@@ -15,21 +15,20 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission import policies
 from clientgo.apiserver.admission.defaulting import keep_policy_defaults, set_policy_defaults
-from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
-from clientgo.apiserver.admission.namespaces import is_namespace
+from clientgo.apiserver.admission.expressions import PolicyError, admission_values, conditions_hold
+from clientgo.apiserver.admission.matching import Case, admission_request, converted, matched_resource, selected
 from clientgo.apiserver.admission.plugins import check_policies
 from clientgo.apiserver.admission.quota import check_quota
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
-from clientgo.apiserver.apiextensions.cel import condition
 from clientgo.apiserver.auth.authorization import Attributes, authorize
+from clientgo.apiserver.cel.admission import AdmissionScope
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import from_storage, to_storage
 from clientgo.apiserver.state import State, WebhookEndpoint
-from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 from clientgo.apiserver.suspension import ExternalCall, Paused
 
@@ -57,65 +56,32 @@ class Hook:
         return self.spec.get("failurePolicy") == "Ignore"
 
 
-def _hooks(state: State, key: Key, write: Write, operation: str) -> Iterator[Hook]:
+def _hooks(state: State, key: Key, write: Write, case: Case) -> Iterator[Hook]:
     """Yield the webhooks whose rules match this write, by the names of their configurations."""
     for configuration in state.store.list(key):
         for spec in configuration.get("webhooks") or ():
-            resource = _matched_resource(state, spec, write, operation)
+            resource = matched_resource(
+                state, spec.get("rules") or (), write, case, exact=spec.get("matchPolicy") == "Exact"
+            )
             if resource is not None:
                 yield Hook(configuration["metadata"]["name"], spec, resource)
 
 
-def _conditions_hold(hook: Hook, write: Write, request: Object) -> bool:
-    values = {"object": request.get("object"), "oldObject": request.get("oldObject"), "request": request}
-    errors = []
-    for one in hook.spec.get("matchConditions") or ():
-        result, error = condition(one.get("expression") or "", values)
-        if error:
-            errors.append(f"expression '{one.get('expression')}' resulted in error: {error}")
-        elif not result:
-            return False
-    if errors and not hook.lenient:
-        raise forbidden(write.resource, write.name, ", ".join(errors))
-    return not errors
-
-
-def _matched_resource(state: State, spec: Mapping[str, Any], write: Write, operation: str) -> Resource | None:
-    """Return the write's resource, or the version of it that a rule names instead, or None."""
-    resource = write.resource
-    rules = [rule for rule in spec.get("rules") or () if _operation_and_scope(rule, resource, operation)]
-    if any(_names(rule, resource, write.subresource) for rule in rules):
-        return resource
-    if spec.get("matchPolicy") == "Exact":
-        return None
-    others = [other for other in state.registry.of_storage(resource.storage) if other is not resource]
-    return next((other for other in others for rule in rules if _names(rule, other, write.subresource)), None)
-
-
-def _operation_and_scope(rule: Mapping[str, Any], resource: Resource, operation: str) -> bool:
-    scope = rule.get("scope") or "*"
-    scoped = scope == "*" or (scope == "Namespaced") is resource.namespaced
-    return scoped and bool({"*", operation} & set(rule.get("operations") or ()))
-
-
-def _names(rule: Mapping[str, Any], resource: Resource, subresource: str) -> bool:
-    if not {"*", resource.group} & set(rule.get("apiGroups") or ()):
-        return False
-    if not {"*", resource.version} & set(rule.get("apiVersions") or ()):
-        return False
-    parts = (one.partition("/")[::2] for one in rule.get("resources") or ())
-    return any(plural in ("*", resource.plural) and part in (subresource, "*") for plural, part in parts)
-
-
-def _namespace_selected(state: State, selector: Any, write: Write, obj: Object | None) -> bool:
-    if not selector or not (is_namespace(write.resource) or write.resource.namespaced):
+def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) -> bool:
+    conditions = hook.spec.get("matchConditions")
+    if not conditions:
         return True
-    found = obj if is_namespace(write.resource) else state.store.get(NAMESPACES, "", write.namespace)
-    return selects(selector, ((found or {}).get("metadata") or {}).get("labels") or {})
+    case = request["operation"], request.get("object"), request.get("oldObject")
+    values = admission_values(state, write, request, case)
+    try:
+        return conditions_hold(conditions, AdmissionScope(), values)
+    except PolicyError as error:
+        if hook.lenient:
+            return False
+        raise forbidden(write.resource, write.name, str(error)) from None
 
 
 _API_VERSION = "admission.k8s.io/v1"
-_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -125,11 +91,12 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
         new = set_policy_defaults(state, write, new)
     elif operation == "UPDATE" and new is not None and old is not None:
         new = keep_policy_defaults(write, new, old)
+    new = policies.mutate(state, write, (operation, new, old))
     if _exempt(state, MUTATING, write):
         return new
     called: list[Hook] = []
     again: list[Hook] = []
-    for hook in _hooks(state, MUTATING, write, operation):
+    for hook in _hooks(state, MUTATING, write, (operation, new, old)):
         changed = _mutated(state, write, hook, (operation, new, old))
         if changed != new:
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
@@ -144,6 +111,7 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
     """Run the policies, then the validating webhooks, then the quotas."""
     if new is not None:
         check_policies(state, write, new, old)
+    policies.validate(state, write, (operation, new, old))
     if not _exempt(state, VALIDATING, write):
         _call_all(state, write, operation, new, old)
     if new is not None and write.subresource in ("", "resize"):
@@ -153,7 +121,7 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
 def _call_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
     pending: list[ExternalCall] = []
     judged: list[tuple[Hook, Any]] = []
-    for hook in _hooks(state, VALIDATING, write, operation):
+    for hook in _hooks(state, VALIDATING, write, (operation, new, old)):
         try:
             judged.append((hook, _response(state, write, hook, (operation, new, old))))
         except Paused as paused:
@@ -179,9 +147,6 @@ def _exempt(state: State, key: tuple[str, str], write: Write) -> bool:
     return write.request.internal or not state.store.count(key) or write.resource.group == GROUP
 
 
-Case = tuple[str, Object | None, Object | None]  # the operation, the object, what it replaces
-
-
 def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:
     new = case[1]
     response = _response(state, write, hook, case)
@@ -195,25 +160,22 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
             raise CallFailed("a webhook cannot change what is deleted")
         if response.get("patchType") != "JSONPatch":
             raise CallFailed(f'unsupported patch type "{response.get("patchType") or ""}"')
-        shown = _converted(write.resource, hook.resource, new)
+        shown = converted(write.resource, hook.resource, new)
         patched = json_patch(shown, msgspec.json.decode(b64decode(patch, validate=True)))
     except (CallFailed, NotBase64, msgspec.DecodeError, TypeError, ApiFailure) as error:
         raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {error}') from error
     if not isinstance(patched, dict) or any(patched.get(one) != shown[one] for one in ("apiVersion", "kind")):
         raise internal_error(f'webhook "{hook.name}" made another kind of the object')
-    return new if patched == shown else _converted(hook.resource, write.resource, patched)
+    return new if patched == shown else converted(hook.resource, write.resource, patched)
 
 
 def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
     """Return the webhook's response; None if it is not called, a `CallFailed` if the call failed."""
     _, new, old = case
-    if not _namespace_selected(state, hook.spec.get("namespaceSelector"), write, new or old):
+    if not selected(state, hook.spec, write, new, old):
         return None
-    selector, objects = hook.spec.get("objectSelector"), [obj for obj in (new, old) if obj is not None]
-    if selector and not any(selects(selector, obj["metadata"].get("labels") or {}) for obj in objects):
-        return None
-    request = _request(write, hook, case)
-    if not _conditions_hold(hook, write, request):
+    request = admission_request(write, hook.resource, case)
+    if not _conditions_hold(state, hook, write, request):
         return None
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
@@ -265,47 +227,3 @@ def _judge(write: Write, hook: Hook, response: Any) -> None:
     code = status.get("code")
     code = code if isinstance(code, int) and 400 <= code < 600 else 400
     raise ApiFailure(code, status.get("reason") or "", message, details=status.get("details"))
-
-
-def _request(write: Write, hook: Hook, case: Case) -> Object:
-    operation, new, old = case
-    options: Object = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
-    if write.dry_run:
-        options["dryRun"] = ["All"]
-    if operation != "DELETE":
-        options["fieldManager"] = write.manager
-    own = write.resource
-    shown = _converted(own, hook.resource, new) if new is not None else None
-    request: Object = {
-        "kind": _kind(shown, hook.resource),
-        "resource": _named(hook.resource, resource=hook.resource.plural),
-        "subResource": write.subresource,
-        "requestKind": _kind(new, own),
-        "requestResource": _named(own, resource=own.plural),
-        "requestSubResource": write.subresource,
-        "name": write.name or ((new or {}).get("metadata") or {}).get("name", ""),
-        "namespace": write.namespace,
-        "operation": operation,
-        "userInfo": write.request.user.info,
-        "object": shown,
-        "oldObject": _converted(own, hook.resource, old) if old is not None else None,
-        "dryRun": write.dry_run,
-        "options": options,
-    }
-    return {member: value for member, value in request.items() if value != ""}
-
-
-def _kind(obj: Object | None, resource: Resource) -> Object:
-    """Return the kind of an object: that of its resource, but for subresources with a kind of their own."""
-    if obj is None or obj["kind"] == resource.kind:
-        return _named(resource, kind=resource.kind)
-    group, _, version = obj["apiVersion"].rpartition("/")
-    return {"group": group, "version": version, "kind": obj["kind"]}
-
-
-def _named(of: Resource, /, **name: str) -> Object:
-    return {"group": of.group, "version": of.version, **name}
-
-
-def _converted(given: Resource, wanted: Resource, obj: Object) -> Object:
-    return obj if given is wanted else from_storage(wanted, to_storage(given, obj))

@@ -20,7 +20,6 @@ Schema = dict[str, Any]
 
 RULES = "x-kubernetes-validations"
 _REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
-_CONDITION = dict.fromkeys(("object", "oldObject", "request"), types.DYN)
 _MOST_MESSAGE = 5 << 10
 _ABSENT = object()
 
@@ -241,23 +240,3 @@ def has_rules(schema: Schema) -> bool:
     if schema.get(RULES) or any(has_rules(part) for part in schema.get("allOf") or ()):
         return True
     return any(map(has_rules, subschemas(schema)))
-
-
-def condition_error(expression: str) -> str:
-    """Return the compilation error of a webhook's matchCondition, or ""."""
-    try:
-        compile_expression(expression, _CONDITION)
-    except InvalidExpression as error:
-        return f"compilation failed: {error}"
-    return ""
-
-
-def condition(expression: str, values: dict[str, Any]) -> tuple[bool, str]:
-    """Return whether a webhook's matchCondition holds, or the error of its evaluation.
-
-    The values are `object`, `oldObject` and `request`; `authorizer` is not supported.
-    """
-    try:
-        return compile_expression(expression, _CONDITION).evaluate(values) is True, ""
-    except (InvalidExpression, CelError) as error:
-        return False, str(error)

@@ -248,7 +248,9 @@ _EQUAL = {
 }
 CALLS: dict[str, CallCost] = {
     **dict.fromkeys(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"], _compared_items),
-    **dict.fromkeys(["url", "lowerAscii", "upperAscii", "substring", "trim"], _reading(TRAVERSAL, sized=True)),
+    **dict.fromkeys(
+        ["url", "jsonpatch.escapeKey", "lowerAscii", "upperAscii", "substring", "trim"], _reading(TRAVERSAL, sized=True)
+    ),
     **dict.fromkeys("cidr isIP isCIDR quantity isQuantity semver isSemver".split(), _argument_reading(TRAVERSAL, 0)),  # noqa: SIM905
     **dict.fromkeys(["find", "findAll"], _pattern(results=True)),
     **dict.fromkeys(["containsIP", "containsCIDR"], _contains_network),

@@ -284,10 +284,11 @@ class _Checker:
         return types.map_of(keys, values)
 
     def _struct(self, node: StructNode) -> ExprType:
-        declared = self._scope.get(node.type_name.lstrip("."))
+        name = node.type_name.lstrip(".")
+        declared = self._scope.get(name.partition(".")[0])
         if declared is None or declared.kind != "type":
             return self._undeclared(node, node.type_name)
-        kind = declared.params[0]
+        kind = ExprType("struct", name)
         for offset, name, value, optional in node.fields:
             given = self._unwrapped(value, self.visit(value), optional)
             wanted = self._fields(kind.name, name)

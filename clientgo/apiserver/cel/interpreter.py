@@ -67,7 +67,7 @@ class _Compiler:
                 return known
             if isinstance(value, CelError):
                 raise value
-            return value() if isinstance(value, LazyValue) else value
+            return value
 
         return run
 
@@ -185,20 +185,6 @@ class _Compiler:
             return result(inner)
 
         return run
-
-
-class LazyValue:
-    """A variable that is computed at its first use."""
-
-    def __init__(self, compute: Callable[[], Any]) -> None:
-        self._compute = compute
-        self._value: Any = _MISSING
-
-    def __call__(self) -> Any:
-        """Return the value."""
-        if self._value is _MISSING:
-            self._value = self._compute()
-        return self._value
 
 
 def _iterated(found: Any, count: int) -> Any:

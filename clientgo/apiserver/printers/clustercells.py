@@ -42,6 +42,18 @@ def _component_status(conditions: Any) -> str:
     return {"": "Unknown", "True": "Healthy"}.get(_condition(conditions, "Healthy").get("status", ""), "Unhealthy")
 
 
+def _param_ref(reference: Any) -> str:
+    if not reference:
+        return UNSET
+    if reference.get("name"):
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    labels = dig(reference, "selector", "matchLabels", default={})
+    pairs = " ".join(f"{key}: {value}," for key, value in sorted(labels.items()))
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{pairs}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"
+    )
+
+
 CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "api_service": lambda service: f"{service['namespace']}/{service['name']}" if service else "Local",
     "audiences": lambda requests: joined([one.get("audience", "") for one in requests or ()]) or UNSET,
@@ -54,6 +66,8 @@ CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "duration": lambda seconds: NONE if seconds is None else human_duration(seconds),
     "joined": lambda values: joined(values or ()),
     "modes": lambda values: joined(values or ()) or NONE,
+    "param_kind": lambda kind: f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET,
+    "param_ref": _param_ref,
     "parent": _parent,
     "request_state": _request_state,
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
+from clientgo.apiserver.cel.functions.authorization import AUTHORIZATION
 from clientgo.apiserver.cel.functions.lists import LISTS
 from clientgo.apiserver.cel.functions.operators import OPERATORS
 from clientgo.apiserver.cel.functions.strings import STRINGS
@@ -216,6 +217,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **OPERATORS,
     **STRINGS,
     **LISTS,
+    **AUTHORIZATION,
     **{f"format.{name}": _constant(form) for name, form in _NAMED.items()},
     "add": lambda one, other: QuantityValue(one.amount + _amount(other)),
     "asApproximateFloat": lambda value: float(value.amount),

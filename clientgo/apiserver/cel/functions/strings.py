@@ -134,6 +134,7 @@ STRINGS: dict[str, Callable[..., Any]] = {
     "findAll": _find_all,
     "format": _format,
     "join": lambda parts, separator="": separator.join(parts),
+    "jsonpatch.escapeKey": lambda text: text.replace("~", "~0").replace("/", "~1"),
     "lowerAscii": lambda text: text.translate(_LOWER),
     "matches": _matches,
     "replace": lambda text, old, new, limit=-1: text.replace(old, new, limit),

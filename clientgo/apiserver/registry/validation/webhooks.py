@@ -1,10 +1,10 @@
 """Validation of webhook configurations."""
 
-from clientgo.apiserver.apiextensions.cel import condition_error
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required
 from clientgo.apiserver.registry.names import subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.policies import match_conditions, operation_rule
+from clientgo.apiserver.registry.validation.scopes import FieldScope, within
 from clientgo.apiserver.registry.webhookclients import client_errors
 
 _CHOICES = {
@@ -16,7 +16,7 @@ _CHOICES = {
 _SEGMENTS = 3
 
 
-def webhook_errors(configuration: Object, _: FieldScope) -> list[Cause]:
+def webhook_errors(configuration: Object, scope: FieldScope) -> list[Cause]:
     """Return the errors of a configuration's webhooks."""
     found: list[Cause] = []
     seen: list[str] = []
@@ -26,6 +26,9 @@ def webhook_errors(configuration: Object, _: FieldScope) -> list[Cause]:
             found.append(duplicate(f"{where}.name", name))
         seen.append(name)
         found += _hook_errors(hook, where, name)
+        for number, rule in enumerate(hook.get("rules") or ()):
+            found += within(f"{where}.rules[{number}]", operation_rule(rule, scope))
+        found += within(where, match_conditions(hook, scope))
     return found
 
 
@@ -50,7 +53,4 @@ def _hook_errors(hook: Object, where: str, name: str) -> list[Cause]:
     if seconds is not None and not 1 <= seconds <= 30:
         why = "the timeout value must be between 1 and 30 seconds"
         found.append(invalid_value(f"{where}.timeoutSeconds", seconds, why))
-    for number, one in enumerate(hook.get("matchConditions") or ()):
-        field, text = f"{where}.matchConditions[{number}].expression", one.get("expression") or ""
-        found += [invalid_value(field, text, why) for why in filter(None, (condition_error(text),))]
     return found + client_errors(hook.get("clientConfig") or {}, f"{where}.clientConfig")
