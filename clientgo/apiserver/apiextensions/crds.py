@@ -15,8 +15,14 @@ from clientgo.apiserver.apiextensions.crdstatus import (
 )
 from clientgo.apiserver.controllers.base import InternalController, conditions_of
 from clientgo.apiserver.internal import Internal
+from clientgo.apiserver.registry.gotypes import rules_of_kind
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.storage.stored import Key
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
+
+_VERSION = "apiextensions.k8s.io/v1"
+_MANAGER = FieldManager("kube-apiserver", "Update", _VERSION, "status")
+_STATUS = ManagedType(rules_of_kind(_VERSION, "CustomResourceDefinition"), ignored=("metadata", "spec"))
 
 _DELETING = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
 _DELETED = ("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
@@ -107,8 +113,11 @@ class DefinitionController(InternalController):
         self._put({**definition, "metadata": {**meta, "finalizers": kept}, "status": status})
 
     def _put(self, wanted: Object) -> None:
-        if wanted != self._store.get(KEY, "", wanted["metadata"]["name"]):
-            self._store.put(KEY, wanted)
+        known = self._store.get(KEY, "", wanted["metadata"]["name"])
+        if known is not None and wanted != known:
+            meta, now = wanted["metadata"], self._now()
+            entries = after_update(meta.get("managedFields", []), known, wanted, _MANAGER, _STATUS, time=now)
+            self._store.put(KEY, {**wanted, "metadata": {**meta, "managedFields": entries}} if entries else wanted)
 
     def _serve(self, name: str, resources: list[Resource]) -> None:
         known = self._served.get(name, [])

@@ -22,6 +22,7 @@ from clientgo.apiserver.http.status import (
     not_supported,
     stale,
 )
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import current, from_storage, prepare
@@ -128,7 +129,7 @@ def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
         if removed is not None and marked is entry.object:
             marked = removed.object
     if resource.returns_deleted:
-        return from_storage(resource, marked)
+        return from_storage(resource, in_order(marked))
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return {**head, "details": details_of(resource, write.name, uid=entry.object["metadata"]["uid"])}
 

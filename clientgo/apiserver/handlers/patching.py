@@ -1,5 +1,7 @@
 """PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
+
+
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.handlers.patches import (
@@ -114,7 +116,8 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
         webhooks.require_create(state, write)
         require_namespace(state, resource, write.namespace, write.name)
         applied = merged(state, write, {}, config)
-        return admit_new(state, write, applied.obj, name=write.name, entries=applied.entries), True
+        obj = {**applied.obj, "metadata": read_metadata(write, applied.obj)}
+        return admit_new(state, write, obj, name=write.name, entries=applied.entries), True
     shown = from_storage(resource, entry.object)
     applied = merged(state, write, shown, config)
     meta = read_metadata(write, applied.obj)
@@ -140,7 +143,7 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
         given, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
         place = f"{given.get('namespace', '')}/{given.get('name', '')}; {kind}"
         raise ApiFailure(500, "", f"failed to create typed patch object ({place}): {why}")
-    config = {**config, "metadata": meta}
+    config = {**config, "metadata": config.get("metadata") or {}}
     if write.subresource == "status":
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
     return {field: value for field, value in config.items() if field != "status"} if resource.status else config

@@ -121,10 +121,10 @@ def list_response(resource: Resource, entries: list[Entry], meta: Object, form: 
         raise _not_as(resource, form, resource.list_kind, "a list")
     if form.kind:
         objects = [from_storage(resource, entry.object) for entry in entries]
+        plain = {field: value for field, value in meta.items() if value != ""}
         if form.kind == "Table":
-            answer = tables.render(resource, objects, list_meta=meta, include=include)
+            answer = tables.render(resource, objects, list_meta=plain, include=include)
         else:
-            plain = {field: value for field, value in meta.items() if value != ""}
             answer = tables.partial_metadata_list(objects, plain)
         return HTTPResponse(200, _encode(_versioned(answer, form)))
     items = [raw_of(resource, entry) for entry in entries]

@@ -38,6 +38,9 @@ from clientgo.apiserver.registry.views import from_storage, shown_once_stored, t
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
 
+_SET_BY_SERVER = frozenset(
+    ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
+)
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
 
@@ -45,7 +48,7 @@ _GENERATE_ATTEMPTS = 8
 def create(state: State, write: Write, obj: Object) -> Object:
     """Store a new object and return it as shown."""
     meta = read_metadata(write, obj)
-    meta.pop("managedFields", None)  # set by the server for new objects
+    meta = {field: value for field, value in meta.items() if field not in _SET_BY_SERVER}
     if "resourceVersion" in meta:
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
     require_namespace(state, write.resource, write.namespace, meta.get("name", ""))

@@ -14,6 +14,7 @@ from clientgo.apiserver.apiextensions import jsonpath
 from clientgo.apiserver.http.status import go_float
 from clientgo.apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
 from clientgo.apiserver.printers.values import INVALID, moment_of, since
+from clientgo.apiserver.registry.gotypes import metadata_in_order
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.meta.scheme import Column
@@ -58,7 +59,7 @@ def render(
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
     """Return an object's metadata as a PartialObjectMetadata."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": obj.get("metadata", {})}
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": metadata_in_order(obj)}
 
 
 def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str, Any]) -> dict[str, Any]:

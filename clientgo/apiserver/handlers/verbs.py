@@ -176,7 +176,7 @@ def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) ->
     check_list_options(request.query, watch=False)
     selection, options = _selection(route, request), read_delete_options(request)
     deleted = delete_collection(state, _write(request, route, "DeleteOptions"), selection, options)
-    meta = {"resourceVersion": str(state.store.revision)}
+    meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
     return list_response(
         route.resource, deleted, meta, _form(request), request.query.get("includeObject") or "Metadata"
     )

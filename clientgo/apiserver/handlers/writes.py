@@ -28,6 +28,7 @@ from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps, present_entries
 
 _NAMESPACES = ("", "namespaces")
+_DEPLOYMENTS = ("apps", "deployments")
 
 
 @dataclass(slots=True)
@@ -165,7 +166,8 @@ def validate(write: Write, new: Object, old: Object | None, subresource: str = "
 def desired(resource: Resource, obj: Object) -> Any:
     """Return the part of the object whose changes metadata.generation counts."""
     if not resource.custom and "spec" in obj:
-        return obj["spec"]
+        # The one kind whose annotations count.
+        return (obj["spec"], obj["metadata"].get("annotations")) if resource.storage == _DEPLOYMENTS else obj["spec"]
     left_out = ("metadata", "status") if resource.status else ("metadata",)
     return {field: value for field, value in obj.items() if field not in left_out}
 

@@ -5,6 +5,7 @@ Go writes the fields of a built-in kind in the order of its struct, and custom r
 
 import types
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any, Optional
 
@@ -37,6 +38,12 @@ def in_order(obj: Object) -> Object:
     return ordered
 
 
+def metadata_in_order(obj: Object) -> Object:
+    """Return the metadata of an object as the metadata of a built-in kind."""
+    ordered: Object = in_order({"apiVersion": "v1", "kind": "ConfigMap", "metadata": obj.get("metadata", {})})
+    return ordered["metadata"]  # type: ignore[no-any-return]
+
+
 def _sorted(obj: Object) -> Object:
     ordered: Object = msgspec.to_builtins(obj, order="sorted")
     return ordered
@@ -53,7 +60,7 @@ class KindRules:
     """Merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
 
     def __init__(self, api_version: str, kind: str) -> None:
-        self._message = find_message(api_version, kind)
+        self._kind = (api_version, kind)
         self._known: dict[FieldPath, MergeRule | None] = {}
 
     def __call__(self, path: FieldPath) -> MergeRule | None:
@@ -66,7 +73,7 @@ class KindRules:
         return rule
 
     def _find(self, path: FieldPath) -> MergeRule | None:
-        message, rule, in_map = self._message, None, False
+        message, rule, in_map = find_message(*self._kind), None, False
         for name in path:
             if message is None:
                 return None
@@ -78,7 +85,15 @@ class KindRules:
                 return None
             rule = _ATOMIC if field.type == "RawExtension" else field_rule(message.name, name, field.type)
             message, in_map = field.message, field.mapped
-        return rule
+        return rule if rule is None or message is None else _with_key_defaults(rule, message)
+
+
+def _with_key_defaults(rule: MergeRule, item: Message) -> MergeRule:
+    """Return the rule with the zero values of keys that Go always writes, besides the schema's defaults."""
+    zeros = {"s": "", "i": 0, "l": 0}
+    fields = fields_by_name(item)
+    always = {key: zeros[fields[key].type] for key in rule.map_keys if key in fields and fields[key].always}
+    return replace(rule, key_defaults=tuple({**always, **dict(rule.key_defaults)}.items()))
 
 
 @cache

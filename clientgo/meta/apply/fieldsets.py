@@ -125,8 +125,9 @@ def _node_of(value: Any, rules: MergeRules, where: FieldPath) -> Tree | None:
 def _parts_set(parts: dict[str, Any], rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> Tree | None:
     tree: Tree = {}
     for element, child in parts.items():
-        node = {} if _leaf_items(rule) else _node_of(child, rules, _inside(where, element))
-        member = node == {} or not element.startswith("f:") or _is_entry(element[2:], rule)
+        is_item = not element.startswith("f:")
+        node = {} if is_item and _leaf_items(rule) else _node_of(child, rules, _inside(where, element))
+        member = node == {} or is_item or _is_entry(element[2:], rule)
         node = _node(_children(node or {}), member=member)
         if node is not None:
             tree[element] = node
@@ -204,7 +205,7 @@ def _leaf(new: Any) -> _Nodes:
 
 def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
     before, after = _parts(old, rule), _parts(new, rule)
-    leaves = _leaf_items(rule)
+    leaves = _leaf_items(rule) and not (isinstance(old, dict) or isinstance(new, dict))
     changed: Tree = {}
     removed: Tree = {}
     for element in (*after, *(element for element in before if element not in after)):
