@@ -1,7 +1,5 @@
 """PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
-
-
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.handlers.patches import (

@@ -205,17 +205,18 @@ def _leaf(new: Any) -> _Nodes:
 
 def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
     before, after = _parts(old, rule), _parts(new, rule)
-    leaves = _leaf_items(rule) and not (isinstance(old, dict) or isinstance(new, dict))
+    in_map = isinstance(old, dict) or isinstance(new, dict)
+    nested = _NESTED if in_map else () if _leaf_items(rule) else (dict,)
     changed: Tree = {}
     removed: Tree = {}
     for element in (*after, *(element for element in before if element not in after)):
         was, child = before.get(element, _ABSENT), after.get(element, _ABSENT)
         if was is child or was == child:
             continue
-        if leaves or not (isinstance(child, _NESTED) or isinstance(was, _NESTED)):
-            come, gone = _leaf(child)
-        else:
+        if isinstance(child, nested) or isinstance(was, nested):
             come, gone = _compare(was, child, rules, _inside(where, element))
+        else:
+            come, gone = _leaf(child)
         if come is not None:
             changed[element] = come
         if gone is not None:
