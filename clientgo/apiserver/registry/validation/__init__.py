@@ -1,9 +1,9 @@
 """Validation of built-in kinds: rules as data, and named functions for what depends on several fields.
 
-The rules are in the `*.txt` files of this folder, in the order in which Kubernetes reports errors. A section describes
-a type; types refer to each other by `@Type`. The section of a kind's root has the name of the kind, `Kind.group` where
-groups share the name; `[Kind/status]` has the rules of updates of its status or another subresource, which has no
-others.
+The rules are in the `*.txt` files of this folder and its subfolders, in the order in which Kubernetes reports errors. A
+section describes a type; types refer to each other by `@Type`. The section of a kind's root has the name of the kind,
+`Kind.group` where groups share the name; `[Kind/status]` has the rules of updates of its status or another subresource,
+which has no others.
 
     [PodSpec]
     containers            required

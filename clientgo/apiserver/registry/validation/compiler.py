@@ -13,23 +13,15 @@ from clientgo.apiserver.http.status import Cause
 from clientgo.apiserver.registry.validation import (
     access,
     cluster,
-    containers,
     core,
-    cron,
     generic,
-    jobs,
-    jobstatus,
     limits,
     network,
-    pods,
-    podupdates,
     policies,
-    resources,
     storage,
-    volumes,
     webhooks,
-    workloads,
 )
+from clientgo.apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
 from clientgo.apiserver.registry.validation.scopes import (
     FieldCheck,
     FieldScope,
@@ -38,26 +30,12 @@ from clientgo.apiserver.registry.validation.scopes import (
     reads_absent,
     within,
 )
+from clientgo.apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
 _MODULES: tuple[ModuleType, ...] = (
-    generic,
-    access,
-    cluster,
-    containers,
-    core,
-    cron,
-    jobs,
-    jobstatus,
-    limits,
-    network,
-    pods,
-    podupdates,
-    policies,
-    resources,
-    storage,
-    volumes,
-    webhooks,
-    workloads,
+    *(generic, access, cluster, core, limits, network, policies, storage, webhooks),
+    *(containers, resources, specs, updates, volumes),
+    *(controllers, cron, jobs, jobstatus),
 )
 """Modules with rule functions; the first one that has a name provides it."""
 
@@ -117,9 +95,10 @@ def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
     found: dict[str, list[str]] = {}
     package = __name__.rpartition(".")[0]
-    for file in sorted(one.name for one in files(package).iterdir() if one.name.endswith(".txt")):
-        for name, lines in read_sections(package, file).items():
-            found.setdefault(name, []).extend(lines)
+    for folder in (package, f"{package}.pods", f"{package}.workloads"):
+        for file in sorted(one.name for one in files(folder).iterdir() if one.name.endswith(".txt")):
+            for name, lines in read_sections(folder, file).items():
+                found.setdefault(name, []).extend(lines)
     return found
 
 

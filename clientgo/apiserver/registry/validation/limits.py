@@ -14,7 +14,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.names import label_value_errors, qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.network import cidr
-from clientgo.apiserver.registry.validation.resources import amount, is_native, name_errors, quantity_errors
+from clientgo.apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
 from clientgo.apiserver.registry.validation.scopes import FieldScope, within
 
 _COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")

@@ -13,7 +13,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
-from clientgo.apiserver.registry.validation.resources import amount
+from clientgo.apiserver.registry.validation.pods.resources import amount
 from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update, within
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, required, too_long
 from clientgo.apiserver.registry.names import subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.resources import amount
+from clientgo.apiserver.registry.validation.pods.resources import amount
 from clientgo.apiserver.registry.validation.scopes import FieldScope
 
 _MINUTES = 10

@@ -15,9 +15,9 @@ from clientgo.apiserver.http.status import (
 )
 from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.resources import amount
+from clientgo.apiserver.registry.validation.pods.resources import amount
+from clientgo.apiserver.registry.validation.pods.volumes import no_backsteps
 from clientgo.apiserver.registry.validation.scopes import FieldScope
-from clientgo.apiserver.registry.validation.volumes import no_backsteps
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _LABELS = (

@@ -19,9 +19,9 @@ from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
-from clientgo.apiserver.registry.validation.resources import amount, name_errors
+from clientgo.apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo.apiserver.registry.validation.scopes import FieldScope
-from clientgo.apiserver.registry.validation.workloads import selector_matches
+from clientgo.apiserver.registry.validation.workloads.controllers import selector_matches
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",

@@ -6,8 +6,8 @@ from typing import Any
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, required
 from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.jobs import indexes_of
 from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.workloads.jobs import indexes_of
 
 _TERMINAL = ("Failed", "Complete", "FailureTarget")
 

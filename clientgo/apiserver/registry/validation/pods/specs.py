@@ -15,9 +15,9 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.resources import amount, resources
+from clientgo.apiserver.registry.validation.pods.resources import amount, resources
+from clientgo.apiserver.registry.validation.pods.volumes import descending_path
 from clientgo.apiserver.registry.validation.scopes import FieldScope, within
-from clientgo.apiserver.registry.validation.volumes import descending_path
 from clientgo.meta.quantities import total
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")

@@ -1,0 +1,1 @@
+"""Rules of pods and of what they consist of: containers, volumes, resources."""

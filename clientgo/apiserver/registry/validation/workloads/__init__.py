@@ -1,0 +1,1 @@
+"""Rules of workloads: controllers of replicas, jobs, cron jobs, autoscalers, disruption budgets."""
