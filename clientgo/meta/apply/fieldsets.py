@@ -170,7 +170,7 @@ def _added_items(values: list[Any], rule: MergeRule, rules: MergeRules, where: F
     leaves = _leaf_items(rule)
     for element, item in items(values, rule):
         leaf = leaves or element in tree or not isinstance(item, dict)
-        tree[element] = {} if leaf else {".": {}, **_added_members(None, item, rules, where)}
+        tree[element] = {} if leaf or not item else {".": {}, **_added_members(None, item, rules, where)}
     return tree
 
 
@@ -205,7 +205,7 @@ def _leaf(new: Any) -> _Nodes:
 
 def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
     before, after = _parts(old, rule), _parts(new, rule)
-    in_map = isinstance(old, dict) or isinstance(new, dict)
+    in_map = any(isinstance(side, dict) and side for side in (old, new))
     nested = _NESTED if in_map else () if _leaf_items(rule) else (dict,)
     changed: Tree = {}
     removed: Tree = {}
