@@ -9,8 +9,8 @@ from clientgo.meta.scheme import Column, ScaleSubresource
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 
-def with_defaults(definition: Object) -> Object:
-    """Return the definition with defaults; its status names the version that is stored."""
+def with_defaults(definition: Object, old: Object | None = None) -> Object:
+    """Return the definition with defaults; unless its spec is that of `old`, its status names the stored version."""
     spec = {field: value for field, value in (definition.get("spec") or {}).items() if value is not False}
     names = dict(spec.get("names") or {})
     kind = names.get("kind") or ""
@@ -18,15 +18,16 @@ def with_defaults(definition: Object) -> Object:
     if kind:
         names["listKind"] = names.get("listKind") or f"{kind}List"
     spec["names"] = names
-    spec["conversion"] = spec.get("conversion") or {"strategy": "None"}
+    if spec.get("conversion") is None:
+        spec["conversion"] = {"strategy": "None"}
     webhook = spec["conversion"].get("webhook") or {}
     if service := (webhook.get("clientConfig") or {}).get("service"):
         client = {**webhook["clientConfig"], "service": {"port": 443, **service}}
         spec["conversion"] = {**spec["conversion"], "webhook": {**webhook, "clientConfig": client}}
-    stored = next((version.get("name") for version in spec.get("versions") or () if version.get("storage")), None)
+    stored = next((version.get("name", "") for version in spec.get("versions") or () if version.get("storage")), None)
     status = definition.get("status") or {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None}
     versions = list(status.get("storedVersions") or ())
-    if stored is not None and stored not in versions:
+    if stored is not None and stored not in versions and (not versions or old is None or spec != old["spec"]):
         versions.append(stored)
     return {**definition, "spec": spec, "status": {**status, "storedVersions": versions}}
 

@@ -54,9 +54,10 @@ _PRESERVING = "set x-kubernetes-preserve-unknown-fields to true in spec.versions
 def definition_errors(definition: Object, old: Object | None = None) -> list[Cause]:
     """Return the errors of a definition; `old` is the one it replaces."""
     spec, meta = definition["spec"], definition["metadata"]
-    found: list[Cause] = []
-    if meta.get("name") != f"{spec['names'].get('plural') or ''}.{spec.get('group') or ''}" and old is None:
-        found.append(invalid_value("metadata.name", meta.get("name", ""), 'must be spec.names.plural+"."+spec.group'))
+    wanted = f"{spec['names'].get('plural') or ''}.{spec.get('group') or ''}"
+    wrong = [field for field in ("generateName", "name") if old is None and meta.get(field, wanted) != wanted]
+    why = 'must be spec.names.plural+"."+spec.group'
+    found = [invalid_value(f"metadata.{field}", meta[field], why) for field in wrong]
     found += _spec_errors(spec)
     if old is not None:
         found += _changed(definition, old)
@@ -117,7 +118,7 @@ def _spec_errors(spec: Object) -> Causes:
 
 
 def _is_common(versions: Sequence[Object], field: str) -> bool:
-    return all((version.get(field) or None) == (versions[0].get(field) or None) for version in versions)
+    return all(version.get(field, []) == versions[0].get(field, []) for version in versions)
 
 
 def _has_default(schema: Any) -> bool:
@@ -146,17 +147,10 @@ def _versions_errors(versions: list[Object], common: set[str]) -> Causes:
 
 
 def _go_version(version: Object, common: set[str]) -> Object:
-    """Return a version as Go prints the internal type; subresources and columns have the names of the API."""
-    schema = (version.get("schema") or {}).get("openAPIV3Schema")
-    kept = {field: version.get(field) or None for field in _COMMON if field not in common}
-    if kept.get("schema"):
-        kept["schema"] = {"OpenAPIV3Schema": go_form(schema) if schema is not None else None}
-    return {
-        "Name": version.get("name") or "",
-        **{field.capitalize(): bool(version.get(field)) for field in ("served", "storage", "deprecated")},
-        "DeprecationWarning": version.get("deprecationWarning"),
-        **{field[0].upper() + field[1:]: kept.get(field) for field in _COMMON},
-    }
+    """Return a version as Go prints the internal type."""
+    own = {field: value for field, value in version.items() if field not in common}
+    form: Object = go_form(own, "CustomResourceDefinitionVersion")
+    return form
 
 
 def _warning_errors(version: Object) -> Iterator[str]:
@@ -304,13 +298,13 @@ def _stored_errors(stored: list[str] | None, versions: list[Object]) -> Causes:
     if not stored:
         yield invalid_value(where, stored or None, "must have at least one stored version")
         return
+    left = {name: index for index, name in enumerate(stored)}
     for version in versions:
-        if version.get("storage") and version.get("name") not in stored:
-            yield invalid_value(where, stored, f"must have the storage version {version.get('name')}")
-    names = [version.get("name") for version in versions]
-    for index, name in enumerate(stored):
-        if name not in names:
-            yield invalid_value(f"{where}[{index}]", name, _NOT_STORED.format(name))
+        name = version.get("name") or ""
+        if left.pop(name, None) is None and version.get("storage"):
+            yield invalid_value(where, stored, f"must have the storage version {name}")
+    for name, index in left.items():
+        yield invalid_value(f"{where}[{index}]", name, _NOT_STORED.format(name))
 
 
 def _approval_errors(group: str, meta: Object, old: Object | None) -> Causes:

@@ -1,4 +1,4 @@
-"""Schemas and rules of CustomResourceDefinitions as messages print them: every field of Kubernetes' internal type."""
+"""Parts of CustomResourceDefinitions as messages print them: with every field of Kubernetes' internal types."""
 
 from functools import cache
 from typing import Any
@@ -24,6 +24,7 @@ def go_form(value: Any, kind: str = "JSONSchemaProps") -> Any:
     return {_go_name(field.name): _member(value, field) for field in fields}
 
 
+_GO_NAMES = {"id": "ID", "url": "URL", "jsonPath": "JSONPath"}
 _FIRST = ("id", "$schema", "$ref", "description", "type", "nullable", "rule")
 
 
@@ -38,7 +39,7 @@ def _member(value: dict[str, Any], field: ProtobufField) -> Any:
 
 @cache
 def _messages() -> dict[str, Message]:
-    """Return the messages of which schemas consist, by name."""
+    """Return the messages of which definitions consist, by name."""
     definition, found = find_message("apiextensions.k8s.io/v1", "CustomResourceDefinition"), dict[str, Message]()
     waiting = [definition]
     while waiting:
@@ -46,11 +47,12 @@ def _messages() -> dict[str, Message]:
         if message is not None and message.name not in found:
             found[message.name] = message
             waiting += [field.message for field in message.fields.values()]
-    return {name: found[name] for name in ("JSONSchemaProps", "ExternalDocumentation", "ValidationRule")}
+    del found["JSON"]  # any value
+    return found
 
 
 def _go_name(field: str) -> str:
-    if field in ("id", "url"):
-        return field.upper()
+    if field in _GO_NAMES:
+        return _GO_NAMES[field]
     words = field.removeprefix("$").replace("x-kubernetes-", "x-").split("-")
     return "".join(word[0].upper() + word[1:] for word in words)

@@ -7,6 +7,7 @@ from clientgo.apiserver.registry.names import subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 
 _FORM = "; desired format: https://host[/path]"
+_SWAPPED = (("name", "namespace"), ("namespace", "name"))
 _PORTS = range(1, 65536)
 
 
@@ -35,7 +36,8 @@ def _url_errors(url: str, where: str) -> list[Cause]:
 
 
 def _service_errors(service: Object, where: str) -> list[Cause]:
-    found = [required(f"{where}.{field}") for field in ("name", "namespace") if not service.get(field)]
+    # The real server names each of the two fields if the other one is missing.
+    found = [required(f"{where}.{told}") for told, field in _SWAPPED if not service.get(field)]
     port, path = service.get("port", 443), service.get("path") or "/"
     if port not in _PORTS:
         why = "port is not valid: must be between 1 and 65535, inclusive"

@@ -158,7 +158,7 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("", "replicationcontrollers"): _replication_controller,
     ("", "secrets"): _secret,
     ("", "services"): service,
-    ("apiextensions.k8s.io", "customresourcedefinitions"): lambda obj, _: crdschema.with_defaults(obj),
+    ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
     ("batch", "jobs"): _job,
 }
 # The kubelet registers its node with a status.
