@@ -8,7 +8,6 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from clientgo.apiserver.http.status import (
-    ApiFailure,
     Cause,
     duplicate,
     internal_error,
@@ -284,16 +283,12 @@ def _set_node_ports(
             by_number[number] = (port["nodePort"], protocol)
     check = spec.get("healthCheckNodePort")
     if _is_checked(spec) and not _is_checked(before):
-        if check and (check in taken or check in new):
-            raise _unavailable(check)
+        if check and (why := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in taken else ""):
+            raise internal_error(f"failed to allocate requested HealthCheck NodePort {check}: {why}")
         spec["healthCheckNodePort"] = check or _free_port(service, "health", taken, new)
 
 
 _OUTSIDE = f"provided port is not in the valid range. The range of valid ports is {_LOW}-{_HIGH}"
-
-
-def _unavailable(port: int) -> ApiFailure:
-    return internal_error(f"failed to allocate requested HealthCheck NodePort {port}: {_ALLOCATED}")
 
 
 def _free_port(service: Object, suffix: str, taken: ServiceAllocations, reserved: set[int]) -> int:

@@ -83,7 +83,7 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
         new = services.allocate(state.store, new, None)
     causes = [*metadata.errors(resource, new["metadata"]), *validate(write, new, None)]
     if causes:
-        raise invalid(resource.kind, resource.group, name, causes)
+        raise invalid(resource.kind, resource.storage[0], new["metadata"].get("name", ""), causes)
     webhooks.check(state, write, "CREATE", new, None)
     return _store_new(state, write, new)
 
@@ -162,7 +162,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list
     causes += validate(write, new, shown_old, write.subresource)
     causes += part_errors(write.subresource, new, shown_old) if own else []
     if causes:
-        raise invalid(resource.kind, resource.group, write.name, causes)
+        raise invalid(resource.kind, resource.storage[0], write.name, causes)
     webhooks.check(state, write, "UPDATE", new, shown_old)
     stored = to_storage(resource, new)
     return shown_once_stored(resource, stored, lambda: commit(state, write, entry, stored))
@@ -182,7 +182,8 @@ def precondition_failed(write: Write, field: str, given: str, stored: str) -> Ap
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
     uid, version = meta.get("uid"), meta.get("resourceVersion")
-    if uid is not None and uid != stored["uid"]:
+    # A patch is applied to the stored object, so its uid is a field like others.
+    if uid is not None and uid != stored["uid"] and write.request.method != "PATCH":
         raise precondition_failed(write, "UID", uid, stored["uid"])
     if version in (None, "0"):
         if not write.resource.unconditional_update:

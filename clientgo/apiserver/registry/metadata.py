@@ -13,6 +13,7 @@ from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.clock import Clock
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
 _MAX_ANNOTATIONS = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
@@ -76,10 +77,9 @@ def carry_over(new: Object, old: Object) -> Object:
     kept = {**new}
     kept["creationTimestamp"] = old["creationTimestamp"]
     kept.setdefault("uid", old["uid"])
-    for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName"):
+    for field in ("generation", "generateName"):
         kept.pop(field, None)
-        if field in old:
-            kept[field] = old[field]
+    kept |= {field: old[field] for field in _KEPT if field in old}
     kept["resourceVersion"] = old["resourceVersion"]
     return kept
 
@@ -93,10 +93,14 @@ def mark_deleted(meta: Object, clock: Clock, grace: int = 0) -> Object:
 def errors(resource: Resource, meta: Object) -> list[Cause]:
     """Return the errors in the metadata of an object to be stored."""
     found: list[Cause] = []
+    rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
+    if "generateName" in meta:
+        prefix = meta["generateName"]
+        checked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        found += [invalid_value("metadata.generateName", prefix, why) for why in rule(checked)]
     if "name" not in meta:
         found.append(required("metadata.name", "name or generateName is required"))
     else:
-        rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
         found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
     found += field_errors(meta)
     if "finalizers" in meta and not resource.custom and resource.group != "apiextensions.k8s.io":
@@ -123,6 +127,9 @@ def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
         found.append(Cause("FieldValueTooLong", f"{where}.annotations", why))
     for finalizer in meta.get("finalizers", ()):
         found += [invalid_value(f"{where}.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
+    if {*_FINALIZERS[1:]} <= {*meta.get("finalizers", ())}:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        found.append(invalid_value(f"{where}.finalizers", meta["finalizers"], why))
     if "ownerReferences" in meta:
         found += _owner_errors(meta["ownerReferences"], where)
     return found
@@ -132,7 +139,7 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
     """Return the errors of an update that changes immutable metadata."""
     found = [
         invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
-        for field in ("name", "namespace", "uid")
+        for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
         if new.get(field) != old.get(field)
     ]
     if "deletionTimestamp" in old:
@@ -145,16 +152,16 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
 
 
 def _owner_errors(owners: list[Object], where: str) -> list[Cause]:
-    found = [
-        invalid_value(
-            f"{where}.ownerReferences.{member}",
-            owner.get(member) or "",
-            f"{'version ' if member == 'apiVersion' else ''}must not be empty",
-        )
-        for owner in owners
-        for member in ("apiVersion", "kind", "name", "uid")
-        if not owner.get(member)
-    ]
+    found = []
+    for owner in owners:
+        version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
+        if not version or version.count("/") > 1:
+            found.append(invalid_value(f"{where}.ownerReferences.apiVersion", version, "version must not be empty"))
+        missing = [member for member in ("kind", "name", "uid") if not owner.get(member)]
+        found += [invalid_value(f"{where}.ownerReferences.{member}", "", "must not be empty") for member in missing]
+        if (version, kind) == ("v1", "Event"):
+            why = "/v1, Kind=Event is disallowed from being an owner"
+            found.append(invalid_value(f"{where}.ownerReferences", owner, why))
     controllers = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
         why = (

@@ -16,7 +16,8 @@ def client_errors(client: Object, where: str) -> list[Cause]:
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         return [required(where, "exactly one of url or service is required")]
-    return _url_errors(url, f"{where}.url") if url is not None else _service_errors(service or {}, f"{where}.service")
+    inner = f"{where}." if where else ""
+    return _url_errors(url, f"{inner}url") if url is not None else _service_errors(service or {}, f"{inner}service")
 
 
 def _url_errors(url: str, where: str) -> list[Cause]:

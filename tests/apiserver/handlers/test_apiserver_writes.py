@@ -230,6 +230,11 @@ def test_an_immutable_config_map_keeps_its_data(kube: Kube) -> None:
         ({"annotations": {"a": "x" * 300_000}}, "metadata.annotations"),
         ({"finalizers": ["a/b c"]}, "metadata.finalizers"),
         ({"finalizers": ["own"]}, "metadata.finalizers[0]"),
+        ({"finalizers": ["orphan", "foregroundDeletion"]}, "metadata.finalizers"),
+        (
+            {"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "a/b/c", "uid": "u"}]},
+            "metadata.ownerReferences.apiVersion",
+        ),
         ({"ownerReferences": [{"kind": "X", "name": "x", "apiVersion": "v1"}]}, "metadata.ownerReferences.uid"),
     ],
 )

@@ -69,6 +69,16 @@ def path(text: str, kind: str = "Prefix", **backend: Any) -> dict[str, Any]:
             {"roleRef": RULE, "subjects": [{"kind": "ServiceAccount", "name": "x", "apiGroup": "y"}]},
             'subjects[0].apiGroup: Unsupported value: "y": supported values: ""',
         ),
+        (
+            "/apis/events.k8s.io/v1/namespaces/default/events",
+            {"regarding": {"namespace": "default"}, "type": "X"},
+            'Event "x" is invalid: [eventTime: Required value, type: Invalid value: "": has invalid value: X]',
+        ),
+        (
+            "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+            {"webhooks": [{"name": "a.b.c", "rules": [{"operations": ["*", "CREATE"]}]}]},
+            "if '*' is present, must not specify other operations",
+        ),
     ],
 )
 def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any], why: str) -> None:

@@ -117,6 +117,8 @@ def _secret(obj: Object, _: Object | None) -> Object:
 def _claim(obj: Object, _: Object | None) -> Object:
     spec = dict(obj.get("spec") or {})
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and not reference and (source.get("apiGroup") or "", source.get("kind")) not in _SOURCES:
+        source = spec.pop("dataSource", None) and None
     if source and not reference:
         spec["dataSourceRef"] = source
     elif reference and not source and not reference.get("namespace"):
@@ -142,8 +144,10 @@ def _with_template_generation(new: Object, old: Object | None) -> Object:
 
 def _node(obj: Object, _: Object | None) -> Object:
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
-        spec["podCIDRs"] = [spec["podCIDR"]]
+    # The first of podCIDRs is podCIDR, which wins, as in the conversion from v1.
+    first = spec.get("podCIDR")
+    if first and [first] != (spec.get("podCIDRs") or [])[:1]:
+        spec["podCIDRs"] = [first]
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = status["capacity"]
     return {**obj, "spec": spec, "status": status}

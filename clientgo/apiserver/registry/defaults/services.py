@@ -12,4 +12,10 @@ def service(obj: Object, _: Object | None) -> Object:
         spec.pop("sessionAffinityConfig", None)
     if spec.get("externalIPs") and not spec.get("externalTrafficPolicy"):
         spec["externalTrafficPolicy"] = "Cluster"
+    balancer = (obj.get("status") or {}).get("loadBalancer") or {}
+    if balancer.get("ingress") and spec["type"] == "LoadBalancer":
+        points = [
+            {**one, "ipMode": one.get("ipMode") or "VIP"} if one.get("ip") else one for one in balancer["ingress"]
+        ]
+        obj = {**obj, "status": {**obj["status"], "loadBalancer": {**balancer, "ingress": points}}}
     return {**obj, "spec": spec}

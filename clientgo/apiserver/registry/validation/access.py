@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo.apiserver.http.gojson import explain, json_type
 from clientgo.apiserver.http.status import (
     Cause,
     forbidden_field,
@@ -116,10 +117,14 @@ def secret_type(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 def _json_error(encoded: str) -> str:
     try:
-        json.loads(base64.b64decode(encoded))
-    except (ValueError, binascii.Error):
-        return "unexpected end of JSON input" if not encoded else "invalid character looking for beginning of value"
-    return ""
+        text = base64.b64decode(encoded).decode(errors="replace")
+        value = json.loads(text)
+    except binascii.Error:
+        return ""  # rejected by decoding
+    except ValueError:
+        return explain(text)
+    wanted = "Go value of type map[string]interface {}"
+    return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {wanted}"
 
 
 def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:

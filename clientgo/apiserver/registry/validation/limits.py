@@ -171,6 +171,19 @@ def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("spec.providerID", 'node updates may not change providerID except from "" to valid')
 
 
+def node_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the amounts and addresses in the status of a node."""
+    status = value.get("status") or {}
+    for field in ("capacity", "allocatable"):
+        for name, given in sorted((status.get(field) or {}).items()):
+            yield from within(f"status.{field}.{name}", quantity_errors(name, given))
+    addresses = status.get("addresses") or []
+    for index, one in enumerate(addresses):
+        if one in addresses[:index]:
+            shown = {"Type": one.get("type", ""), "Address": one.get("address", "")}
+            yield duplicate(f"status.addresses[{index}]", shown)
+
+
 def _taint_errors(taint: Object, others: list[Object]) -> Iterator[Cause]:
     key, text, effect = (taint.get(field) or "" for field in ("key", "value", "effect"))
     yield from (invalid_value("key", key, why) for why in qualified_errors(key))

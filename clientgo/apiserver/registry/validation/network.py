@@ -57,6 +57,8 @@ def _network(value: Any) -> ParsedNetwork | None:
 def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text that is not an address range."""
     found = _network(value)
+    if not value:
+        return
     if found is None:
         yield invalid_value("", value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
     elif parse_ip(value.partition("/")[0]) != found.network_address:
@@ -248,6 +250,8 @@ def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
         elif kind in ("IPv4", "IPv6"):
             if not errors and f"IPv{getattr(parse_ip(one), 'version', '')}" != kind:
                 yield invalid_value("", one, f"must be an {kind} address")
+            if kind == "IPv6" and not errors and str(parse_ip(one)) != one:
+                errors = [invalid_value("", one, f'must be in canonical form ("{parse_ip(one)}")')]
             yield from within(where, errors or special_ip(one, scope))
 
 
@@ -293,6 +297,10 @@ def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if resource is not None and service is not None:
         yield invalid_value("", "", "cannot set both resource and service backends")
     elif resource is not None:
+        group = resource.get("apiGroup")
+        yield from (
+            invalid_value("resource.apiGroup", group, why) for why in (names.subdomain_errors(group) if group else ())
+        )
         for field in ("kind", "name"):
             text = resource.get(field) or ""
             errors = [invalid_value(f"resource.{field}", text, why) for why in names.path_segment_errors(text)]

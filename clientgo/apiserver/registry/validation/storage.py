@@ -41,6 +41,14 @@ def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
         yield from within(f"[{name}]", _positive(given))
 
 
+def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject negative amounts."""
+    for name, given in sorted(value.items()):
+        parsed = amount(given)
+        if parsed is not None and parsed.value < 0:
+            yield invalid_value(f"[{name}]", int(parsed.value), "must be a valid resource quantity")
+
+
 def _positive(given: Any) -> Iterator[Cause]:
     parsed = amount(given)
     if parsed is None:
