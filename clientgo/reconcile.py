@@ -140,14 +140,13 @@ class Attempts:
     def workers(self) -> list[Worker]:
         """Return the threads that have reconciled since they started, by name."""
         names = {thread.ident or 0: thread.name for thread in threading.enumerate()}
-        found = []
-        for thread, ended in tuple(self._idle.items()):
+        running, found = self._running.copy(), []
+        for thread, ended in self._idle.copy().items():
             if thread not in names:
-                del self._idle[thread]
-            elif thread not in self._running:
+                self._idle.pop(thread, None)
+            elif thread not in running:
                 found.append(Worker(names[thread], None, "", ended))
-        for thread, one in tuple(self._running.items()):
-            found.append(Worker(names.get(thread, ""), one.key, one.trigger, one.began))
+        found += [Worker(names.get(thread, ""), one.key, one.trigger, one.began) for thread, one in running.items()]
         return sorted(found, key=lambda worker: worker.name)
 
     @contextmanager

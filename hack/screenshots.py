@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from hack.browser import browser
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT / "docs" / "assets"
 TEAMS = ("billing", "checkout", "search", "shipping")
-FOOS = 60
+NAMES = [f"{team}-{number:02}" for number in range(15) for team in TEAMS]
 FLAGS = ("--metrics-bind-address=127.0.0.1:0", "--qps=40", "--burst=10")
 """Flags of the controller, with few requests per second, so that keys wait in the queue."""
 
@@ -46,28 +47,32 @@ def main() -> int:
             serving = re.compile(r'"serving the dashboard" url="(.+?)"')
             [url] = eventually(lambda: serving.findall(log.read_text()), seconds=30)
             eventually(lambda: "starting workers" in log.read_text(), seconds=30)
-            work(Path(folder) / ".embedded" / "kubeconfig")
-            take_pictures(url)
+            config = load_config(kubeconfig=str(Path(folder) / ".embedded" / "kubeconfig"))
+            with closing(Clientset(config)) as clientset:
+                work(clientset)
+                take_pictures(url, clientset)
         finally:
             program.terminate()
             program.wait(30)
     return 0
 
 
-def work(kubeconfig: Path) -> None:
+def work(clientset: Clientset) -> None:
     """Create Foos, one of which cannot get its Deployment, and change the others several times."""
-    with closing(Clientset(load_config(kubeconfig=str(kubeconfig)))) as clientset:
-        kubernetes = Kubernetes(clientset.requester)
-        foos = clientset.samplecontroller_v1alpha1.foos("default")
-        kubernetes.apps_v1.deployments("default").create(foreign("legacy-search"))
-        foos.create(foo("search-legacy", "legacy-search"))
-        names = [f"{TEAMS[number % len(TEAMS)]}-{number:02}" for number in range(FOOS)]
-        for name in names:
-            foos.create(foo(name, name))
-        for wave in range(WAVES):
-            SYSTEM_CLOCK.sleep(threading.Event(), PAUSE)
-            for name in names[wave * 4 :]:
-                foos.patch(name, {"spec": {"replicas": 2 + wave % 4}})
+    foos = clientset.samplecontroller_v1alpha1.foos("default")
+    Kubernetes(clientset.requester).apps_v1.deployments("default").create(foreign("legacy-search"))
+    foos.create(foo("search-legacy", "legacy-search"))
+    for name in NAMES:
+        foos.create(foo(name, name))
+    for wave in range(WAVES):
+        SYSTEM_CLOCK.sleep(threading.Event(), PAUSE)
+        scale(clientset, NAMES[wave * 4 :], 2 + wave)
+
+
+def scale(clientset: Clientset, names: Sequence[str], replicas: int) -> None:
+    """Scale Foos."""
+    for name in names:
+        clientset.samplecontroller_v1alpha1.foos("default").patch(name, {"spec": {"replicas": replicas}})
 
 
 def foo(name: str, deployment: str) -> Foo:
@@ -86,12 +91,14 @@ def foreign(name: str) -> Deployment:
     )
 
 
-def take_pictures(url: str) -> None:
-    """Take the pictures of a running controller."""
+def take_pictures(url: str, clientset: Clientset) -> None:
+    """Take the pictures of a running controller, with keys in its queue."""
     with browser() as page:
         page.resize(1280, 1100)
         page.open(url)
-        page.wait_for("document.getElementById('history') && document.querySelectorAll('#history td').length > 100")
+        page.wait_for("document.querySelectorAll('#history td').length > 100")
+        scale(clientset, NAMES, 1)
+        page.wait_for("Number(document.querySelector('.tiles dd').textContent) > 5")
         for scheme in ("light", "dark"):
             page.prefer(scheme)
             page.screenshot(ASSETS / f"dashboard-{scheme}.png")

@@ -80,11 +80,10 @@ IsCached = Callable[[ObjectName], bool]
 
 
 class _Shown:
-    """One controller of the page."""
+    """One controller of the page, with a unique name."""
 
-    def __init__(self, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None) -> None:
-        self.queue, self.attempts, self.is_cached = queue, attempts, is_cached
-        self.name = attempts.controller
+    def __init__(self, name: str, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None) -> None:
+        self.name, self.queue, self.attempts, self.is_cached = name, queue, attempts, is_cached
 
 
 class _Asked(msgspec.Struct):
@@ -124,8 +123,10 @@ class Dashboard:
         return f"<Dashboard of {', '.join(one.name for one in self._controllers) or 'no controllers'}>"
 
     def add_controller(self, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None = None) -> None:
-        """Show a controller."""
-        self._controllers.append(_Shown(queue, attempts, is_cached))
+        """Show a controller; several may have the same name."""
+        same = sum(one.attempts.controller == attempts.controller for one in self._controllers)
+        name = f"{attempts.controller} ({same + 1})" if same else attempts.controller
+        self._controllers.append(_Shown(name, queue, attempts, is_cached))
 
     def add_events(self, events: RecordedEvents) -> None:
         """Show these events on the pages of their objects."""

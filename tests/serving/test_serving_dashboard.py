@@ -12,8 +12,10 @@ import pytest
 
 from clientgo.cache.state import InformerState
 from clientgo.commandline import ServingFlags
+from clientgo.flags import Address
 from clientgo.history import History
 from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.metrics import provider, set_provider
 from clientgo.reconcile import Attempts
 from clientgo.record import EventBroadcaster
 from clientgo.serving import Diagnostics, ServingRequest
@@ -21,7 +23,7 @@ from clientgo.serving.dashboard import PAGE, ROWS, SAMPLES, STATE, Dashboard
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 from controller.api.v1alpha1 import Foo, FooSpec
-from tests.serving.test_serving_diagnostics import METRICS, get, serving
+from tests.serving.test_serving_diagnostics import LOOPBACK, METRICS, get, serving
 
 KEY = ObjectName("ns", "a")
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -242,10 +244,20 @@ def test_state_is_compressed_and_invalid_parameters_are_rejected() -> None:
     assert attempts.history is not None
 
 
-def test_nothing_is_recorded_unless_it_is_shown() -> None:
-    attempts = Attempts("Foo")
-    Diagnostics(ServingFlags(), component="foos").add_controller(RateLimitingQueue[ObjectName](), attempts)
+@pytest.mark.integration
+@pytest.mark.parametrize(("address", "size"), [(None, 200), (LOOPBACK, 0)], ids=["no pages", "no history"])
+def test_nothing_is_recorded_unless_it_is_shown(address: Address | None, size: int) -> None:
+    attempts, before = Attempts("Foo"), provider()
+    options = ServingFlags(metrics_bind_address=address, reconcile_history=size)
+    Diagnostics(options, component="foos").add_controller(RateLimitingQueue[ObjectName](), attempts)
+    set_provider(before)
     assert attempts.history is None
+
+
+def test_controllers_of_one_name_are_shown_apart() -> None:
+    rig = Rig()
+    rig.dashboard.add_controller(RateLimitingQueue[ObjectName](), Attempts("Foo"))
+    assert [one["name"] for one in rig.state()["parts"]["controllers"]] == ["foo", "foo (2)"]
 
 
 def test_samples_are_taken_until_the_stop() -> None:
