@@ -130,7 +130,7 @@ class Api:
 
     def _nowhere(self, path: str) -> HTTPResponse:
         """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
-        root, *rest = path.split("/")[1:]
+        _, root, *rest = [*path.split("/"), ""]
         groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}
         if rest and (root in ("api", "version") or (root == "apis" and rest[0] in groups - {""})):
             return json_response(no_such_resource().body, 404)

@@ -64,13 +64,21 @@ def with_objects() -> Kube:
     return kube
 
 
+# Messages of mistakes for which a real server, too, answers 500.
+BLAMED_ON_THE_SERVER = (
+    b"resourceVersion should not be set",
+    b"does not contain declared merge key",
+    b"failed to create typed",
+    b"resourceVersion: Invalid value",
+)
+
+
 def outcome(answer: HTTPResponse) -> str:
     """Return the status code and message of a response; fail if the server broke or rejected without a message."""
-    # A real server answers 500, with this message, to a creation that names a version.
-    broken = answer.status >= 500 and answer.status != 504 and b"resourceVersion should not be set" not in answer.body
-    assert not broken, answer.body[:400]
-    if answer.status == 404 and answer.body == b"404 page not found\n":
-        return "no such page"  # Go's HTTP server sends this text, not a Status
+    expected = answer.status == 504 or any(text in answer.body for text in BLAMED_ON_THE_SERVER)
+    assert answer.status < 500 or expected, answer.body[:400]
+    if answer.status == 404 and answer.body in (b"404 page not found\n", b""):
+        return "no such page"  # Go's HTTP server sends this text, not a Status; /openapi/v3/x has no body
     if answer.status < 400:
         return str(answer.status)
     status: Any = json.loads(answer.body)

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.commandline import ShardingFlags
 from clientgo.coordination import LeaderElectionOptions, ShardingOptions, coordination_options, coordinator_for
 from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo.rest import Config
-from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 
 NOWHERE = Config(host="http://127.0.0.1:9")
@@ -50,7 +50,7 @@ def test_first_replica_gets_to_write_and_releases_its_lease_at_the_end(
     options: LeaderElectionOptions | ShardingOptions, role: str
 ) -> None:
     clientset, working, stop = FakeClientset(versioned=True), threading.Event(), threading.Event()
-    with coordinator_for(options, clientset.requester, clock=FakeClock(auto=True)) as coordinator, Group() as group:
+    with coordinator_for(options, clientset.requester, clock=SYSTEM_CLOCK) as coordinator, Group() as group:
         gained = threading.Event()
         coordinator.on_change(gained.set)
 

@@ -98,7 +98,7 @@ OPERATIONS: dict[str, Callable[[Client], object]] = {
     "create with a version": lambda c: c.create(config_map(resource_version="1")),
     "create as deleted": lambda c: c.create(config_map(deletion_timestamp=datetime.now(UTC))),
     "dry run": lambda c: (c.create(config_map(), dry_run=True), c.find(ConfigMap, A)),
-    "update": lambda c: (c.create(config_map()), c.update(replace(config_map(), data={}))),
+    "update": lambda c: (c.create(config_map()), c.update(replace(config_map(), data={"k": "new"}))),
     "update what is missing": lambda c: c.update(config_map()),
     "update a stale object": stale,
     "update another uid": lambda c: (c.create(config_map()), c.update(config_map(uid="a-b"))),
