@@ -109,7 +109,7 @@ def _is_external(spec: Object) -> bool:
 
 
 _NEEDED: tuple[tuple[Callable[[Object], bool], tuple[str, ...]], ...] = (
-    (_has_address, ("clusterIPs", "clusterIP", "ipFamilies", "ipFamilyPolicy")),
+    (_has_address, ("clusterIPs", "clusterIP", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")),
     (_is_checked, ("healthCheckNodePort",)),
     (_is_balanced, ("allocateLoadBalancerNodePorts", "loadBalancerClass")),
     (_is_external, ("externalTrafficPolicy",)),
@@ -165,6 +165,7 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     default = "RequireDualStack" if headless else "SingleStack"
     policy = spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or before.get("ipFamilyPolicy") or default
+    _release_second(spec, before)
     rejected(list(_address_errors(spec, before.get("clusterIPs") or [])))
     addresses, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or before.get("ipFamilies") or ())
     found = []
@@ -193,6 +194,14 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
         if family != "IPv4":
             found.append(invalid_value(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
     rejected(found)
+
+
+def _release_second(spec: Object, before: Object) -> None:
+    """Drop the second address and family of a Service that becomes single-stack, if the client repeats them."""
+    if spec["ipFamilyPolicy"] == "SingleStack" and before:
+        for field in ("clusterIPs", "ipFamilies"):
+            if spec.get(field) and spec[field] == before.get(field):
+                spec[field] = spec[field][:1]
 
 
 def _address_errors(spec: Object, known: list[str]) -> Iterator[Cause]:
