@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.admission.namespaces import KEY as NAMESPACES
-from clientgo.apiserver.admission.podsecuritychecks import described, violations
+from clientgo.apiserver.admission.podsecuritychecks import CheckResult, described, violations
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import Cause, forbidden, invalid, invalid_value
 from clientgo.apiserver.registry.registry import Object
@@ -33,10 +33,14 @@ class _Level:
     def __str__(self) -> str:
         return f"{self.name}:{self.version}"
 
+    def broken(self, meta: Object, spec: Object) -> list[CheckResult]:
+        """Return the violations of a pod."""
+        minor = _NEWEST if self.version == "latest" else min(_NEWEST, int(self.version.removeprefix("v1.")))
+        return violations(self.name, minor, meta, spec)
+
     def broken_by(self, meta: Object, spec: Object) -> str:
         """Return the violations of a pod in one line, or ""."""
-        minor = _NEWEST if self.version == "latest" else min(_NEWEST, int(self.version.removeprefix("v1.")))
-        return described(violations(self.name, minor, meta, spec))
+        return described(self.broken(meta, spec))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def check_namespace(state: State, write: Write, new: Object, old: Object | None)
 def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
     found: dict[str, list[str]] = {}
     for pod in state.store.list(_PODS, namespace)[:_MAX_CHECKED]:
-        broken = [reason for reason, _ in violations(level.name, _NEWEST, pod["metadata"], pod.get("spec") or {})]
+        broken = [reason for reason, _ in level.broken(pod["metadata"], pod.get("spec") or {})]
         if broken:
             found.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])
     if not found:

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import uuid
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,11 +59,12 @@ def request_token(state: State, namespace: str, account: Object, review: Object)
         "nbf": now,
         "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
     }
-    expires = datetime.fromtimestamp(now + seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
+    named = {"name": meta["name"], "namespace": namespace, "uid": str(uuid.uuid4()), "creationTimestamp": issued}
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"name": meta["name"], "namespace": namespace, "creationTimestamp": None},
+        "metadata": named,
         "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
         "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
     }
@@ -122,7 +124,7 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
             " The object might have been deleted and then recreated"
         )
-        raise conflict(served, name, why)
+        raise conflict(replace(served, plural=served.kind), name, why)
     if member == "pod" and (found.get("spec") or {}).get("serviceAccountName") != account:
         why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
         raise bad_request(why)

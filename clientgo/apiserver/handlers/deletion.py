@@ -125,9 +125,7 @@ def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
             marked = state.store.put(resource.storage, marked).object
         return from_storage(resource, marked)
     if not options.dry_run:
-        removed = state.store.remove(resource.storage, write.namespace, write.name)
-        if removed is not None and marked is entry.object:
-            marked = removed.object
+        marked = _remove(state, resource, entry, marked)
     if resource.returns_deleted:
         return from_storage(resource, in_order(marked))
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -153,8 +151,16 @@ def delete_collection(
         if stays:
             state.store.put(resource.storage, marked)
         else:
-            state.store.remove(resource.storage, *name_of(entry.object))
+            _remove(state, resource, entry, marked)
     return meant
+
+
+def _remove(state: State, resource: Resource, entry: Entry, marked: Object) -> Object:
+    """Remove an object and return it as it was; watches of pods see the deletion begin, then end."""
+    if marked is not entry.object:
+        marked = state.store.put(resource.storage, marked).object
+    removed = state.store.remove(resource.storage, *name_of(entry.object))
+    return removed.object if removed is not None else marked
 
 
 def _admit_all(state: State, write: Write, options: ParsedDeleteOptions, meant: list[Entry]) -> None:

@@ -7,6 +7,8 @@ HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a 
 from collections.abc import Callable, Iterable
 
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
+from clientgo.apiserver.registry.decoding import decode, message_of
+from clientgo.apiserver.registry.defaults.types import complete
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object, Resource
 
@@ -98,7 +100,9 @@ def _converted(resource: Resource, obj: Object, api_version: str, direction: int
     convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
     converted = {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
     if convert:
-        return in_order(converted)
+        # Each version has zeros of its own, which it always writes.
+        message = message_of(api_version, resource.kind)
+        return in_order(complete(message, decode(message, converted, [])))
     same = resource.schemas.get(api_version) is resource.schemas.get(obj["apiVersion"])
     return converted if same else _pruned(resource, converted)
 

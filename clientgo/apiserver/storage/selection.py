@@ -97,6 +97,9 @@ def selects(selector: Any, labels: Mapping[str, str]) -> bool:
     return label_selector(selector).matches(labels)
 
 
+_ZEROS = {"status.successful": "0", "spec.hostNetwork": "false", "spec.unschedulable": "false"}
+
+
 def _is_name(term: FieldTerm) -> bool:
     return term.equal and term.path == ("metadata", "name")
 
@@ -105,7 +108,9 @@ def _supported(resource: Resource, term: FieldTerm) -> FieldTerm:
     namespaced = _BOTH if resource.namespaced or not resource.custom else _BOTH[:1]
     if term.field not in namespaced and term.field not in resource.selectable_fields:
         raise bad_request(_unsupported(resource, term.field))
-    return replace(term, path=_stored_path(resource, term.field))
+    # Zeros are not stored.
+    value = "" if _ZEROS.get(term.field) == term.value else term.value
+    return replace(term, path=_stored_path(resource, term.field), value=value)
 
 
 def _unsupported(resource: Resource, field: str) -> str:
@@ -118,6 +123,8 @@ def _stored_path(resource: Resource, field: str) -> tuple[str, ...]:
     if resource.plural == "events" and field == "source":
         # An Event's `source` selects by the component that reported it, not by the whole EventSource.
         return ("source", "component")
+    if field == "status.successful":
+        return ("status", "succeeded")
     if resource.group == "events.k8s.io":
         # Stored as core events, whose fields are named otherwise.
         field = field.replace("regarding.", "involvedObject.").replace("reportingController", "reportingComponent")
