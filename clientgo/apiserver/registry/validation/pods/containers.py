@@ -231,6 +231,12 @@ def host_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             seen.add(used)
 
 
+def init_host_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
+    """Reject a host port that an init container uses twice; Kubernetes reports each container as the first one."""
+    for container in value:
+        yield from host_ports([container], scope)
+
+
 def host_network_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Require that host ports are container ports if the pod uses the host's network."""
     pod = scope.root.name == "Pod"

@@ -1,11 +1,12 @@
 """Rules of workloads that relate several fields, and of numbers that may be percentages."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
 from clientgo.apiserver.registry.gostructs import go_struct
-from clientgo.apiserver.registry.names import percent_errors
+from clientgo.apiserver.registry.names import label_value_errors, percent_errors, qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import reader
 from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update
@@ -30,12 +31,16 @@ def _expression_matches(expression: Object, labels: Object) -> bool:
     }.get(expression.get("operator") or "", True)
 
 
-def _convertible(selector: Object) -> bool:
+def is_convertible(selector: Object) -> bool:
+    """Return whether the selector has a meaning: known operators, valid keys and values."""
     for expression in selector.get("matchExpressions") or ():
         operator, values = expression.get("operator"), expression.get("values")
         if operator not in ("In", "NotIn", "Exists", "DoesNotExist") or bool(values) != operator.endswith("In"):
             return False
-    return True
+        if qualified_errors(expression.get("key") or "") or any(map(label_value_errors, values or ())):
+            return False
+    labels = selector.get("matchLabels") or {}
+    return not any(map(qualified_errors, labels)) and not any(map(label_value_errors, labels.values()))
 
 
 def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Cause]:
@@ -44,16 +49,17 @@ def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Caus
         yield invalid_value("", value, f"empty selector is invalid for {kind}")
 
 
-def convertible_selector(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Reject a selector whose expressions have no meaning."""
-    if not _convertible(value):
-        yield invalid_value("", value, "invalid label selector")
+def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a selector whose requirements have no meaning."""
+    if not is_convertible(value):
+        found = invalid_value("", value, detail)
+        yield found if detail else replace(found, message=found.message.removesuffix(": "))
 
 
 def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the workload's selector matches the labels of its template."""
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
-    if selector is not None and (not selector or not _convertible(selector)):
+    if selector is not None and (not selector or not is_convertible(selector)):
         return
     if selector is None or not selector_matches(selector, labels or {}):
         yield invalid_value("metadata.labels", labels, _UNMATCHED)
@@ -90,7 +96,7 @@ def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
 def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Reject an update that may neither add nor remove pods."""
     if not _number(value or 0) and not _number(scope.value.get("maxSurge")):
-        yield invalid_value("", value or 0, "may not be 0 when `maxSurge` is 0")
+        yield invalid_value("", 0 if value == {} else value, "may not be 0 when `maxSurge` is 0")
 
 
 def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause]:

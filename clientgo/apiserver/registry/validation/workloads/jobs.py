@@ -21,7 +21,7 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
 from clientgo.apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo.apiserver.registry.validation.scopes import FieldScope
-from clientgo.apiserver.registry.validation.workloads.controllers import selector_matches
+from clientgo.apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",
@@ -60,7 +60,7 @@ def generated_selector(job: Object, _: FieldScope) -> Iterator[Cause]:
 def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the selector matches the labels of the template; no selector matches nothing."""
     selector, labels = scope.value.get("selector"), (template.get("metadata") or {}).get("labels")
-    if selector is None or not selector_matches(selector, labels or {}):
+    if selector is None or (is_convertible(selector) and not selector_matches(selector, labels or {})):
         yield invalid_value("metadata.labels", labels, "`selector` does not match template `labels`")
 
 
