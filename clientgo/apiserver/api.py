@@ -26,7 +26,7 @@ from clientgo.apiserver.http.messages import (
     parse_query,
     text_response,
 )
-from clientgo.apiserver.http.rendering import indent, wants_indentation
+from clientgo.apiserver.http.rendering import accepts_no_status, indent, wants_indentation
 from clientgo.apiserver.http.status import (
     ApiFailure,
     PageNotFound,
@@ -185,7 +185,7 @@ def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
     """Give a response its form and its warnings."""
     if "yaml" in request.headers.get("accept", ""):
         as_requested(response, request.headers["accept"])
-    if wants_indentation(request):
+    if wants_indentation(request) or (response.status >= 400 and accepts_no_status(request.headers.get("accept", ""))):
         indent(response)
     texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
     response.headers.extend(("Warning", f'299 - "{text}"') for text in texts)

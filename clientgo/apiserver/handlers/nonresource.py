@@ -3,9 +3,11 @@
 import hashlib
 from collections.abc import Callable
 from email.utils import formatdate
+from typing import Any
 
 from clientgo.apiserver.datafiles import read_sections
 from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
+from clientgo.apiserver.http.rendering import indent
 from clientgo.apiserver.http.status import PageNotFound
 from clientgo.apiserver.registry import discovery, openapi
 from clientgo.apiserver.state import State
@@ -60,7 +62,13 @@ def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
     paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
     paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
     paths |= {f"/{name}{check and '/'}{check}" for name in _HEALTH for check in ("", *_checks(name))}
-    return json_response({"paths": sorted(paths)})
+    return _indented({"paths": sorted(paths)})
+
+
+def _indented(value: dict[str, Any]) -> HTTPResponse:
+    response = json_response(value)
+    indent(response)
+    return response
 
 
 def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
@@ -166,7 +174,7 @@ def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespons
 def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:
     if len(parts) > 1:
         raise PageNotFound
-    return json_response(VERSION)
+    return _indented(VERSION)
 
 
 def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:

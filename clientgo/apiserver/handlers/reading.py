@@ -151,7 +151,13 @@ def _not_as(resource: Resource, form: Form, kind: str, why: str) -> ApiFailure:
 
 
 def _versioned(value: Object, form: Form) -> Object:
-    return value if form.version == "v1" else {**value, "apiVersion": f"meta.k8s.io/{form.version}"}
+    if form.version == "v1":
+        return value
+    api_version = f"meta.k8s.io/{form.version}"
+    for row in value.get("rows", ()):
+        if row.get("object", {}).get("kind") == "PartialObjectMetadata":
+            row["object"] = {**row["object"], "apiVersion": api_version}
+    return {**value, "apiVersion": api_version}
 
 
 def _token(revision: int, after: Name) -> str:

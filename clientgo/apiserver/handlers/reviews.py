@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from clientgo.apiserver.auth.authentication import user_of_token
 from clientgo.apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo.apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
-from clientgo.apiserver.auth.users import MASTERS, User
+from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
+from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import timestamp
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
@@ -18,19 +19,26 @@ _EVERYTHING = {
 }
 
 
+_EMPTY_METADATA = ("SelfSubjectAccessReview", "SubjectAccessReview")
+
+
 def review(state: State, kind: str, obj: Object, user: User, namespace: str = "") -> Object:
-    """Return the review with its status (400, 422)."""
-    meta = {**(obj.get("metadata") or {})}
-    meta.pop("creationTimestamp", None)
-    if kind == "SelfSubjectReview":
-        meta["creationTimestamp"] = timestamp(state.clock)
+    """Return the review, whose metadata has been read, with its status (400, 422)."""
+    meta = obj["metadata"]
     spec = obj.get("spec") or {}
     if not isinstance(spec, dict):
         raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
     asked = spec.get("resourceAttributes")
     if namespace and (not isinstance(asked, dict) or asked.get("namespace") != namespace):
         raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
-    return {**obj, "metadata": meta, "status": _ANSWERS[kind](state, spec, user)}
+    status = _ANSWERS[kind](state, spec, user)
+    if kind == "SelfSubjectReview":
+        return in_order({**obj, "metadata": {"creationTimestamp": timestamp(state.clock)}, "status": status})
+    if kind == "SelfSubjectRulesReview":
+        return in_order({**obj, "metadata": {}, "spec": {}, "status": status})
+    if kind in _EMPTY_METADATA and meta.keys() - {"managedFields"}:
+        raise _invalid(invalid_value("metadata", meta, "must be empty"))
+    return in_order({**obj, "status": status})
 
 
 def _token(state: State, spec: Object, _: User) -> Object:
@@ -84,7 +92,7 @@ def _rules(state: State, spec: Object, user: User) -> Object:
     namespace = spec.get("namespace")
     if not namespace:
         raise bad_request("no namespace on request")
-    if state.options.authorization == "AlwaysAllow" or MASTERS in user.groups:
+    if state.options.authorization == "AlwaysAllow":
         return _EVERYTHING
     resources: list[Object] = []
     paths: list[Object] = []

@@ -14,7 +14,7 @@ from clientgo.apiserver.handlers.reading import get, list_objects, list_response
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.storing import create, update
 from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo.apiserver.handlers.writes import Write, read_write
+from clientgo.apiserver.handlers.writes import Write, read_metadata, read_write, track, with_entries
 from clientgo.apiserver.http.decode import read_body, read_object
 from clientgo.apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo.apiserver.http.status import not_acceptable
@@ -107,6 +107,8 @@ def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespo
         return json_response(podactions.bind(state, write, content_type), 201)
     obj = read_object(request.body, content_type, route.resource)
     if route.resource.group in _REVIEW_GROUPS:
+        obj = {**obj, "metadata": read_metadata(write, obj)}
+        obj["metadata"] = with_entries(obj["metadata"], track(state, write, {}, obj))
         return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
     _check_duplicates(write, request)
     return _written(state, route, request, create(state, write, obj), created=True)

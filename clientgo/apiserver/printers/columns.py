@@ -1,8 +1,8 @@
-"""Columns of the built-in kinds, from `columns.txt`, which describes its format."""
+"""Columns of the built-in kinds, from `columns.txt`, which describes its format, and `descriptions.txt`."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
@@ -42,10 +42,17 @@ _TABLE = read_sections(__package__, "columns.txt")
 @cache
 def printer_of(group: str, kind: str) -> Printer:
     """Return the columns of a built-in kind."""
-    return tuple(map(_printed, _TABLE.get(f"{group}/{kind}", _TABLE["*"])))
+    name = f"{group}/{kind}"
+    described = dict(line.split("\t", 1) for line in _descriptions().get(name, ()))
+    return tuple(_printed(text, described) for text in _TABLE.get(name, _TABLE["*"]))
 
 
-def _printed(text: str) -> Printed:
+@cache
+def _descriptions() -> dict[str, list[str]]:
+    return read_sections(__package__, "descriptions.txt")
+
+
+def _printed(text: str, described: Mapping[str, str]) -> Printed:
     if text in _FIXED:
         return _FIXED[text]
     title, source = re.split(" {2,}", text)
@@ -56,7 +63,7 @@ def _printed(text: str) -> Printed:
     keys = [int(key) if key.isdigit() else key for key in path.split(".") if key]
     other = json.loads(default) if default in ("0", "false", "true") else default or ("" if not parenthesis else None)
     compute = CELLS[function] if parenthesis else lambda value, _: value
-    column = Column(title, kind or "string", "", f"{title} of the object.", "", int(wide))
+    column = Column(title, kind or "string", "", json.loads(described.get(title, '""')), "", int(wide))
     if title == "Name" and not wide:
         column = _FIXED["Name"].column
     return Printed(column, lambda obj, now: compute(dig(obj, *keys, default=other), now))

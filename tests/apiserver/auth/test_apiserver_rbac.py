@@ -196,3 +196,11 @@ def test_token_review_identifies_the_user(guarded: Guarded) -> None:
         "audiences": [ISSUER],
     }
     assert "authenticated" not in guarded.ok("POST", url, {"spec": {"token": "nobody"}})["status"]
+
+
+def test_review_has_no_metadata_but_its_managed_fields(guarded: Guarded) -> None:
+    url = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+    review = {"spec": {"user": "eve", "resourceAttributes": {"verb": "get", "resource": "pods"}}}
+    assert list(guarded.ok("POST", url, review)["metadata"]) == ["managedFields"]
+    refused = guarded.refused(422, "POST", url, {**review, "metadata": {"name": "x"}})
+    assert refused["message"].endswith(": must be empty")

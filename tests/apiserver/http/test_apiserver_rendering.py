@@ -26,6 +26,20 @@ def test_people_get_indented_json(kube: Kube, url: str, agent: str, indented: bo
     assert (b'{\n  "kind"' in body) is indented
 
 
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+
+@pytest.mark.parametrize(("accept", "indented"), [(TABLE, True), (f"{TABLE},application/json", False), ("", False)])
+def test_error_is_indented_for_clients_that_accept_tables_only(kube: Kube, accept: str, indented: bool) -> None:
+    body = kube.send("GET", f"{CONFIG_MAPS}/absent", accept=accept).body
+    assert (b'{\n  "kind"' in body) is indented
+
+
+def test_columns_are_described(kube: Kube) -> None:
+    columns = json.loads(kube.send("GET", "/api/v1/pods", accept=TABLE).body)["columnDefinitions"]
+    assert all(column["description"] for column in columns)
+
+
 def test_yaml_is_sent_to_clients_that_prefer_it(kube: Kube) -> None:
     for url, kind in ((CONFIG_MAPS, "ConfigMapList"), (f"{CONFIG_MAPS}/absent", "Status")):
         answer = kube.send("GET", url, accept="application/yaml")
