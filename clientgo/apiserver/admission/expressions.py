@@ -13,7 +13,7 @@ from clientgo.apiserver.cel.admission import BOOL, AdmissionScope, ComposedVaria
 from clientgo.apiserver.cel.environment import InvalidExpression
 from clientgo.apiserver.cel.functions.authorization import AuthorizerValue
 from clientgo.apiserver.cel.types import ExprType
-from clientgo.apiserver.cel.values import CelError
+from clientgo.apiserver.cel.values import CelError, CostLimitExceeded
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
@@ -83,7 +83,7 @@ def evaluated(source: str, scope: AdmissionScope, values: Values, *results: Expr
         return compile_condition(source, scope, *results).evaluate(values)
     except InvalidExpression as error:
         raise PolicyError(f"compilation error: {error}") from None
-    except CelError as error:
+    except (CelError, CostLimitExceeded) as error:
         raise PolicyError(f"expression '{source}' resulted in error: {error}") from None
 
 

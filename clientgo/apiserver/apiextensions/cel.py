@@ -13,7 +13,8 @@ from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.declarations import bound, declare
 from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
-from clientgo.apiserver.cel.values import NONE, CelError, OptionalValue
+from clientgo.apiserver.cel.literals import instantiation_error
+from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
 from clientgo.apiserver.http.status import Cause, quoted
 
 Schema = dict[str, Any]
@@ -65,6 +66,8 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
             return CompiledRule(spec, error=f"compilation failed: {error}")
         if expression.result != types.BOOL:
             return CompiledRule(spec, error="cel expression must evaluate to a bool")
+        if why := instantiation_error(expression.checked.root):
+            return CompiledRule(spec, error=f"program instantiation failed: {why}")
         if not spec.get("messageExpression"):
             return CompiledRule(spec, expression)
         try:
@@ -163,6 +166,10 @@ class _Walk:
         except CelError as error:
             yield self._invalid(schema, place, _evaluation_error(error, rule))
             return
+        except CostLimitExceeded as error:
+            why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            yield self._invalid(schema, place, f"'{error}': {why}: {rule.text}")
+            return
         if holds is True:
             return
         cause = _failure(schema, rule, place, _message(rule, values))
@@ -202,7 +209,7 @@ def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
     if rule.message is not None:
         try:
             text = str(rule.message.evaluate(values)).strip()
-        except CelError:
+        except (CelError, CostLimitExceeded):
             text = ""
         if text and "\n" not in text and len(text.encode()) <= _MOST_MESSAGE:
             return text

@@ -212,9 +212,9 @@ def _slice(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     bounds = [
         arg.node.value if isinstance(arg.node, LiteralNode) else default
-        for arg, default in zip(args, (0, MOST), strict=True)
+        for arg, default in zip(args, (0, target.size.most), strict=True)
     ]
-    size = CostRange(0, min(max(bounds[1] - bounds[0], 0), target.size.most))
+    size = fixed(max(bounds[1] - bounds[0], 0))
     return _allocating(size, size)
 
 

@@ -89,6 +89,7 @@ class _Estimator:
 
     def _select(self, node: SelectNode) -> CostRange:
         if node in self.checked.names:
+            self.paths[node] = (self.checked.names[node],)
             return ONE
         cost = self.cost(node.operand)
         if node.test_only:

@@ -16,19 +16,23 @@ from clientgo.apiserver.cel.syntax import (
     SelectNode,
     StructNode,
     SyntaxNode,
+    children,
 )
 from clientgo.apiserver.cel.types import ExprType
-from clientgo.apiserver.cel.values import NONE, CelError, OptionalValue, StructValue, kind_of
+from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue, StructValue, kind_of
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]
 
 _MISSING = object()
+_SPENT = "#cost"
+_MOST_COST = 1_000_000
 
 
 def program(checked: CheckedExpression) -> Evaluator:
     """Return a function from variables to the value of an expression, which raises CelError."""
-    return _Compiler(checked).compile(checked.root)
+    run = _Compiler(checked).compile(checked.root)
+    return lambda values: run({**values, _SPENT: [0]})
 
 
 class _Compiler:
@@ -169,11 +173,16 @@ class _Compiler:
         if names == ("#unused",):
             return lambda scope: result({**scope, name: start(scope)})
         always = isinstance(node.condition, LiteralNode)
+        cost = _iteration_cost(node)
 
         def run(scope: Scope) -> Any:
             found = items(scope)
             inner = {**scope, name: start(scope)}
+            spent = scope[_SPENT]
             for values in _iterated(found, len(names)):
+                spent[0] += cost
+                if spent[0] > _MOST_COST:
+                    raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
                 if not always and not condition(inner):
                     break
                 inner.update(zip(names, values, strict=True))
@@ -185,6 +194,17 @@ class _Compiler:
             return result(inner)
 
         return run
+
+
+def _iteration_cost(node: FoldNode) -> int:
+    """Return about what an iteration costs, without the folds in it, which count themselves."""
+
+    def count(one: SyntaxNode) -> int:
+        if isinstance(one, FoldNode):
+            return count(one.items)
+        return int(not isinstance(one, LiteralNode)) + sum(map(count, children(one)))
+
+    return count(node.condition) + count(node.step)
 
 
 def _iterated(found: Any, count: int) -> Any:

@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
-from clientgo.apiserver.cel.values import CelError
+from clientgo.apiserver.cel.values import CelError, CostLimitExceeded
 
 
 def expression(source: str) -> Expression:
@@ -37,6 +37,8 @@ def expression(source: str) -> Expression:
         "[5, 6].transformList(i, v, i > 0, v) == [6] && {'a': 'b'}.transformMapEntry(k, v, {v: k}) == {'b': 'a'}",
         "self.?a.?b.orValue(3) == 3 && !self.?a.hasValue() && [self.?a.optMap(x, x)].all(x, !x.hasValue())",
         "{?'a': self.?a, 'b': dyn(1)} == {'b': 1} && [?optional.none(), 2] == [2] && [1][?5].orValue(7) == 7",
+        "'%s %.2e %f'.format([{'a': [1.5]}, 1.0, 1234.5]) == '{\"a\":[1.500000]} 1.000000\u00d710\u2070\u2070 1,234.500000'",
+        "string(timestamp('2024-01-01T00:00:00.1+02:00')) == '2024-01-01T00:00:00.1+02:00'",
         "duration('90m').getHours() == 1 && timestamp('2024-02-29T01:00:00Z').getDayOfYear() == 59",
         "timestamp('2024-01-01T00:00:00Z').getHours('America/New_York') == 19 && string(duration('1h')) == '3600s'",
         "dyn(1) == 1.0 && 2u > 1 && -7 / 2 == -3 && -7 % 2 == -1 && type(1) == int && type(b'') != string",
@@ -90,6 +92,12 @@ def test_failed_evaluation_says_why(source: str, why: str) -> None:
             "expression of type 'int' cannot be range of a comprehension (must be list, map, or dynamic)",
         ),
         ("[1].all(1, true)", 8, "argument must be a simple name"),
+        (
+            "'%d'.format(['a'])",
+            13,
+            "error during formatting: decimal clause can only be used on integers, was given string",
+        ),
+        ("'%s'.format([])", 11, "index 0 out of range"),
         ("has(self)", 4, "invalid argument to has() macro"),
         ("'a'.matches('(')", 12, "invalid matches argument"),
         ("duration('x')", 9, "invalid duration argument"),
@@ -126,3 +134,9 @@ def test_variable_used_is_known() -> None:
     found: Any = compile_expression("self == oldSelf", {"self": types.INT, "oldSelf": types.INT})
     assert found.uses("oldSelf")
     assert not expression("[1].all(oldSelf, oldSelf == 1)").uses("missing")
+
+
+def test_endless_evaluation_is_cancelled() -> None:
+    source = "lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0))"
+    with pytest.raises(CostLimitExceeded, match="actual cost limit exceeded"):
+        expression(source).evaluate({})

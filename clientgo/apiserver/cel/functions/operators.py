@@ -176,8 +176,8 @@ def _to_string(value: Any) -> str:
             except UnicodeDecodeError:
                 raise CelError("invalid UTF-8 in bytes, cannot convert to string") from None
         case datetime():
-            text = value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".")
-            return f"{text}Z"
+            text = value.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".")
+            return text + value.isoformat()[-6:].replace("+00:00", "Z")
         case timedelta():
             whole = Fraction(value // timedelta(microseconds=1), 10**6)
             text = str(int(whole)) if whole.denominator == 1 else f"{float(whole):.6f}".rstrip("0")
@@ -221,7 +221,7 @@ def to_timestamp(value: Any) -> datetime:
         if isinstance(value, int):
             return _EPOCH + timedelta(seconds=value)
         if _TIME.fullmatch(value):
-            return datetime.fromisoformat(value).astimezone(UTC)
+            return datetime.fromisoformat(value)
     except (ValueError, OverflowError):
         pass
     raise _failed(value, "google.protobuf.Timestamp")
@@ -231,7 +231,7 @@ def _in_zone(value: datetime, zone: str) -> datetime:
     fixed = _ZONE.fullmatch(zone)
     if fixed:
         shift = timedelta(hours=int(fixed[2]), minutes=int(fixed[3]))
-        return value + (-shift if fixed[1] == "-" else shift)
+        return value.astimezone(UTC) + (-shift if fixed[1] == "-" else shift)
     try:
         return value.astimezone(ZoneInfo(zone))
     except (ZoneInfoNotFoundError, ValueError):
@@ -244,7 +244,7 @@ def _part(of_time: Callable[[datetime], int], of_duration: Callable[[timedelta],
             if of_duration is None:
                 raise CelError("no such overload")
             return of_duration(value)
-        return of_time(value if zone == "UTC" else _in_zone(value, zone))
+        return of_time(value.astimezone(UTC) if zone == "UTC" else _in_zone(value, zone))
 
     return run
 

@@ -1,18 +1,15 @@
 """String functions of CEL."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.apiserver.cel.functions.operators import OPERATORS
+from clientgo.apiserver.cel.functions.formatting import formatted
 from clientgo.apiserver.cel.functions.patterns import found, matches, pattern_error
-from clientgo.apiserver.cel.types import ExprType
-from clientgo.apiserver.cel.values import CelError, kind_of
+from clientgo.apiserver.cel.values import CelError
 
 _UPPER = {ord(letter): letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"}
 _LOWER = {ord(letter.upper()): letter for letter in "abcdefghijklmnopqrstuvwxyz"}
 _QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-_CLAUSE = re.compile(r"%(?:(%)|(?:\.(\d+))?(.))", re.DOTALL)
 
 
 def _char_at(text: str, index: int) -> str:
@@ -23,9 +20,11 @@ def _char_at(text: str, index: int) -> str:
 
 def text_index(text: str, wanted: str, offset: int = 0) -> int:
     """Return where a text has another from an offset on, or -1."""
-    if wanted and not 0 <= offset <= len(text):
+    if not wanted:
+        return offset
+    if offset < 0:
         raise CelError(f"index out of range: {offset}")
-    return text.find(wanted, offset) if wanted else offset
+    return text.find(wanted, offset)
 
 
 def text_last_index(text: str, wanted: str, offset: int | None = None) -> int:
@@ -83,56 +82,13 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     return found(_checked(pattern), text, limit)
 
 
-def _format(template: str, args: list[Any]) -> str:
-    left = list(args)
-
-    def clause(match: re.Match[str]) -> str:
-        if match[1]:
-            return "%"
-        if not left:
-            raise CelError(f"index {len(args)} out of range")
-        return _formatted(match[3], match[2], left.pop(0))
-
-    return _CLAUSE.sub(clause, template)
-
-
-def _formatted(verb: str, precision: str | None, value: Any) -> str:
-    kind = kind_of(value)
-    if verb == "s":
-        return _as_string(value)
-    if verb == "d" and kind in ("int", "uint"):
-        return str(int(value))
-    if verb in "fe" and kind in ("double", "int", "uint"):
-        return format(float(value), f".{precision or 6}{verb}")
-    if verb in "boxX" and kind in ("int", "uint", "bool"):
-        return format(int(value), verb)
-    if verb in "xX" and kind in ("string", "bytes"):
-        text = (value.encode() if kind == "string" else value).hex()
-        return text.upper() if verb == "X" else str(text)
-    names = {"d": "decimal", "f": "fixed-point", "e": "scientific", "b": "binary", "o": "octal", "x": "hex", "X": "hex"}
-    if verb not in names:
-        raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
-    raise CelError(f"error during formatting: {names[verb]} clause can't be used on {kind}")
-
-
-def _as_string(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_as_string, value)) + "]"
-    if isinstance(value, dict):
-        parts = sorted((_as_string(key), _as_string(item)) for key, item in value.items())
-        return "{" + ", ".join(f"{key}: {item}" for key, item in parts) + "}"
-    if value is None:
-        return "null"
-    return str(value) if isinstance(value, ExprType) else str(OPERATORS["string"](value))
-
-
 STRINGS: dict[str, Callable[..., Any]] = {
     "charAt": _char_at,
     "contains": lambda text, part: part in text,
     "endsWith": str.endswith,
     "find": _find,
     "findAll": _find_all,
-    "format": _format,
+    "format": formatted,
     "join": lambda parts, separator="": separator.join(parts),
     "jsonpatch.escapeKey": lambda text: text.replace("~", "~0").replace("/", "~1"),
     "lowerAscii": lambda text: text.translate(_LOWER),
