@@ -1,5 +1,7 @@
 """Flow schemas and priority levels that responses name in their headers. Requests are not queued by them."""
 
+from functools import lru_cache
+
 from clientgo.apiserver.auth.users import AUTHENTICATED, MASTERS, SERVICE_ACCOUNTS, User
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
@@ -17,11 +19,15 @@ _FLOWS = (
 )
 
 
-def flow_headers(state: State, user: User) -> list[tuple[str, str]]:
-    """Return the headers that name the flow schema and priority level of a user's requests."""
-    _, schema, level = next((flow for flow in _FLOWS if flow[0] in user.groups), ("", "catch-all", "catch-all"))
-    found = (
-        ("X-Kubernetes-Pf-Flowschema-Uid", state.store.entry(_SCHEMAS, "", schema)),
-        ("X-Kubernetes-Pf-Prioritylevel-Uid", state.store.entry(_LEVELS, "", level)),
-    )
-    return [(name, entry.object["metadata"]["uid"]) for name, entry in found if entry is not None]
+def flow_uids(state: State, user: User) -> tuple[str, str]:
+    """Return the uids of the flow schema and the priority level of a user's requests; empty without flow schemas."""
+    schema, level = _flow_of(user.groups)
+    flow, priority = state.store.entry(_SCHEMAS, "", schema), state.store.entry(_LEVELS, "", level)
+    if flow is None or priority is None:
+        return "", ""
+    return flow.object["metadata"]["uid"], priority.object["metadata"]["uid"]
+
+
+@lru_cache(maxsize=256)
+def _flow_of(groups: tuple[str, ...]) -> tuple[str, str]:
+    return next(((schema, level) for group, schema, level in _FLOWS if group in groups), ("catch-all", "catch-all"))
