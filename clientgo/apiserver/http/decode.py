@@ -1,5 +1,8 @@
 """Decoding of request bodies: JSON, YAML or protobuf, with apiVersion and kind checked as the real server does."""
 
+import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -18,6 +21,8 @@ YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+# Integers too large for Go's float64 have at least this many digits; Python's have no limit.
+_MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
 _decode = msgspec.json.Decoder().decode
 _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -60,9 +65,20 @@ def parse_json(body: bytes) -> Any:
     if why:
         raise ValueError(why)
     try:
-        return _decode(body)
+        value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(explain(body.decode(errors="replace")) or str(error)) from error
+    if _MAY_OVERFLOW.search(body) and any(abs(number) > sys.float_info.max for number in _integers(value)):
+        raise ValueError("json: cannot unmarshal number into Go value of type float64")
+    return value
+
+
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _integers(child)
 
 
 def read_yaml(body: bytes, kind: str) -> Any:
