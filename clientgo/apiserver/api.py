@@ -156,8 +156,8 @@ class Api:
         if not resource.custom:
             check_accept(request.headers.get("accept", ""), listing=not target.name and request.method == "GET")
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
-        _check_route(route, target)
         request.warnings.extend(filter(None, (resource.deprecation,)))
+        _check_route(route, target)
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:

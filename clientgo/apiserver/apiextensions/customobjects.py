@@ -7,7 +7,7 @@ from clientgo.apiserver.apiextensions.cel import cel_errors, has_rules
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.listtypes import list_errors
 from clientgo.apiserver.apiextensions.schema import NOWHERE, schema_errors
-from clientgo.apiserver.http.status import Cause, invalid_value
+from clientgo.apiserver.http.status import Cause, go_float, invalid_value
 from clientgo.apiserver.registry.registry import Object, Resource
 
 _BLOCKING = frozenset((
@@ -18,7 +18,16 @@ _UNCHECKED = (
     " correct the existing errors to complete validation"
 )
 _MAX_REPLICAS = 2**31 - 1
-_GO_TYPES = {str: "string", bool: "bool", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
+_MAP = "map[string]interface{}"
+_GO_TYPES = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+}
+_EMPTY: Object = {}
 
 
 def object_errors(
@@ -53,27 +62,34 @@ def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iter
     if scale is None:
         return
     for path in (scale.status_path,) if status_only else (scale.spec_path, scale.status_path):
-        value = _at(obj, path)
-        if value is not None and type(value) is not int:
-            kind = _GO_TYPES.get(type(value), "")
-            why = f"{path} accessor error: {_go_value(value)} is of the type {kind}, expected int64"
-            yield invalid_value(path, 0, why)
-        elif value is not None and value < 0:
+        value = _at(obj, path, int)
+        if isinstance(value, str):
+            yield invalid_value(path, 0, value)
+        elif value < 0:
             yield invalid_value(path, value, "should be a non-negative integer")
-        elif value is not None and value > _MAX_REPLICAS:
+        elif value > _MAX_REPLICAS:
             yield invalid_value(path, value, f"should be less than or equal to {_MAX_REPLICAS}")
-    selector = _at(obj, scale.selector_path) if scale.selector_path else None
-    if selector is not None and not isinstance(selector, str):
-        kind = _GO_TYPES.get(type(selector), "int64")
-        why = f"{scale.selector_path} accessor error: {_go_value(selector)} is of the type {kind}, expected string"
+    if scale.selector_path and (why := _at(obj, scale.selector_path, str)):
         yield invalid_value(scale.selector_path, "", why)
 
 
-def _at(obj: Object, path: str) -> Any:
+def _at(obj: Object, path: str, kind: type) -> Any:
+    """Return the number at a path, 0 if it is absent; or, of a value of another type, the error of Go's accessor."""
     value: Any = obj
-    for name in path.strip(".").split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value
+    *parents, last = path.strip(".").split(".")
+    for name in parents:
+        value = value.get(name, _EMPTY)
+        if type(value) is not dict:
+            return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {_MAP}"
+    value = value.get(last, kind())
+    if type(value) is not kind:
+        wanted = _GO_TYPES[kind]
+        return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {wanted}"
+    return value if kind is int else ""
+
+
+def _go_type(value: Any) -> str:
+    return _GO_TYPES.get(type(value), "<nil>")
 
 
 def _go_value(value: Any) -> str:
@@ -82,4 +98,6 @@ def _go_value(value: Any) -> str:
         return f"map[{' '.join(f'{key}:{_go_value(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list):
         return f"[{' '.join(map(_go_value, value))}]"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, float):
+        return go_float(value)
+    return "<nil>" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

@@ -109,7 +109,7 @@ def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
     if actual != schema.get("type") or "x-kubernetes-int-or-string" in schema:
         yield from _mistyped(schema, value, actual, path)
     if not _COMBINING.isdisjoint(schema) and value is not None:
-        yield from _combined(schema, value, path, old)
+        yield from _combined(schema, value, path)
     if actual == "string":
         yield from _string(schema, value, path)
     elif actual in ("integer", "number"):
@@ -200,11 +200,12 @@ def _object(schema: Schema, value: dict[str, Any], path: str, old: Any) -> Cause
             yield required(join(path, field))
 
 
-def _combined(schema: Schema, value: Any, path: str, old: Any) -> Causes:
+def _combined(schema: Schema, value: Any, path: str) -> Causes:
+    """Check the combined schemas, which are not compared with the old value."""
     text = f'"{path}" must'
     for how in ("anyOf", "oneOf"):
         if how in schema:
-            found = [list(_value(one, value, path, old)) for one in schema[how]]
+            found = [list(_value(one, value, path, _NEW)) for one in schema[how]]
             fitting = len([one for one in found if not one])
             if how == "anyOf" and not fitting:
                 yield invalid_value(NOWHERE, "", f"{text} validate at least one schema (anyOf)")
@@ -214,13 +215,13 @@ def _combined(schema: Schema, value: Any, path: str, old: Any) -> Causes:
             if not fitting:
                 yield from max(zip(schema[how], found, strict=True), key=lambda one: _depth(one[0], value))[1]
     if "allOf" in schema:
-        found = [list(_value(one, value, path, old)) for one in schema["allOf"]]
+        found = [list(_value(one, value, path, _NEW)) for one in schema["allOf"]]
         for errors in found:
             yield from errors
         if any(found):
             more = ". None validated" if all(found) else ""
             yield invalid_value(NOWHERE, "", f"{text} validate all the schemas (allOf){more}")
-    if "not" in schema and next(_value(schema["not"], value, path, old), None) is None:
+    if "not" in schema and next(_value(schema["not"], value, path, _NEW), None) is None:
         yield invalid_value(NOWHERE, "", f"{text} not validate the schema (not)")
 
 
