@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clientgo.apiserver.admission.expressions import PolicyError
-from clientgo.apiserver.cel.functions.operators import OPERATORS
+from clientgo.apiserver.cel.environment import convert
 from clientgo.apiserver.cel.values import StructValue
 from clientgo.apiserver.registry.registry import Object
 from clientgo.meta.apply.fieldsets import MergeRules, items
@@ -67,7 +67,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(child) for key, child in value.items()}
     if isinstance(value, list):
         return [_plain(child) for child in value]
-    return OPERATORS["string"](value) if isinstance(value, datetime | timedelta) else value
+    return convert("string", value) if isinstance(value, datetime | timedelta) else value
 
 
 def _atomic_paths(value: Any, rules: MergeRules, where: tuple[str, ...]) -> list[str]:

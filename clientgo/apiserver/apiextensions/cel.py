@@ -13,7 +13,6 @@ from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.declarations import bound, declare
 from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
-from clientgo.apiserver.cel.literals import instantiation_error
 from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
 from clientgo.apiserver.http.status import Cause, quoted
 
@@ -38,7 +37,7 @@ class CompiledRule:
     @property
     def uses_old(self) -> bool:
         """Whether the rule is about changes."""
-        return self.expression is not None and self.expression.uses("oldSelf")
+        return self.expression is not None and "oldSelf" in self.expression.used
 
     @property
     def text(self) -> str:
@@ -66,8 +65,8 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
             return CompiledRule(spec, error=f"compilation failed: {error}")
         if expression.result != types.BOOL:
             return CompiledRule(spec, error="cel expression must evaluate to a bool")
-        if why := instantiation_error(expression.checked.root):
-            return CompiledRule(spec, error=f"program instantiation failed: {why}")
+        if expression.constant_error:
+            return CompiledRule(spec, error=f"program instantiation failed: {expression.constant_error}")
         if not spec.get("messageExpression"):
             return CompiledRule(spec, expression)
         try:

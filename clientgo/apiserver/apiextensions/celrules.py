@@ -6,14 +6,13 @@ from typing import Any
 
 from clientgo.apiserver.apiextensions.cel import RULES, CompiledRule, compile_rules
 from clientgo.apiserver.apiextensions.goforms import go_form
-from clientgo.apiserver.cel.callcosts import MOST
-from clientgo.apiserver.cel.cost import most_cost
 from clientgo.apiserver.cel.declarations import MOST_BYTES, SchemaType, declare
 from clientgo.apiserver.cel.environment import Expression
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value
 
 Schema = dict[str, Any]
 
+_MOST = (1 << 64) - 1
 _RULE_LIMIT = 10_000_000
 _TOTAL_LIMIT = 100_000_000
 _MOST_TOLD = 4
@@ -40,7 +39,7 @@ class _Costs:
     expensive: list[tuple[int, str]] = field(default_factory=list)
 
     def observe(self, where: str, cost: int) -> None:
-        self.total = min(self.total + cost, MOST)
+        self.total = min(self.total + cost, _MOST)
         if cost >= _TOTAL_LIMIT // 100:
             self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MOST_TOLD]
 
@@ -61,7 +60,7 @@ def _walked(schema: Schema, place: _Place, costs: _Costs) -> Iterator[Cause]:
         uncorrelatable = place.uncorrelatable
         if part == "items" and schema.get("x-kubernetes-list-type") != "map":
             uncorrelatable = uncorrelatable or place.where
-        most = None if place.times is None or times is None else min(place.times * times, MOST)
+        most = None if place.times is None or times is None else min(place.times * times, _MOST)
         yield from _walked(below, _Place(f"{place.where}.{part}", most, uncorrelatable=uncorrelatable), costs)
     if schema.get(RULES):
         declared = declare(schema, root=place.root)
@@ -88,7 +87,7 @@ def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: 
     assert declared is not None
     where, form = place.where, go_form(rule.spec, "ValidationRule")
     times = MOST_BYTES // (declared.least_bytes + 1) if place.times is None else place.times
-    cost = min(_cost(rule.expression, declared) * times, MOST)
+    cost = min(_cost(rule.expression, declared) * times, _MOST)
     if cost > _RULE_LIMIT:
         yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, _RULE_LIMIT))
     costs.observe(f"{where}.rule", cost)
@@ -118,7 +117,7 @@ def _cost(expression: Expression | None, declared: SchemaType) -> int:
         found = declared.at(path[1:])
         return found.most if found else None
 
-    return most_cost(expression.checked, sizes)
+    return expression.most_cost(sizes)
 
 
 def _exceeded(what: str, cost: int, limit: int) -> str:

@@ -7,8 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from clientgo.apiserver.cel import types
-from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
-from clientgo.apiserver.cel.functions.operators import to_timestamp
+from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression, convert
 from clientgo.apiserver.cel.types import ExprType, parse_type
 from clientgo.apiserver.cel.values import CelError
 
@@ -105,5 +104,5 @@ def namespace_value(namespace: dict[str, Any] | None) -> dict[str, Any] | None:
     meta = dict(namespace["metadata"])
     for field in ("creationTimestamp", "deletionTimestamp"):
         if field in meta:
-            meta[field] = to_timestamp(meta[field])
+            meta[field] = convert("timestamp", meta[field])
     return {**namespace, "metadata": meta}

@@ -1,12 +1,13 @@
 """Type checker of CEL expressions, with the errors of Kubernetes' API server."""
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 
 from clientgo.apiserver.cel import types
+from clientgo.apiserver.cel.environment import Fields
 from clientgo.apiserver.cel.literals import literal_errors
 from clientgo.apiserver.cel.syntax import (
     CallNode,
@@ -23,9 +24,6 @@ from clientgo.apiserver.cel.syntax import (
     qualified_name,
 )
 from clientgo.apiserver.cel.types import BOOL, DYN, ERROR, ExprType, Unifier, is_dyn, optional_of, unwrapped
-
-Fields = Callable[[str, str], ExprType | None]
-"""Function from the name of a struct type and of a field to the type of the field."""
 
 _LITERALS: tuple[tuple[type, ExprType], ...] = (
     *((bool, BOOL), (UInt, types.UINT), (int, types.INT), (float, types.DOUBLE)),
@@ -70,10 +68,6 @@ class CheckedExpression:
     def result(self) -> ExprType:
         """The type of the expression's value."""
         return self.types[self.root]
-
-    def uses(self, variable: str) -> bool:
-        """Return whether the expression refers to a variable."""
-        return variable in self.names.values()
 
 
 @cache

@@ -1,6 +1,6 @@
 """Static cost estimates of CEL expressions, as the API server makes them before it accepts a rule."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from clientgo.apiserver.cel.callcosts import (
@@ -16,6 +16,7 @@ from clientgo.apiserver.cel.callcosts import (
     fixed,
 )
 from clientgo.apiserver.cel.checker import CheckedExpression
+from clientgo.apiserver.cel.environment import Sizes
 from clientgo.apiserver.cel.syntax import (
     ACCUMULATOR,
     CallNode,
@@ -35,10 +36,6 @@ _MAP, _STRUCT = 30, 40
 _FORMAT_PATTERN, _FORMAT_SIZE = 128, 64
 
 ValuePath = tuple[str, ...]
-
-
-Sizes = Callable[[ValuePath], int | None]
-"""Function from the path of a value, such as ("self", "items", "@items"), to its largest size."""
 
 
 @dataclass(slots=True)

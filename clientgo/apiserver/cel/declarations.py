@@ -9,7 +9,7 @@ from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_name, subschemas
 from clientgo.apiserver.cel import types
-from clientgo.apiserver.cel.functions.operators import to_duration, to_timestamp
+from clientgo.apiserver.cel.environment import convert
 from clientgo.apiserver.cel.types import ExprType
 from clientgo.apiserver.cel.values import CelError, MapList, SetList, StructValue
 
@@ -190,17 +190,17 @@ def _is_plain(schema: Schema) -> bool:
 
 
 def _date(text: str) -> Any:
-    return to_timestamp(f"{text}T00:00:00Z")
+    return convert("timestamp", f"{text}T00:00:00Z")
 
 
 def _time(text: str) -> Any:
-    return to_timestamp(text.upper())
+    return convert("timestamp", text.upper())
 
 
 def _duration(text: str) -> Any:
     """Return a duration in Go's notation, or of an amount with the name of a unit, such as 2 weeks."""
     try:
-        return to_duration(text)
+        return convert("duration", text)
     except CelError:
         amount, unit = re.findall(r"(\d+)\s*([a-z\u00b5]+)", text.lower())[-1]
         return int(amount) * next(length for prefix, length in _LONG_UNITS.items() if unit.startswith(prefix))

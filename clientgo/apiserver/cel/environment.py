@@ -1,49 +1,34 @@
-"""Compilation of CEL expressions in Kubernetes' environment."""
+"""Compilation and evaluation of CEL expressions in Kubernetes' environment."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from clientgo.apiserver.cel.checker import CheckedExpression, Fields, check
-from clientgo.apiserver.cel.functions.patterns import syntax_error
-from clientgo.apiserver.cel.interpreter import Evaluator, program
-from clientgo.apiserver.cel.parser import parse
-from clientgo.apiserver.cel.syntax import CompileError
 from clientgo.apiserver.cel.types import ExprType
+
+Fields = Callable[[str, str], ExprType | None]
+"""Function from the name of a struct type and of a field to the type of the field."""
+
+Sizes = Callable[[tuple[str, ...]], int | None]
+"""Function from the path of a value, such as ("self", "items", "@items"), to its largest size."""
 
 
 class InvalidExpression(Exception):
     """An expression that does not compile; the message has all errors with their lines."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression."""
+    """A compiled expression; `evaluate` raises CelError and CostLimitExceeded."""
 
     source: str
-    checked: CheckedExpression
-
-    @property
-    def result(self) -> ExprType:
-        """The type of the value."""
-        return self.checked.result
-
-    def uses(self, variable: str) -> bool:
-        """Return whether the expression refers to a variable."""
-        return self.checked.uses(variable)
-
-    @cached_property
-    def _program(self) -> Evaluator:
-        return program(self.checked)
-
-    def evaluate(self, values: dict[str, Any]) -> Any:
-        """Return the value of the expression.
-
-        Raises:
-            CelError: the evaluation failed.
-        """
-        return self._program(values)
+    result: ExprType
+    used: frozenset[str]
+    """Names of the variables and types that occur."""
+    evaluate: Callable[[dict[str, Any]], Any]
+    most_cost: Callable[[Sizes], int]
+    constant_error: str
+    """The error of a constant that is converted before the first evaluation."""
 
 
 def no_fields(_: str, __: str) -> None:
@@ -56,7 +41,14 @@ def compile_expression(source: str, variables: Mapping[str, ExprType], fields: F
     Raises:
         InvalidExpression: the expression has errors.
     """
-    try:
-        return Expression(source, check(parse(source), variables, fields))
-    except CompileError as error:
-        raise InvalidExpression(error.text(source) if error.errors else syntax_error(source)) from None
+    # Imported at the first expression: most servers have none, and the compiler takes 40 ms.
+    from clientgo.apiserver.cel.compiler import compiled  # noqa: PLC0415
+
+    return compiled(source, variables, fields)
+
+
+def convert(kind: str, value: Any) -> Any:
+    """Return a value as another type, such as a text as a timestamp."""
+    from clientgo.apiserver.cel.functions.operators import OPERATORS  # noqa: PLC0415 (see above)
+
+    return OPERATORS[kind](value)

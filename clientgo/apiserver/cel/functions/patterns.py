@@ -4,8 +4,6 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]
-
 _SPECIAL = re.compile(r"\\|\(\?|\[:|\{,|&&|--|\|\||~~")
 _DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
 # Words of Go where those of RE2 in C++ differ.
@@ -26,7 +24,7 @@ def matches(pattern: str, text: str) -> bool:
     if simple is not None:
         return simple.search(text) is not None
     result = _matching().eval(data={"pattern": pattern, "text": text})
-    return result.type() != cel.Type.ERROR and bool(result.plain_value())
+    return not _failed(result) and bool(result.plain_value())
 
 
 def found(pattern: str, text: str, limit: int = -1) -> list[str]:
@@ -48,7 +46,7 @@ def _simple_pattern(pattern: str) -> re.Pattern[str] | None:
 def pattern_error(pattern: str) -> str:
     """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
     result = _matching().eval(data={"pattern": pattern, "text": ""})
-    if result.type() != cel.Type.ERROR:
+    if not _failed(result):
         return ""
     why, _, part = str(result.value()).partition("invalid regular expression: ")[2].rpartition(": ")
     if part.startswith("(?<"):
@@ -65,6 +63,18 @@ def syntax_error(source: str) -> str:
     return "ERROR: <input>:1:1: Syntax error"
 
 
+def _failed(result: Any) -> bool:
+    return bool(result.type() == _engine().Type.ERROR)
+
+
+@cache
+def _engine() -> Any:
+    # Imported at the first pattern: most servers need no engine, and it takes 10 ms.
+    from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    return cel
+
+
 @cache
 def _matching() -> Any:
     return _environment().compile("text.matches(pattern)")
@@ -72,4 +82,5 @@ def _matching() -> Any:
 
 @cache
 def _environment() -> Any:
-    return cel.NewEnv(variables=dict.fromkeys(("pattern", "text"), cel.Type.DYN))
+    engine = _engine()
+    return engine.NewEnv(variables=dict.fromkeys(("pattern", "text"), engine.Type.DYN))

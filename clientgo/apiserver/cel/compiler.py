@@ -1,0 +1,38 @@
+"""Compiler of CEL expressions: parser, type checker, cost estimator and interpreter."""
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from clientgo.apiserver.cel.checker import check
+from clientgo.apiserver.cel.cost import most_cost
+from clientgo.apiserver.cel.environment import Expression, Fields, InvalidExpression
+from clientgo.apiserver.cel.functions.patterns import syntax_error
+from clientgo.apiserver.cel.interpreter import Evaluator, program
+from clientgo.apiserver.cel.literals import instantiation_error
+from clientgo.apiserver.cel.parser import parse
+from clientgo.apiserver.cel.syntax import CompileError
+from clientgo.apiserver.cel.types import ExprType
+
+
+def compiled(source: str, variables: Mapping[str, ExprType], fields: Fields) -> Expression:
+    """Compile an expression with these variables.
+
+    Raises:
+        InvalidExpression: the expression has errors.
+    """
+    try:
+        checked = check(parse(source), variables, fields)
+    except CompileError as error:
+        raise InvalidExpression(error.text(source) if error.errors else syntax_error(source)) from None
+
+    @cache
+    def evaluator() -> Evaluator:
+        return program(checked)
+
+    def evaluate(values: dict[str, Any]) -> Any:
+        return evaluator()(values)
+
+    used = frozenset(checked.names.values())
+    cost = partial(most_cost, checked)
+    return Expression(source, checked.result, used, evaluate, cost, instantiation_error(checked.root))
