@@ -16,7 +16,7 @@ from clientgo.meta.apply.managedfields import FieldManager, ManagedType
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
-from clientgo.meta.patches import MissingMergeKey, PatchError, jsonpatch, strategic
+from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
 
 _CACHE_SIZE = 4096
 _ATOMIC = MergeRule(list_type="atomic")
@@ -125,10 +125,9 @@ def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
     """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
     try:
         return strategic.apply(target, patch, rules)
-    except MissingMergeKey as error:
+    except UnmergeablePatch as error:
         # Not a client's error for a real server either.
-        message = f"map: {go_map(error.item)} does not contain declared merge key: {error.key}"
-        raise ApiFailure(500, "", message) from error
+        raise ApiFailure(500, "", error.template.format(*map(go_map, error.values))) from error
     except PatchError as error:
         raise bad_request(str(error)) from error
 

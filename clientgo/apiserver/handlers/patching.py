@@ -12,12 +12,13 @@ from clientgo.apiserver.handlers.patches import (
 )
 from clientgo.apiserver.handlers.storing import admit_new, replace
 from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata
-from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, read_yaml
+from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, parse_yaml
 from clientgo.apiserver.http.gojson import go_map, json_type, patched_text
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import (
     ApiFailure,
     bad_request,
+    conflict,
     not_found,
     unavailable_type,
     unsupported_media_type,
@@ -111,6 +112,9 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
             raise not_found(resource, write.name)
         if not config["metadata"].get("name"):
             raise nameless(write)
+        if uid := config["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise conflict(resource, write.name, why)
         webhooks.require_create(state, write)
         require_namespace(state, resource, write.namespace, write.name)
         applied = merged(state, write, {}, config)
@@ -125,10 +129,13 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
 
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     """Parse a configuration of this kind, without fields that the target cannot set (400, 500)."""
-    config = read_yaml(body, resource.kind)
+    try:
+        config = parse_yaml(body) or {}
+    except ValueError as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
     if not isinstance(config, dict):
-        why = f"cannot unmarshal {json_type(config)} into Go value of type map"
-        raise bad_request(f"error decoding YAML: json: {why}")
+        why = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
         group, _, version = str(config.get("apiVersion") or "").rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
@@ -143,6 +150,8 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
         raise ApiFailure(500, "", f"failed to create typed patch object ({place}): {why}")
     config = {**config, "metadata": config.get("metadata") or {}}
     if write.subresource == "status":
+        # Deployments reset the labels, other kinds do not have them changed either.
+        config["metadata"] = {field: value for field, value in config["metadata"].items() if field != "labels"}
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
     return {field: value for field, value in config.items() if field != "status"} if resource.status else config
 

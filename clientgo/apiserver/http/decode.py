@@ -82,14 +82,26 @@ def _integers(value: Any) -> Iterator[int]:
 
 
 def read_yaml(body: bytes, kind: str) -> Any:
-    """Parse a YAML body; timestamps stay strings."""
+    """Parse a YAML body."""
+    try:
+        return parse_yaml(body)
+    except ValueError as error:
+        raise _unrecognized(kind, str(error), body) from error
+
+
+def parse_yaml(body: bytes) -> Any:
+    """Parse YAML; timestamps stay strings.
+
+    Raises:
+        ValueError: the error in the words of Go's library.
+    """
     why = yaml_error(body)
     if why:
-        raise _unrecognized(kind, f"yaml: {why}", body)
+        raise ValueError(f"yaml: {why}")
     try:
         return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        raise _unrecognized(kind, f"yaml: {str(error).splitlines()[0]}", body) from error
+        raise ValueError(f"yaml: {str(error).splitlines()[0]}") from error
 
 
 def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:

@@ -23,6 +23,7 @@ _UNION = "JSONSchemaPropsOr"
 _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
 _CACHE_SIZE = 4096
 _ATOMIC = MergeRule(list_type="atomic")
+_ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
 _HEAD = (("kind", Any), ("apiVersion", Any))
 
 
@@ -83,7 +84,8 @@ class KindRules:
             field = fields_by_name(message).get(name)
             if field is None:
                 return None
-            rule = _ATOMIC if field.type == "RawExtension" else field_rule(message.name, name, field.type)
+            atomic = field.type == "RawExtension" or (self._kind[0], field.type) in _ATOMIC_TYPES
+            rule = _ATOMIC if atomic else field_rule(message.name, name, field.type)
             message, in_map = field.message, field.mapped
         return rule if rule is None or message is None else _with_key_defaults(rule, message)
 

@@ -126,7 +126,8 @@ def _parts_set(parts: dict[str, Any], rule: MergeRule | None, rules: MergeRules,
     tree: Tree = {}
     for element, child in parts.items():
         is_item = not element.startswith("f:")
-        node = {} if is_item and _leaf_items(rule) else _node_of(child, rules, _inside(where, element))
+        leaf = is_item and (_leaf_items(rule) or not isinstance(child, dict))
+        node = {} if leaf else _node_of(child, rules, _inside(where, element))
         member = node == {} or is_item or _is_entry(element[2:], rule)
         node = _node(_children(node or {}), member=member)
         if node is not None:

@@ -22,6 +22,9 @@ from clientgo.meta.apply.fieldsets import (
 
 Object = dict[str, Any]
 
+_MAX_UPDATE_ENTRIES = 10
+_OLD_UPDATES = "ancient-changes"
+
 
 @dataclass(frozen=True, slots=True)
 class ManagedType:
@@ -96,7 +99,24 @@ def after_update(
             changed = union(fields, changed)
         elif fields:
             kept.append(entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields})
-    return sort([*kept, who.entry(changed, time)] if changed else kept)
+    return _capped(sort([*kept, who.entry(changed, time)] if changed else kept))
+
+
+def _capped(entries: list[Object]) -> list[Object]:
+    """Merge the oldest Update entries of one version into one as long as there are more than ten."""
+    updates = [entry for entry in entries if entry.get("operation") == "Update"]
+    excess, buckets = len(updates) - _MAX_UPDATE_ENTRIES, dict[str, Object]()
+    for entry in updates:
+        version = entry.get("apiVersion", "")
+        first = buckets.setdefault(version, entry)
+        if excess <= 0:
+            return entries
+        if first is not entry:
+            fields = union(first.get("fieldsV1", {}), entry.get("fieldsV1", {}))
+            bucket = FieldManager(_OLD_UPDATES, "Update", version).entry(fields, entry.get("time", ""))
+            entries = sort([bucket, *(one for one in entries if one is not first and one is not entry)])
+            buckets[version], excess = bucket, excess - 1
+    return entries
 
 
 def after_scale(entries: list[Object], path: FieldPath, who: FieldManager) -> list[Object]:

@@ -5,17 +5,17 @@ All functions are pure: arguments are not changed, and results share the parts t
 
 from typing import Any
 
-__all__ = ["MissingMergeKey", "PatchError"]
+__all__ = ["PatchError", "UnmergeablePatch"]
 
 
 class PatchError(ValueError):
     """A patch that cannot be applied to this value; the message says what is wrong."""
 
 
-class MissingMergeKey(PatchError):
-    """An item of a patch that lacks the key by which its list is merged."""
+class UnmergeablePatch(PatchError):
+    """A strategic merge patch that contradicts the rules of its kind or itself: a template with values."""
 
-    def __init__(self, item: Any, key: str) -> None:
-        super().__init__(f"map: {item} does not contain declared merge key: {key}")
-        self.item = item
-        self.key = key
+    def __init__(self, template: str, *values: Any) -> None:
+        super().__init__(template.format(*values))
+        self.template = template
+        self.values = values

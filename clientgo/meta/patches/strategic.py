@@ -9,7 +9,7 @@ from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.patches import MissingMergeKey, PatchError
+from clientgo.meta.patches import PatchError, UnmergeablePatch
 
 _DELETE = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
@@ -29,7 +29,7 @@ def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> 
     if directive == "delete":
         return {}
     if directive not in (None, "merge"):
-        raise PatchError(f"Unknown patch type found: {directive}")
+        raise UnmergeablePatch("unknown patch type: {} in map: {}", directive, patch)
     merged = dict(target) if isinstance(target, dict) else {}
     retained = patch.get("$retainKeys")
     if retained is not None:
@@ -50,9 +50,9 @@ def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> 
 def _member(target: Any, value: Any, rules: MergeRules, where: FieldPath) -> Any:
     if isinstance(value, list):
         rule = rules(where)
-        if rule is None or not rule.merge:
-            return [_plain(item) for item in value]
-        return _merge_list(target if isinstance(target, list) else [], value, rule, (rules, where))
+        if rule is None or not rule.merge or not isinstance(target, list):
+            return _plain(value)
+        return _merge_list(target, value, rule, (rules, where))
     return apply(target, value, rules, where)
 
 
@@ -64,7 +64,7 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
     merged = list(target)
     for item in patch:
         if not isinstance(item, dict) or rule.patch_key not in item:
-            raise MissingMergeKey(item, rule.patch_key)
+            raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, rule.patch_key)
         at = _index(merged, rule.patch_key, item[rule.patch_key])
         if item.get("$patch") == "delete":
             if at is not None:
@@ -100,7 +100,17 @@ def _order_members(
         name = field[len(_ORDER) :]
         rule = rules((*where, name))
         key = rule.patch_key if rule is not None else ""
+        _check_order(patch.get(name), order, key)
         merged[name] = _ordered(merged[name], _names(order, key), _names(target.get(name) or (), key), key)
+
+
+def _check_order(items: Any, order: list[Any], key: str) -> None:
+    """Check that the items of a patch occur in the order that it gives for its list."""
+    given = [item for item in items or () if not (isinstance(item, dict) and item.get("$patch") == "delete")]
+    left = iter(_names(order, key))
+    if not all(name in left for name in _names(given, key)):
+        template = "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n"
+        raise UnmergeablePatch(template, given, order)
 
 
 def _names(items: Iterable[Any], key: str) -> list[Any]:
@@ -130,4 +140,6 @@ def _plain(value: Any) -> Any:
         return {
             field: _plain(child) for field, child in value.items() if not field.startswith("$") and child is not None
         }
-    return [_plain(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_plain(item) for item in value if not (isinstance(item, dict) and "$patch" in item)]
+    return value
