@@ -115,9 +115,10 @@ def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespon
     documents = openapi.of(state.registry)
     accept = request.headers.get("accept", "")
     if parts == ["openapi", "v2"]:
+        documents.index()
         if _V2_PROTOBUF in accept:
-            return HTTPResponse(200, openapi.v2_protobuf(), openapi.V2_TYPE)
-        return lambda: HTTPResponse(200, documents.v2_document())
+            return lambda: HTTPResponse(200, documents.v2_document(protobuf=True), openapi.V2_TYPE)
+        return lambda: HTTPResponse(200, documents.v2_document(protobuf=False))
     dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
     if parts == ["openapi", "v3"]:
         index = json_response(documents.index()).body

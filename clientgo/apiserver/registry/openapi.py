@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from clientgo.apiserver.datafiles import read_data
+from clientgo.apiserver.registry.openapi_v2 import to_protobuf, v2_document
 from clientgo.apiserver.registry.registry import Registry, Resource
 
 Json = dict[str, Any]
@@ -67,6 +68,7 @@ class OpenAPI:
         self._registry = registry
         self._documents: dict[str, tuple[str, bytes]] = {}
         self._index: tuple[int, Json] = (-1, {})
+        self._v2: tuple[int, bytes, bytes] = (-1, b"", b"")
 
     def index(self) -> Json:
         """Return the document of `/openapi/v3`: the path of each document, and its URL with a hash."""
@@ -97,44 +99,19 @@ class OpenAPI:
             known = self._documents[path] = (digest, msgspec.json.encode(make_document(self._resources(path))))
         return known[1]
 
-    def v2_document(self) -> bytes:
-        """Return the document of `/openapi/v2` as JSON: the definitions of all kinds, without paths."""
-        definitions: Json = {}
-        for path in self.index()["paths"]:
-            text = self.document(path)
-            if text is not None:
-                text = text.replace(b"#/components/schemas/", b"#/definitions/")
-                definitions |= msgspec.json.decode(text).get("components", {}).get("schemas", {})
-        info = {"title": "Kubernetes", "version": "v1"}
-        found = {name: _as_v2(definitions[name]) for name in sorted(definitions)}
-        return msgspec.json.encode({"swagger": "2.0", "info": info, "paths": {}, "definitions": found})
+    def v2_document(self, *, protobuf: bool) -> bytes:
+        """Return the document of `/openapi/v2` for the kinds of the last index."""
+        index, paths = self._index
+        if self._v2[0] != index:
+            found = [text for path in paths["paths"] if (text := self.document(path)) is not None]
+            document = v2_document(found)
+            self._v2 = (index, msgspec.json.encode(document), to_protobuf(document))
+        _, text, packed = self._v2
+        return packed if protobuf else text
 
     def _resources(self, path: str) -> list[Resource]:
         found = (item for item in self._registry.resources() if item.custom)
         return [item for item in found if path_of(item.group, item.version) == path]
-
-
-def _as_v2(schema: Any) -> Any:
-    """Return a schema of OpenAPI v3 as one of v2: without defaults, unions, and `allOf` around references."""
-    if not isinstance(schema, dict):
-        return schema
-    left_out = ("allOf", "oneOf", "default", "properties")
-    members = {name: _as_v2(value) for name, value in schema.items() if name not in left_out}
-    if "properties" in schema:
-        members["properties"] = {name: _as_v2(value) for name, value in schema["properties"].items()}
-    if "oneOf" in schema:  # an integer or a string
-        members["type"] = "string"
-    return {**members, **schema["allOf"][0]} if "allOf" in schema else members
-
-
-def v2_protobuf() -> bytes:
-    """Return the protobuf document of `/openapi/v2` (content type `V2_TYPE`), which describes no kinds.
-
-    kubectl requests it for objects that have no kind in the v3 documents, such as a `List`. It leaves kinds that it
-    does not find there to the server's validation, so nothing is lost.
-    """
-    swagger, info = b"\x0a\x032.0", b"\x0a\x0aKubernetes\x12\x02v1"
-    return swagger + bytes((0x12, len(info))) + info
 
 
 _KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()

@@ -162,9 +162,13 @@ def test_every_built_in_group_version_has_a_document(openapi: OpenAPI) -> None:
 
 
 def test_second_version_of_openapi_defines_all_kinds(openapi: OpenAPI) -> None:
-    definitions = json.loads(openapi.v2_document())["definitions"]
+    openapi.index()
+    definitions = json.loads(openapi.v2_document(protobuf=False))["definitions"]
     assert {"io.k8s.api.core.v1.Pod", "io.k8s.samplecontroller.v1.Foo"} <= set(definitions)
     names = {reference.rpartition("/")[2] for reference in references(definitions)}
     assert names <= set(definitions)
     properties = definitions["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"]["properties"]
     assert {"default", "allOf", "oneOf"} <= set(properties)
+    packed = openapi.v2_document(protobuf=True)
+    assert b"io.k8s.samplecontroller.v1.Foo" in packed
+    assert b'[{"group":"apps","kind":"Deployment","version":"v1"}]' in packed
