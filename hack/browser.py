@@ -74,6 +74,13 @@ class Page:
         """Wait until a JavaScript expression is true."""
         eventually(lambda: bool(self.evaluate(expression)), seconds=seconds)
 
+    def press(self, key: str) -> None:
+        """Press and release a key: "Tab", "Enter" or "Escape"."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27}[key]
+        text = {"text": "\r"} if key == "Enter" else {}
+        for event in ("keyDown", "keyUp"):
+            self.command("Input.dispatchKeyEvent", type=event, key=key, code=key, windowsVirtualKeyCode=code, **text)
+
     def prefer(self, scheme: str) -> None:
         """Set the preferred color scheme, "light" or "dark"."""
         self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

@@ -122,6 +122,29 @@ def test_hostile_names_errors_and_events_are_text(page: Page) -> None:
     assert any("Content Security Policy" in error for error in page.errors)
 
 
+def test_page_is_usable_by_keyboard_and_every_control_has_a_name(page: Page) -> None:
+    queue, attempts, key = RateLimitingQueue[ObjectName](), Attempts("Foo"), ObjectName("ns", "a")
+    with serving(METRICS) as diagnostics:
+        diagnostics.add_controller(queue, attempts)
+        queue.add_after(key, 1000.0)
+        show(page, diagnostics.urls["dashboard"])
+        nodes = page.command("Accessibility.getFullAXTree")["nodes"]
+        controls = [
+            one for one in nodes if one.get("role", {}).get("value") in ("button", "searchbox", "link", "image")
+        ]
+        assert len(controls) >= 6
+        assert [one for one in controls if not one["name"]["value"]] == []
+        for _ in range(10):
+            page.press("Tab")
+            if page.evaluate("document.activeElement.className") == "key":
+                break
+        page.press("Enter")
+        page.wait_for(f"{TEXT.format('why')}.includes('delayed')")
+        page.press("Escape")
+        page.wait_for("!document.getElementById('object').open")
+        assert page.evaluate("document.activeElement.textContent") == "ns/a", "the focus returns"
+
+
 def test_page_follows_the_preferred_color_scheme(page: Page) -> None:
     colors = {}
     with serving(METRICS) as diagnostics:
