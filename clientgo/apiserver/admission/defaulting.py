@@ -26,14 +26,16 @@ _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 Default = Callable[[State, Write, Object], Object]
 
 
-def set_policy_defaults(state: State, write: Write, new: Object) -> Object:
-    """Return an object to be created with the defaults of the cluster's policies (403)."""
-    for default in _DEFAULTS.get(write.resource.storage, ()):
+def with_policy_defaults(state: State, write: Write, new: Object, old: Object | None) -> Object:
+    """Return a decoded object with the defaults of the cluster's policies, which an update keeps (403)."""
+    if old is not None:
+        return _keep_policy_defaults(write, new, old)
+    for default in () if write.subresource else _DEFAULTS.get(write.resource.storage, ()):
         new = default(state, write, new)
     return new
 
 
-def keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
+def _keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
     """Return a pod that replaces `old` with the priority and the tolerations it was created with, if it lacks them."""
     if write.resource.storage != ("", "pods") or write.subresource or new["spec"] == old["spec"]:
         return new

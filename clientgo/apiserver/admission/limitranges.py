@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import forbidden
-from clientgo.apiserver.registry.defaults.pods import amounts, pod_amounts
+from clientgo.apiserver.registry.defaults.pods import amounts, pod_amounts, quality_of_service
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
@@ -33,7 +33,12 @@ def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
     if not notes:
         return pod
     meta, text = pod["metadata"], f"LimitRanger plugin set: {'; '.join(notes)}"
-    return {**pod, "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}}}
+    status = {**(pod.get("status") or {}), "qosClass": quality_of_service(pod["spec"])}
+    return {
+        **pod,
+        "status": status,
+        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}},
+    }
 
 
 def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:

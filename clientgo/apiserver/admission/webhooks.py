@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.admission import policies
-from clientgo.apiserver.admission.defaulting import keep_policy_defaults, set_policy_defaults
 from clientgo.apiserver.admission.expressions import PolicyError, admission_values, conditions_hold
 from clientgo.apiserver.admission.matching import Case, admission_request, converted, matched_resource, selected
 from clientgo.apiserver.admission.plugins import check_policies
@@ -87,10 +86,6 @@ _encode = msgspec.json.Encoder().encode
 
 def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object after the policies and mutating webhooks; the same object if unchanged."""
-    if operation == "CREATE" and new is not None and not write.subresource:
-        new = set_policy_defaults(state, write, new)
-    elif operation == "UPDATE" and new is not None and old is not None:
-        new = keep_policy_defaults(write, new, old)
     new = policies.mutate(state, write, (operation, new, old))
     if _exempt(state, MUTATING, write):
         return new

@@ -3,6 +3,7 @@
 import dataclasses
 
 from clientgo.apiserver.admission import services, webhooks
+from clientgo.apiserver.admission.defaulting import with_policy_defaults
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.apiextensions.crdstatus import require_lasting
 from clientgo.apiserver.handlers.writes import (
@@ -111,6 +112,7 @@ def _store_new(state: State, write: Write, new: Object) -> Object:
 
 def _mutated(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
     """Return a refined object after admission, refined again if it was changed."""
+    new = with_policy_defaults(state, write, new, old)
     changed = webhooks.mutate(state, write, operation, new, old)
     if changed is None or changed is new or changed == new:
         return new
