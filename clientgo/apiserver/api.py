@@ -25,6 +25,7 @@ from clientgo.apiserver.http.messages import (
     parse_path,
     parse_query,
     text_response,
+    warning_headers,
 )
 from clientgo.apiserver.http.rendering import accepts_no_status, indent, wants_indentation
 from clientgo.apiserver.http.status import (
@@ -37,6 +38,7 @@ from clientgo.apiserver.http.status import (
     not_found,
     too_large,
 )
+from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import Call, State
 from clientgo.apiserver.storage.selection import one_name
 from clientgo.apiserver.suspension import Paused, Suspended
@@ -152,12 +154,13 @@ class Api:
         resource = self.state.registry.find(target.group, target.version, target.plural)
         if resource is None:
             raise PageNotFound
+        _check_path(resource, target)
         verb = _verb(request, target, custom=resource.custom)
         if not resource.custom:
             check_accept(request.headers.get("accept", ""), listing=not target.name and request.method == "GET")
         route = RequestInfo(resource, target.namespace, target.name, target.subresource, verb)
         request.warnings.extend(filter(None, (resource.deprecation,)))
-        _check_route(route, target)
+        _check_verb(route, target)
         return route
 
     def _non_resource(self, request: HTTPRequest) -> Answer:
@@ -166,9 +169,12 @@ class Api:
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
-        if request.method != "GET" and request.path.startswith(("/api", "/version")):
+        answer = nonresource.answer(self.state, request)
+        # Other paths, also those of /apis and its groups, have handlers of any method on a real server.
+        root, *rest = request.path.strip("/").split("/")
+        if request.method != "GET" and (root in ("api", "version") or (root == "apis" and len(rest) > 1)):
             raise method_not_allowed()
-        return nonresource.answer(self.state, request)
+        return answer
 
     def _count(self, route: RequestInfo, request: HTTPRequest, answer: Answer) -> None:
         resource = route.resource
@@ -187,8 +193,7 @@ def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
         as_requested(response, request.headers["accept"])
     if wants_indentation(request) or (response.status >= 400 and accepts_no_status(request.headers.get("accept", ""))):
         indent(response)
-    texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
-    response.headers.extend(("Warning", f'299 - "{text}"') for text in texts)
+    response.headers.extend(warning_headers(request))
 
 
 def _attributes_of(request: HTTPRequest) -> Attributes:
@@ -223,22 +228,26 @@ def _verb(request: HTTPRequest, target: Target, *, custom: bool) -> str:
     return verb
 
 
-def _check_route(route: RequestInfo, target: Target) -> None:
-    """Check that the resource supports the verb and subresource.
+def _check_path(resource: Resource, target: Target) -> None:
+    """Check that the path has a namespace where one is needed, and a subresource of the resource.
 
     Raises:
-        PageNotFound: no such subresource.
-        ApiFailure: 405.
+        PageNotFound: the path is not served.
+        ApiFailure: 404.
     """
-    resource, verb = route.resource, route.verb
     if target.namespace and not resource.namespaced:
         raise PageNotFound
-    if target.name and resource.namespaced and not target.namespace and verb != "watch":
+    if target.name and resource.namespaced and not target.namespace and not target.watch:
         raise PageNotFound
+    if target.subresource and all(one.name != target.subresource for one in resource.subresources):
+        raise not_found(resource, target.name) if resource.custom else PageNotFound
+
+
+def _check_verb(route: RequestInfo, target: Target) -> None:
+    """Check that the resource or subresource supports the verb (405)."""
+    resource, verb = route.resource, route.verb
     if route.subresource:
-        part = next((one for one in resource.subresources if one.name == route.subresource), None)
-        if part is None:
-            raise not_found(resource, route.name) if resource.custom else PageNotFound
+        part = next(one for one in resource.subresources if one.name == route.subresource)
         if verb not in part.verbs:
             raise method_not_supported(resource, verb) if resource.custom else method_not_allowed()
     elif verb not in resource.verbs or (

@@ -64,6 +64,10 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
             )
             raise bad_request(f"json: {why}")
     conditions, dry_run = given.get("preconditions") or {}, given.get("dryRun") or []
+    for field, name in (("uid", "types.UID"), ("resourceVersion", "string")):
+        if not isinstance(conditions.get(field) or "", str):
+            where = f"Go struct field Preconditions.preconditions.{field} of type {name}"
+            raise bad_request(f"json: cannot unmarshal {json_type(conditions[field])} into {where}")
     orphan, propagation = given.get("orphanDependents"), given.get("propagationPolicy")
     causes: list[Cause] = []
     if propagation is not None and orphan is not None:

@@ -179,6 +179,8 @@ def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:
 
 
 def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    if len(parts) > 1:
+        raise PageNotFound
     lines = [
         "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"
         " resource, scope, component and HTTP response code.",

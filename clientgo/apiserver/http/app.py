@@ -16,7 +16,15 @@ from clientgo.apiserver.auth.flows import flow_uids
 from clientgo.apiserver.auth.users import ANONYMOUS
 from clientgo.apiserver.faults import Fault, Faults
 from clientgo.apiserver.handlers.watching import WatchServer
-from clientgo.apiserver.http.messages import HTTPRequest, HTTPResponse, Stream, json_response, parse_query, read_headers
+from clientgo.apiserver.http.messages import (
+    HTTPRequest,
+    HTTPResponse,
+    Stream,
+    json_response,
+    parse_query,
+    read_headers,
+    warning_headers,
+)
 from clientgo.apiserver.http.rendering import compress, is_compressible
 from clientgo.apiserver.http.status import ApiFailure, too_large
 from clientgo.apiserver.http.wire import BufferedTransport, sink, watch_stalls
@@ -174,7 +182,8 @@ class App:
 
         gone = asyncio.ensure_future(until_disconnect())
         try:
-            head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL, *self._headers(request)]
+            warnings = [(_CaseSensitive(name.encode()), text.encode()) for name, text in warning_headers(request)]
+            head = [(_CONTENT_TYPE, stream.content_type.encode()), _CACHE_CONTROL, *self._headers(request), *warnings]
             await send({"type": "http.response.start", "status": stream.status, "headers": head})
             # An empty chunk sends the head at once: clients wait for it before the first event.
             await send(_piece(b""))

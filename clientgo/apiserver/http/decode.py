@@ -16,8 +16,8 @@ from clientgo.apiserver.http.protobuf_table import find_message
 from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
 from clientgo.apiserver.registry.registry import Object, Resource
 
-_JSON_TYPES = ("", "application/json", "*/*")
-YAML_TYPES = ("application/yaml", "text/yaml", "application/x-yaml")
+_JSON_TYPES = ("", "application/json")
+YAML_TYPES = ("application/yaml",)
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
@@ -38,7 +38,7 @@ def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") 
     JSON and YAML may hold any value. Protobuf holds an object of this kind; it is of this API version if it names none.
     """
     media = media_type(content_type)
-    if media in _JSON_TYPES:
+    if media in _JSON_TYPES and bool(media) == bool(content_type):
         return read_json(body, kind)
     if media in YAML_TYPES:
         return read_yaml(body, kind)
@@ -123,6 +123,8 @@ def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
 def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
     """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
     value = read_body(body, content_type, resource.kind, resource.api_version)
+    if value is None and not resource.custom:
+        value = {}
     if not isinstance(value, dict):
         why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
         why += (
@@ -137,7 +139,7 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     for name in ("kind", "apiVersion"):
         if not isinstance(value.get(name) or "", str):
             why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
-            raise bad_request(f"couldn't get version/kind; json parse error: {why}")
+            raise _unrecognized(resource.kind, f"couldn't get version/kind; json parse error: {why}", body)
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     if kind == resource.kind and api_version == resource.api_version:
         return value

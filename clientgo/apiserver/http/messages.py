@@ -152,6 +152,12 @@ class HTTPResponse:
         return msgspec.json.decode(self.body)
 
 
+def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
+    """Return the headers with the warnings of a request."""
+    texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
+    return [("Warning", f'299 - "{text}"') for text in texts]
+
+
 class Stream(Protocol):
     """A streaming response: chunks until it ends or is closed. Its head is known at once."""
 

@@ -105,7 +105,9 @@ def _is_name(term: FieldTerm) -> bool:
 
 
 def _supported(resource: Resource, term: FieldTerm) -> FieldTerm:
-    namespaced = _BOTH if resource.namespaced or not resource.custom else _BOTH[:1]
+    # Kinds with selectable fields have a list of their own, in which cluster-scoped ones have no namespace.
+    own = resource.custom or resource.selectable_fields
+    namespaced = _BOTH if resource.namespaced or not own else _BOTH[:1]
     if term.field not in namespaced and term.field not in resource.selectable_fields:
         raise bad_request(_unsupported(resource, term.field))
     # Zeros are not stored.
@@ -114,6 +116,8 @@ def _supported(resource: Resource, term: FieldTerm) -> FieldTerm:
 
 
 def _unsupported(resource: Resource, field: str) -> str:
+    if resource.kind == "Job":  # the only kind with a sentence of its own
+        return f'field label "{field}" not supported for Job'
     if resource.custom or resource.selectable_fields:
         return f"field label not supported: {field}"
     return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

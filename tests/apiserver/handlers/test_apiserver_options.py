@@ -65,6 +65,7 @@ def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
         ({"gracePeriodSeconds": "x"}, 400, "DeleteOptions.gracePeriodSeconds of type int64"),
         ({"dryRun": ["Some"]}, 422, 'Unsupported value: ["Some"]'),
         ({"propagationPolicy": ""}, 422, 'supported values: "Foreground", "Background", "Orphan", "nil"'),
+        ({"preconditions": {"uid": 5}}, 400, "Preconditions.preconditions.uid of type types.UID"),
         ({"preconditions": {"uid": "other"}}, 409, "The object might have been deleted and then recreated"),
     ],
 )
@@ -107,6 +108,26 @@ def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str
 def test_yaml_is_answered_if_preferred(kube: Kube) -> None:
     answer = kube.send("GET", CONFIG_MAPS, accept="application/yaml, application/json")
     assert (answer.content_type, answer.body[:14]) == ("application/yaml", b"apiVersion: v1")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "code"),
+    [
+        ("POST", "/api/v1/pods/x", 404),
+        ("PUT", "/api/v1/namespaces/default/nodes", 404),
+        ("POST", "/api/v1/nodes/x/status/y", 404),
+        ("POST", "/api/v1/namespaces/default/pods/x", 405),
+        ("POST", "/apis/apps/v1", 405),
+        ("POST", "/apis/apps", 200),
+    ],
+)
+def test_a_path_that_is_not_served_is_not_found_for_any_method(kube: Kube, method: str, path: str, code: int) -> None:
+    assert kube.send(method, path, {}).status == code
+
+
+@pytest.mark.parametrize("kind", ["application/x-yaml", "text/plain", ";;"])
+def test_unknown_types_of_bodies_are_rejected(kube: Kube, kind: str) -> None:
+    kube.refused(415, "POST", CONFIG_MAPS, b"{}", kind)
 
 
 def test_head_is_not_allowed_on_built_in_kinds(kube: Kube) -> None:

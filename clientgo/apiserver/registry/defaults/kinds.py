@@ -130,6 +130,12 @@ def _claim(obj: Object, _: Object | None) -> Object:
     return {**obj, "spec": spec}
 
 
+def _lease(obj: Object, _: Object | None) -> Object:
+    # Fields of a feature that is off by default.
+    spec = {field: value for field, value in (obj.get("spec") or {}).items() if field not in _COORDINATED}
+    return {**obj, "spec": spec}
+
+
 def _with_template_generation(new: Object, old: Object | None) -> Object:
     """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
     number, meta = 1, new["metadata"]
@@ -153,6 +159,7 @@ def _node(obj: Object, _: Object | None) -> Object:
     return {**obj, "spec": spec, "status": status}
 
 
+_COORDINATED = ("strategy", "preferredHolder")
 _SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
@@ -164,6 +171,7 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("", "services"): service,
     ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
     ("batch", "jobs"): _job,
+    ("coordination.k8s.io", "leases"): _lease,
 }
 # The kubelet registers its node with a status.
 _KEEPS_STATUS = frozenset({("", "nodes")})
