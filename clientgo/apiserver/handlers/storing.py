@@ -189,7 +189,7 @@ def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
         raise precondition_failed(write, "UID", uid, stored["uid"])
     if version in (None, "0"):
         if not write.resource.unconditional_update:
-            detail = "Invalid value: 0x0: must be specified for an update"
+            detail = "Invalid value: 0: must be specified for an update"
             causes = [Cause("FieldValueInvalid", "metadata.resourceVersion", detail)]
             raise invalid(write.resource.plural, write.resource.group, write.name, causes)
     elif version != stored["resourceVersion"]:

@@ -67,7 +67,7 @@ def test_an_update_with_an_old_version_is_a_conflict_and_changes_nothing(kube: K
 def test_a_custom_object_cannot_be_updated_without_a_version(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     status = kube.refused(422, "PUT", f"{FOOS}/a", foo())
-    assert "metadata.resourceVersion: Invalid value: 0x0: must be specified for an update" in status["message"]
+    assert "metadata.resourceVersion: Invalid value: 0: must be specified for an update" in status["message"]
 
 
 @pytest.mark.feature("A-08")

@@ -29,11 +29,12 @@ _SOURCES = {
 }  # fmt: skip
 _IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+_PREFIX = "batch.kubernetes.io/"
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _UNPREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")'
 
 
-def generated_selector(job: Object, _: FieldScope) -> Iterator[Cause]:
+def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the labels and the selector of a job that the server generated."""
     spec, meta = job.get("spec") or {}, job["metadata"]
     selector = spec.get("selector")
@@ -41,19 +42,18 @@ def generated_selector(job: Object, _: FieldScope) -> Iterator[Cause]:
         return
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     uid, name = meta.get("uid") or "", meta.get("name") or ""
-    expected = {
-        "controller-uid": uid,
-        "job-name": name,
-        "batch.kubernetes.io/controller-uid": uid,
-        "batch.kubernetes.io/job-name": name,
-    }
+    expected = {"controller-uid": uid, "job-name": name}
+    before = (((scope.old or {}).get("spec") or {}).get("template") or {}).get("metadata") or {}
+    prefixed = {f"{_PREFIX}{key}": value for key, value in expected.items()}
+    if scope.old is None or prefixed.keys() <= (before.get("labels") or {}).keys():
+        expected |= prefixed
     for key, value in expected.items():
         where = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
             yield required(where, f"must be '{value}'")
         elif labels[key] != value:
             yield invalid_value(where, labels, f"must be '{value}'")
-    if not selector_matches(selector, expected):
+    if is_convertible(selector) and not selector_matches(selector, expected):
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
 
