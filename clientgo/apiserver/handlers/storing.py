@@ -159,7 +159,7 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list
     new = {**new, "metadata": with_entries(carried, entries)}
     if resource.storage == services.KEY and not write.subresource:
         new = services.allocate(state.store, new, shown_old)
-    causes = [*metadata.errors(resource, carried), *metadata.update_errors(carried, old)]
+    causes = metadata.all_update_errors(resource, carried, old)
     own = write.subresource in PARTS  # with rules of its own for what may change
     causes += validate(write, new, shown_old, write.subresource)
     causes += part_errors(write.subresource, new, shown_old) if own else []

@@ -14,6 +14,7 @@ from clientgo.clock import Clock
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
+_VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
 _MAX_ANNOTATIONS = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
@@ -149,6 +150,17 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
             why += f"{{{', '.join(map(quoted, added))}}}"
             found.append(forbidden_field("metadata.finalizers", why))
     return found
+
+
+def all_update_errors(resource: Resource, new: Object, old: Object) -> list[Cause]:
+    """Return the errors of the metadata of an update, as often as a real server finds them.
+
+    It validates metadata before the rules of the kind and as part of them, for most kinds as of an update and as of a
+    new object.
+    """
+    found, changed = errors(resource, new), update_errors(new, old)
+    both = [*changed, *(cause for cause in found if not cause.field.startswith("metadata.finalizers"))]
+    return [*both, *both, *found * (1 if resource.custom or resource.plural in _VALIDATED_ONCE else 2)]
 
 
 def _owner_errors(owners: list[Object], where: str) -> list[Cause]:
