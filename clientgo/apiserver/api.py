@@ -5,6 +5,7 @@ slow documents (deferred) and requests that call webhooks (suspended) leave work
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from clientgo.apiserver.audit import Audit
@@ -141,7 +142,7 @@ class Api:
     def _authorize(self, request: HTTPRequest) -> None:
         """Authenticate and authorize the request before anything is revealed."""
         if not request.internal:
-            request.user = authenticate(self.state, request)
+            request.user = authenticate(self.state, request, partial(_attributes_of, request))
         if len(request.body) > self.state.options.max_body:
             raise too_large(self.state.options.max_body)
         if not request.internal and not is_superuser(self.state, request.user):

@@ -3,14 +3,16 @@
 Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from urllib.parse import unquote
 
-from clientgo.apiserver.auth.authorization import Attributes, authorize
+from clientgo.apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo.apiserver.auth.serviceaccounts import ISSUER, token_user
 from clientgo.apiserver.auth.users import (
     ANONYMOUS,
     AUTHENTICATED,
+    MASTERS,
     SERVICE_ACCOUNTS,
     UNAUTHENTICATED,
     User,
@@ -25,15 +27,44 @@ _EXTRA = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
 
 
-def authenticate(state: State, request: HTTPRequest) -> User:
-    """Return the user of a request, or the user it impersonates (401, 403)."""
+def authenticate(state: State, request: HTTPRequest, wanted: Callable[[], Attributes]) -> User:
+    """Return the user of a request, or the user it impersonates (401, 403); `wanted` returns what it requests."""
     user = _credentials_user(state, request)
     acting = _impersonated(request)
     if acting is None:
         return user
-    for attributes in _impersonation_checks(user, acting):
-        authorize(state, attributes)
+    mode, request_itself = _impersonation_mode(acting), wanted()
+    constrained = replace(request_itself, user=user, verb=f"impersonate-on:{mode}:{request_itself.verb}")
+    general = _impersonation_checks(user, acting)
+    first = _refused(state, [constrained, *_impersonation_checks(user, acting, mode)] if mode else general)
+    last = _refused(state, general) if first is not None else None
+    if first is not None and last is not None:
+        # A real server reports the mode that last succeeded for the user, or else the constrained one.
+        authorize(state, first if last == general[0] else last)
     return acting
+
+
+def _refused(state: State, checks: Iterable[Attributes]) -> Attributes | None:
+    """Return the first permission that is lacking."""
+    return next((one for one in checks if not decide(state, one).allowed), None)
+
+
+def _impersonation_mode(acting: User) -> str:
+    """Return the mode of constrained impersonation, by the kind of user; "" if there is none."""
+    account, node = service_account_name(acting.name), acting.name.startswith("system:node:")
+    if account is None and not node:
+        return "user-info" if MASTERS not in acting.groups else ""
+    if acting.uid or acting.extra or _named_groups(acting):
+        return ""
+    return "arbitrary-node" if node else "serviceaccount"
+
+
+def _named_groups(acting: User) -> list[str]:
+    """Return the groups that are not implied by the name."""
+    account = service_account_name(acting.name)
+    implied = {AUTHENTICATED, UNAUTHENTICATED}
+    implied |= {SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}"} if account is not None else set()
+    return [group for group in acting.groups if group not in implied]
 
 
 def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
@@ -95,19 +126,19 @@ def _repeated(request: HTTPRequest, name: str) -> tuple[str, ...]:
     return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
 
 
-def _impersonation_checks(user: User, acting: User) -> list[Attributes]:
+def _impersonation_checks(user: User, acting: User, mode: str = "") -> list[Attributes]:
     """Return the permissions that impersonating `acting` needs; implied groups need none."""
+    verb, home = (f"impersonate:{mode}", _GROUP) if mode else ("impersonate", "")
     account = service_account_name(acting.name)
-    implied = {AUTHENTICATED, UNAUTHENTICATED}
     if account is not None:
-        implied |= {SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}"}
-        asked = [Attributes(user, "impersonate", "", "v1", "serviceaccounts", "", account[0], account[1])]
+        asked = [Attributes(user, verb, home, "v1", "serviceaccounts", "", account[0], account[1])]
+    elif mode == "arbitrary-node":
+        asked = [Attributes(user, verb, home, "v1", "nodes", "", "", acting.name.rpartition(":")[2])]
     else:
-        asked = [Attributes(user, "impersonate", "", "v1", "users", "", "", acting.name)]
-    named = [group for group in acting.groups if group not in implied]
-    asked += [Attributes(user, "impersonate", "", "v1", "groups", "", "", group) for group in named]
+        asked = [Attributes(user, verb, home, "v1", "users", "", "", acting.name)]
+    asked += [Attributes(user, verb, home, "v1", "groups", "", "", group) for group in _named_groups(acting)]
     for key, values in acting.extra.items():
-        asked += [Attributes(user, "impersonate", _GROUP, "v1", "userextras", key, "", value) for value in values]
+        asked += [Attributes(user, verb, _GROUP, "v1", "userextras", key, "", value) for value in values]
     if acting.uid:
-        asked.append(Attributes(user, "impersonate", _GROUP, "v1", "uids", "", "", acting.uid))
+        asked.append(Attributes(user, verb, _GROUP, "v1", "uids", "", "", acting.uid))
     return asked

@@ -137,8 +137,22 @@ def test_impersonation_needs_permission(guarded: Guarded) -> None:
     guarded.acting = "bob"
     refused = guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").json()
     assert refused["message"] == (
-        'users "eve" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope'
+        'configmaps is forbidden: User "bob" cannot impersonate-on:user-info:list resource "configmaps" in API group ""'
+        ' in the namespace "default"'
     )
+
+
+def test_constrained_impersonation_needs_permission_for_user_and_request(guarded: Guarded) -> None:
+    group = "authentication.k8s.io"
+    guarded.role("act", rule("impersonate:user-info", "users", group, resourceNames=["eve"]), cluster=True)
+    guarded.bind("ClusterRole", "act", user("bob"), cluster=True)
+    for name in ("bob", "eve"):
+        guarded.role(f"lists-{name}", rule("impersonate-on:user-info:list list", "configmaps"))
+        guarded.bind("Role", f"lists-{name}", user(name))
+    guarded.acting = "bob"
+    assert guarded.send("GET", CONFIG_MAPS, impersonate_user="eve").status == 200
+    assert guarded.send("GET", CONFIG_MAPS, impersonate_user="other").status == 403
+    assert guarded.send("DELETE", CONFIG_MAPS, impersonate_user="eve").status == 403
 
 
 def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(guarded: Guarded) -> None:
