@@ -29,6 +29,8 @@ def set_defaults(resource: Resource, message: Message, obj: Object, old: Object 
     created = old is None and resource.status and resource.storage not in _KEEPS_STATUS
     if created:
         obj = {**obj, "status": {}}
+    if old is not None and resource.kind == "Pod":
+        obj = {**obj, "status": _kept_status(obj.get("status") or {}, old.get("status") or {})}
     default = _DEFAULTS.get(resource.storage)
     if default is not None:
         obj = default(obj, old)
@@ -42,6 +44,22 @@ def _pod_status(obj: Object, now: str) -> Object:
     spec = obj["spec"]
     gated = {"conditions": [{**_GATED, "lastTransitionTime": now}]} if spec.get("schedulingGates") else {}
     return {"phase": "Pending", **gated, "qosClass": quality_of_service(spec)}
+
+
+def _kept_status(new: Object, old: Object) -> Object:
+    """Return a pod's status with the quality of service and the generations of the old one, unless it has its own."""
+    kept = {field: old[field] for field in ("qosClass", "observedGeneration") if old.get(field) and not new.get(field)}
+    observed: dict[str, list[int]] = {}
+    for one in old.get("conditions") or ():
+        observed.setdefault(one.get("type") or "", []).append(one.get("observedGeneration") or 0)
+    conditions = []
+    for one in new.get("conditions") or ():
+        generations = observed.get(one.get("type") or "")
+        before = generations.pop(0) if generations else 0
+        conditions.append(
+            {**one, "observedGeneration": before} if before and not one.get("observedGeneration") else one
+        )
+    return {**new, **kept, **({"conditions": conditions} if conditions else {})}
 
 
 _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
