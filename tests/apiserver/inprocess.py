@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from clientgo.apiserver.api import Api, result_of
-from clientgo.apiserver.apiextensions.crds import KEY as DEFINITION_KEY
+from clientgo.apiserver.apiextensions.crdstatus import KEY as DEFINITION_KEY
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.http.messages import HTTPResponse
 from clientgo.apiserver.server import build
