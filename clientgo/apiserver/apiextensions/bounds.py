@@ -11,41 +11,49 @@ from clientgo.apiserver.http.status import Cause, go_float, invalid_value
 Schema = dict[str, Any]
 
 _MAX_FLOAT32 = 3.4028234663852886e38
+_BOUNDS = (("minimum", "Minimum", "greater", -1), ("maximum", "Maximum", "less", 1))
 _RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
 def number_errors(schema: Schema, number_format: str, value: float, path: str) -> Iterator[Cause]:
     """Yield the errors of a number at a path by its schema, whose format is known to the server."""
-    where, field = f"{path} in body", path or "<nil>"
     kind = "" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "")
-
-    def outside(number: float, what: str) -> Iterator[Cause]:
-        if not _in_range(number, kind, number_format):
-            form = f"with format {number_format}" if number_format else "(default format)"
-            yield invalid_value("<nil>", "", f"{what} value must be of type {kind} {form} in {path}")
-
-    yield from outside(value, "Checked")
-    factor = schema.get("multipleOf")
-    if factor is not None:
-        wrong = list(outside(factor, "MultipleOf"))
-        factor = int(factor) if isinstance(value, int) and not wrong else float(factor)
-        yield from wrong
-        if factor <= 0:
-            why = f"factor MultipleOf declared for {path} must be positive: {go_float(factor)}"
-            yield invalid_value(field, factor, why)
-        elif not _is_multiple(value, factor):
-            yield invalid_value(field, value, f"{where} should be a multiple of {go_float(factor)}")
-    for bound, what, word, sign in (("minimum", "Minimum", "greater", -1), ("maximum", "Maximum", "less", 1)):
-        limit, exclusive = schema.get(bound), schema.get(f"exclusive{what}")
+    if not _in_range(value, kind, number_format):
+        yield _outside("Checked", kind, number_format, path)
+    if "multipleOf" in schema:
+        yield from _multiple_errors(schema["multipleOf"], value, (kind, number_format), path)
+    for bound, what, word, sign in _BOUNDS:
+        limit = schema.get(bound)
         if limit is None:
             continue
-        wrong = list(outside(limit, f"{what} boundary"))
-        yield from wrong
-        limit = int(limit) if isinstance(value, int) and not wrong else float(limit)
+        if not _in_range(limit, kind, number_format):
+            yield _outside(f"{what} boundary", kind, number_format, path)
+            limit = float(limit)
+        elif isinstance(value, int):
+            limit = int(limit)
+        exclusive = schema.get(f"exclusive{what}")
         if (value - limit) * sign > 0 or (exclusive and value == limit):
             than = f"{word} than" if exclusive else f"{word} than or equal to"
             written = limit if isinstance(limit, int) else go_float(limit)
-            yield invalid_value(field, value, f"{where} should be {than} {written}")
+            yield invalid_value(path or "<nil>", value, f"{path} in body should be {than} {written}")
+
+
+def _multiple_errors(factor: float, value: float, kind: tuple[str, str], path: str) -> Iterator[Cause]:
+    field, fits = path or "<nil>", _in_range(factor, *kind)
+    if not fits:
+        yield _outside("MultipleOf", *kind, path)
+    factor = int(factor) if isinstance(value, int) and fits else float(factor)
+    if factor <= 0:
+        yield invalid_value(
+            field, factor, f"factor MultipleOf declared for {path} must be positive: {go_float(factor)}"
+        )
+    elif not _is_multiple(value, factor):
+        yield invalid_value(field, value, f"{path} in body should be a multiple of {go_float(factor)}")
+
+
+def _outside(what: str, kind: str, number_format: str, path: str) -> Cause:
+    form = f"with format {number_format}" if number_format else "(default format)"
+    return invalid_value("<nil>", "", f"{what} value must be of type {kind} {form} in {path}")
 
 
 def _in_range(number: float, kind: str, number_format: str) -> bool:

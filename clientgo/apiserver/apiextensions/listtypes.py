@@ -20,6 +20,8 @@ def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[C
     elif isinstance(value, dict):
         properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
         for field, child in value.items():
+            if not isinstance(child, dict | list):
+                continue
             if field in properties:
                 yield from list_errors(properties[field], child, join(path, field))
             elif isinstance(additional, dict):

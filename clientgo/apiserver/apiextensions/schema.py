@@ -41,6 +41,7 @@ _INT64 = range(-(2**63), 2**63)
 _MAX_WHOLE_FLOAT = 2**53 - 1
 # Types that decoders return; subclasses are checked one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
+_SCALARS = frozenset((bool, int, float, str))
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _GO_FORMATS = {"integer": "int64", "number": "float64"}
 
@@ -80,6 +81,8 @@ def known_format(schema: Schema) -> str:
 def _child(schema: Schema, value: Any, path: str, old: Any) -> Causes:
     if old is _NEW:
         return _value(schema, value, path, old)
+    if type(value) is type(old) and type(value) in _SCALARS and value == old:
+        return iter(())
     found = list(_value(schema, value, path, old))
     return iter(()) if found and _unchanged(schema, value, old) else iter(found)
 
@@ -113,7 +116,7 @@ def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
     if actual == "string":
         yield from _string(schema, value, path)
     elif actual in ("integer", "number"):
-        yield from number_errors(schema, known_format(schema), value, path)
+        yield from number_errors(schema, known_format(schema) if "format" in schema else "", value, path)
     elif actual == "array":
         yield from _array(schema, value, path, old)
     if "enum" in schema and not any(_equals(value, allowed) for allowed in schema["enum"]):

@@ -9,6 +9,8 @@ R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
 _MAX_WHOLE = 2**53
+_CONTAINERS = frozenset((dict, list))
+_CONVERTED = frozenset((dict, list, float))
 
 _ROOT = ("apiVersion", "kind", "metadata")
 _RESERVED = frozenset((
@@ -106,7 +108,8 @@ def pruned(schema: Schema | None, value: Any, path: str, unknown: list[str], *, 
             kept[field] = child
         elif field in properties or additional is not None:
             below = properties.get(field) or (additional if isinstance(additional, dict) else None)
-            kept[field] = pruned(below, child, join(path, field), unknown)
+            nested = type(child) in _CONTAINERS
+            kept[field] = pruned(below, child, join(path, field), unknown) if nested else child
         elif keep:
             kept[field] = child
         else:
@@ -118,7 +121,7 @@ def whole_numbers(value: Any) -> Any:
     """Return a value with whole floats as integers, as Go's JSON has them."""
     kind = type(value)
     if kind is dict:
-        return {field: child if type(child) is str else whole_numbers(child) for field, child in value.items()}
+        return {field: whole_numbers(child) if type(child) in _CONVERTED else child for field, child in value.items()}
     if kind is list:
         return list(map(whole_numbers, value))
     return int(value) if kind is float and value.is_integer() and abs(value) < _MAX_WHOLE else value
@@ -141,8 +144,10 @@ def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> A
         below = known(field)
         if below is None or (root and field == "metadata"):
             filled[field] = child
-        elif child is not None or below.get("nullable"):
+        elif type(child) in _CONTAINERS:
             filled[field] = apply_defaults(below, child, root=False)
+        elif child is not None or below.get("nullable"):
+            filled[field] = child
     for field, below in (schema.get("properties") or {}).items():
         if field not in filled and "default" in below and not (root and field == "metadata"):
             filled[field] = apply_defaults(below, below["default"], root=False)
