@@ -66,7 +66,11 @@ def _printed(text: str, described: Mapping[str, str]) -> Printed:
     column = Column(title, kind or "string", "", json.loads(described.get(title, '""')), "", int(wide))
     if title == "Name" and not wide:
         column = _FIXED["Name"].column
-    return Printed(column, lambda obj, now: compute(dig(obj, *keys, default=other), now))
+    return Printed(column, lambda obj, now: compute(_non_empty(dig(obj, *keys), other), now))
+
+
+def _non_empty(value: Any, default: Any) -> Any:
+    return default if value is None or value == "" else value
 
 
 _FIXED = {

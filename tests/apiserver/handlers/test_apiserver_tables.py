@@ -146,6 +146,7 @@ def test_deployment_is_printed_as_kubectl_shows_it() -> None:
         ("", "secrets", {"type": "Opaque", "data": {"a": "MQ=="}}, {"Type": "Opaque", "Data": 1}),
         ("", "namespaces", {"status": {"phase": "Active"}}, {"Status": "Active"}),
         ("", "serviceaccounts", {}, {"Name": "a"}),
+        ("", "nodes", {"status": {"nodeInfo": {"osImage": "", "kernelVersion": ""}}}, {"OS-Image": "<unknown>"}),
         (
             "",
             "pods",
