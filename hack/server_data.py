@@ -3,7 +3,7 @@
 `python -m hack.server_data` reads it from the server of kubectl's current context and writes, in `clientgo/apiserver`:
 
 - `registry/openapi_documents.xz` (a line per document: its path, a tab, JSON) and `registry/openapi_hashes.txt`
-- `bootstrap.jsonl`: the objects of the first start, one per line, in which `NOW` stands for the time of the start
+- `bootstrap.jsonl`: the objects of the first start, one per line, with `NOW` and `PORT` for those of the start
 - `printers/descriptions.txt`: the descriptions of the columns of tables
 """
 
@@ -30,6 +30,7 @@ _SOURCES = (
 _OWN = ("uid", "resourceVersion", "creationTimestamp")
 _NAMES = {"Service": "kubernetes", "ServiceCIDR": "kubernetes"}
 _TIME = re.compile(r'"\d{4}-\d\d-\d\dT[\d:]+Z"')
+_PORT = re.compile(r'"targetPort":\d+')
 _FIXED = ("Name", "Age")
 
 
@@ -62,7 +63,7 @@ def _write_objects() -> None:
             if meta["name"] == _NAMES.get(obj["kind"], meta["name"]):
                 kept = {name: value for name, value in meta.items() if name not in _OWN}
                 text = json.dumps({**obj, "metadata": kept}, separators=(",", ":"))
-                lines.append(_TIME.sub('"NOW"', text) + "\n")
+                lines.append(_PORT.sub('"targetPort":"PORT"', _TIME.sub('"NOW"', text)) + "\n")
     (FOLDER / "bootstrap.jsonl").write_text("".join(lines), encoding="utf-8")
 
 

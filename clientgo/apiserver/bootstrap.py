@@ -17,10 +17,11 @@ from clientgo.apiserver.storage.stored import name_of
 _decoder = msgspec.json.Decoder(Object)
 
 
-def create_cluster_objects(state: State) -> None:
-    """Store the missing objects of `bootstrap.jsonl`."""
+def create_cluster_objects(state: State, port: int) -> None:
+    """Store the missing objects of `bootstrap.jsonl`; the server listens on `port`."""
     now = timestamp(state.clock)
-    text = (files(__package__) / "bootstrap.jsonl").read_bytes().replace(b'"NOW"', f'"{now}"'.encode())
+    text = (files(__package__) / "bootstrap.jsonl").read_bytes()
+    text = text.replace(b'"NOW"', f'"{now}"'.encode()).replace(b'"PORT"', str(port).encode())
     for obj in _decoder.decode_lines(text):
         _add(state, obj, now)
 

@@ -264,6 +264,7 @@ class BundledServer:
             clock=self.faults.clock,
             journal=self._journal,
             commit_together=True,
+            port=listener.getsockname()[1],
         )
         self.faults.bind(api.state.store, self._disconnect, lambda call: self.run(lambda _: call()))
         if self._enable_faults:
@@ -304,6 +305,7 @@ def build(
     clock: Clock = SYSTEM_CLOCK,
     journal: Journal | None = None,
     commit_together: bool = False,
+    port: int = 6443,
 ) -> Api:
     """Build a server without HTTP, with all controllers, on this scheduler, an asyncio loop or a fake.
 
@@ -314,7 +316,7 @@ def build(
     state = State(scheduler, clock, options, store=Store(history=options.history, journal=journal, later=later))
     create_initial(state)
     if options.authorization == "RBAC":
-        create_cluster_objects(state)
+        create_cluster_objects(state, port)
     api = Api(state)
     internal = Internal(api)
     for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):

@@ -10,6 +10,7 @@ from tests.apiserver.inprocess import MERGE, Kube, names
 def test_cluster_begins_with_the_objects_of_a_real_one(guarded: Guarded) -> None:
     service = guarded.ok("GET", "/api/v1/namespaces/default/services/kubernetes")
     assert (service["spec"]["clusterIP"], service["metadata"]["labels"]["provider"]) == ("10.96.0.1", "kubernetes")
+    assert service["spec"]["ports"][0]["targetPort"] == 6443
     admin = guarded.ok("GET", f"{CLUSTER_ROLES}/cluster-admin")["metadata"]
     assert admin["annotations"] == {"rbac.authorization.kubernetes.io/autoupdate": "true"}
     flows = guarded.ok("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")
