@@ -17,6 +17,7 @@ from clientgo.apiserver.handlers.options import read_number, read_version
 from clientgo.apiserver.handlers.reading import raw_of, render
 from clientgo.apiserver.http.messages import Form, Query
 from clientgo.apiserver.http.status import ApiFailure, expired
+from clientgo.apiserver.registry.gotypes import in_order, zero_value
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
@@ -201,13 +202,10 @@ class WatchServer:
         meta: Object = {"resourceVersion": str(self._state.store.revision)}
         if annotations:
             meta["annotations"] = annotations
-        obj: Object = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": meta}
-        if self._form.kind == "PartialObjectMetadata":
-            obj = render(self._resource, obj, self._form)
-        elif self._form.kind == "Table":
-            obj = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta}
-            obj |= {"columnDefinitions": None, "rows": []}
-        return _frame("BOOKMARK", _encode(obj))
+        resource = self._resource
+        zero = {} if resource.custom else zero_value(resource.api_version, resource.kind)
+        obj = in_order({**zero, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": meta})
+        return _frame("BOOKMARK", _encode(self._rendered(resource, obj, self._form) if self._form.kind else obj))
 
     def _push(self, frame: bytes) -> None:
         self._pending.append(frame)

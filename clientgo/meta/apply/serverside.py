@@ -1,5 +1,6 @@
 """Server-side apply: merging an apply configuration into an object, with conflict detection."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_u
 BEFORE_FIRST_APPLY = "before-first-apply"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KUBECTL = "kubectl"
+_METADATA = ("f:metadata",)
 _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 
 Object = dict[str, Any]
@@ -134,7 +136,7 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
     """Remove fields that this manager set before and does not set now, unless another manager owns them."""
     dropped = [
         path
-        for path in paths(before)
+        for path in {*paths(before), *_parents(before, rules)}
         if not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
     ]
     # Items before their fields: an item without its key cannot be found.
@@ -142,6 +144,17 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
         if not _is_key(path):
             merged = _drop(merged, path, rules, ())
     return merged
+
+
+def _parents(tree: Tree, rules: MergeRules) -> Iterator[FieldPath]:
+    """Iterate over the declared fields above the paths of a set, which are removed with their last member."""
+    for path in paths(tree):
+        for end in range(1, len(path)):
+            *above, element = path[:end]
+            rule = rules(tuple(name[2:] for name in above if name.startswith("f:")))
+            declared = rule is None or rule.declared is None or element[2:] in rule.declared
+            if element.startswith("f:") and declared and path[:end] != _METADATA:
+                yield path[:end]
 
 
 def _is_key(path: FieldPath) -> bool:
