@@ -6,19 +6,24 @@ from typing import Any
 from clientgo.apiserver.admission.expressions import PolicyError
 from clientgo.apiserver.cel.environment import convert
 from clientgo.apiserver.cel.values import StructValue
-from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.handlers.patches import rules_of
+from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.typedvalues import typed_errors
 from clientgo.meta.apply.fieldsets import MergeRules, items
 from clientgo.meta.patches import PatchError, jsonpatch
 
 
-def applied(live: Object, patch: StructValue, rules: MergeRules) -> Object:
+def applied(resource: Resource, live: Object, patch: StructValue) -> Object:
     """Return the object with the fields of an applied configuration.
 
     Raises:
         PolicyError: the configuration has objects of another place, or changes a part of an atomic field.
     """
     _check_names(patch, "Object")
-    plain = _plain(patch)
+    plain, rules = _plain(patch), rules_of(resource)
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind, **plain}
+    if why := typed_errors(resource, typed, rules):
+        raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {why}")
     atomic = _atomic_paths(plain, rules, ())
     if atomic:
         why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
@@ -74,8 +79,11 @@ def _atomic_paths(value: Any, rules: MergeRules, where: tuple[str, ...]) -> list
     rule = rules(where) if isinstance(value, dict | list) else None
     found = []
     if isinstance(value, list):
+        path = f".{'.'.join(where)}"
         if rule is None or rule.list_type not in ("map", "set"):
-            found.append(f".{'.'.join(where)}")
+            found.append(path)
+        elif rule.atomic_items:
+            found += [f"{path}[{index}]" for index in range(len(value))]
         return found + [path for item in value for path in _atomic_paths(item, rules, where)]
     if isinstance(value, dict):
         if rule is not None and rule.list_type == "atomic":

@@ -25,7 +25,6 @@ from clientgo.apiserver.admission.matching import (
 from clientgo.apiserver.admission.mutations import applied, json_patched
 from clientgo.apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope
 from clientgo.apiserver.cel.types import ExprType
-from clientgo.apiserver.handlers.patches import rules_of
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import ApiFailure, details_of
 from clientgo.apiserver.registry.registry import Object, Resource
@@ -40,7 +39,7 @@ VALIDATING: tuple[Key, Key] = (
     (GROUP, "validatingadmissionpolicybindings"),
 )
 MUTATING: tuple[Key, Key] = ((GROUP, "mutatingadmissionpolicies"), (GROUP, "mutatingadmissionpolicybindings"))
-_CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
+_CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _MOST_MESSAGE, _MOST_VALUE = 5 << 10, 10 << 10
 
@@ -95,6 +94,13 @@ def _matched(state: State, match: Object, write: Write, case: Case) -> Resource 
     return matched_resource(state, rules, write, case, exact=exact) if rules else write.resource
 
 
+class UnknownParams(PolicyError):
+    """A kind of parameters that is not served: a failure of the policy, whatever its bindings are."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"failed to configure policy: failed to find resource referenced by paramKind: '{kind}'")
+
+
 def _params(state: State, invocation: Invocation, namespace: str) -> list[Object | None]:
     """Return the parameters of a binding; one None if it has none.
 
@@ -111,8 +117,7 @@ def _params(state: State, invocation: Invocation, namespace: str) -> list[Object
         if (one.group, one.version, one.kind) == (group, version, kind["kind"])
     ]
     if not served:
-        known = f"&ParamKind{{APIVersion:{kind['apiVersion']},Kind:{kind['kind']},}}"
-        raise PolicyError(f"failed to configure policy: paramKind kind `{known}` not known")
+        raise UnknownParams(f"{group}/{version}, Kind={kind['kind']}")
     found = _referenced(state, served[0], reference, namespace)
     if not found and reference.get("parameterNotFoundAction") == "Deny":
         raise PolicyError(
@@ -170,17 +175,20 @@ class _Failure:
     message: str
     reason: str = "Invalid"
     index: int = 0
+    unbound: bool = False
+    """True for a failure of the policy without its binding."""
     certain: bool = False
     """True for errors of a strict policy, which reject the write whatever the actions of the binding are."""
 
 
 def validate(state: State, write: Write, case: Case) -> None:
-    """Evaluate the validating policies (401, 403, 413, 422)."""
+    """Evaluate the validating policies (403, 413, 422)."""
     denied: tuple[str, str] | None = None
     for invocation in _invocations(state, VALIDATING, write, case):
         policy, binding = invocation.names
         for failure in _failures(state, write, invocation, case):
-            message = f"ValidatingAdmissionPolicy '{policy}' with binding '{binding}' denied request: {failure.message}"
+            bound = "" if failure.unbound else f" with binding '{binding}'"
+            message = f"ValidatingAdmissionPolicy '{policy}'{bound} denied request: {failure.message}"
             actions = ["Deny"] if failure.certain else invocation.binding["spec"].get("validationActions") or []
             if "Deny" in actions and denied is None:
                 denied = message, failure.reason
@@ -222,7 +230,7 @@ def _failures(state: State, write: Write, invocation: Invocation, case: Case) ->
                     yield _Failure(str(error))
     except PolicyError as error:
         if invocation.strict:
-            yield _Failure(str(error), certain=True)
+            yield _Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams))
 
 
 def _validated(subject: _Subject) -> Iterator[_Failure]:
@@ -292,7 +300,7 @@ def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> 
             if subject.matches():
                 shown = subject.values["object"]
                 for mutation in invocation.spec.get("mutations") or ():
-                    shown = _patched(write, subject, mutation, shown)
+                    shown = _patched(subject, mutation, shown)
                 new = converted(invocation.resource, write.resource, shown)
     except PolicyError as error:
         if not invocation.strict:
@@ -303,7 +311,7 @@ def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> 
     return new
 
 
-def _patched(write: Write, subject: _Subject, mutation: Object, shown: Any) -> Object:
+def _patched(subject: _Subject, mutation: Object, shown: Any) -> Object:
     values = {**subject.values, "object": shown}
     if subject.composed is not None:
         values = with_variables(values, subject.invocation.spec, subject.composed)
@@ -311,4 +319,4 @@ def _patched(write: Write, subject: _Subject, mutation: Object, shown: Any) -> O
     if mutation["patchType"] == "JSONPatch":
         return json_patched(shown, evaluated(mutation["jsonPatch"]["expression"].strip(), scope, values, PATCHES))
     patch = evaluated(mutation["applyConfiguration"]["expression"].strip(), scope, values, OBJECT)
-    return applied(shown, patch, rules_of(write.resource))
+    return applied(subject.invocation.resource, shown, patch)

@@ -62,7 +62,10 @@ def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) ->
     def fields(struct: str, name: str) -> ExprType | None:
         if struct == _VARIABLES.name:
             return composed.get(name)
-        return types.DYN if struct.partition(".")[0] == "Object" else _structs().get(struct, {}).get(name)
+        if struct.partition(".")[0] == "Object":
+            return types.DYN
+        # Unknown fields of a JSONPatch have a type without a name.
+        return _structs().get(struct, {}).get(name, ExprType("struct") if struct == "JSONPatch" else None)
 
     try:
         expression = compile_expression(source, variables, fields)

@@ -209,14 +209,17 @@ class _Checker:
         if node.target is not None:
             qualified = qualified_name(node.target)
             full = f"{qualified}.{node.function}".lstrip(".")
-            if qualified and full in functions():
+            if qualified and self._has_function(full):
                 node.function, node.target = full, None
             else:
                 args.insert(0, self.visit(node.target))
         name = node.function.lstrip(".")
-        if name not in functions():
+        if not self._has_function(name):
             return self._undeclared(node, node.function)
         return self._resolve(node, name, args)
+
+    def _has_function(self, name: str) -> bool:
+        return name in functions() and (not name.startswith("jsonpatch.") or "JSONPatch" in self._scope)
 
     def _resolve(self, node: CallNode, name: str, args: list[ExprType]) -> ExprType:
         if name in ("_&&_", "_||_"):

@@ -26,7 +26,7 @@ Evaluator = Callable[[Scope], Any]
 
 _MISSING = object()
 _SPENT = "#cost"
-_MOST_COST = 1_000_000
+_MOST_COST, _CHECK_COST = 1_000_000, 350_000
 
 
 def program(checked: CheckedExpression) -> Evaluator:
@@ -100,6 +100,8 @@ class _Compiler:
         name = node.function.lstrip(".")
         if name in _LAZY:
             return _LAZY[name](*map(self.compile, node.args))
+        if name == "check" and node.target is not None:
+            return _checked_access(self.compile(node.target), self.compile(node.args[0]))
         nodes = [*([node.target] if node.target is not None else []), *node.args]
         args = [self.compile(arg) for arg in nodes]
         checks = self._argument_checks(node, name, nodes)
@@ -180,9 +182,7 @@ class _Compiler:
             inner = {**scope, name: start(scope)}
             spent = scope[_SPENT]
             for values in _iterated(found, len(names)):
-                spent[0] += cost
-                if spent[0] > _MOST_COST:
-                    raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
+                _spend(spent, cost)
                 if not always and not condition(inner):
                     break
                 inner.update(zip(names, values, strict=True))
@@ -205,6 +205,22 @@ def _iteration_cost(node: FoldNode) -> int:
         return int(not isinstance(one, LiteralNode)) + sum(map(count, children(one)))
 
     return count(node.condition) + count(node.step)
+
+
+def _spend(spent: list[int], cost: int) -> None:
+    spent[0] += cost
+    if spent[0] > _MOST_COST:
+        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
+
+
+def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:
+    """Return a check of the authorizer, of which an expression can afford two."""
+
+    def run(scope: Scope) -> Any:
+        _spend(scope[_SPENT], _CHECK_COST)
+        return FUNCTIONS["check"](target(scope), verb(scope))
+
+    return run
 
 
 def _iterated(found: Any, count: int) -> Any:

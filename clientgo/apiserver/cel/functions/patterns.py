@@ -59,7 +59,7 @@ def syntax_error(source: str) -> str:
     try:
         _environment().compile(source, True)
     except RuntimeError as error:
-        return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]")
+        return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]").replace(r"\u003F", "?")
     return "ERROR: <input>:1:1: Syntax error"
 
 

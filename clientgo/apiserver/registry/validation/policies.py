@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from clientgo.apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
 from clientgo.apiserver.cel.environment import InvalidExpression
 from clientgo.apiserver.cel.types import DYN, ExprType
-from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
+from clientgo.apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_many,
+)
 from clientgo.apiserver.registry.names import label_1035_errors, qualified_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
@@ -16,7 +24,7 @@ Causes = Iterator[Cause]
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _ACTIONS = ("Audit", "Deny", "Warn")
-_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _BOTH = (
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and"
     " headers serves no purpose)"
@@ -190,6 +198,12 @@ def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
         yield invalid_value("", actions, _BOTH)
     if not actions:
         yield required("", "at least one validation action is required")
+
+
+def exclusive_name(reference: Object, _: FieldScope) -> Causes:
+    """Reject a name of parameters beside a selector."""
+    if reference.get("name") and reference.get("selector") is not None:
+        yield forbidden_field("name", "name and selector are mutually exclusive")
 
 
 def one_reference(reference: Object, _: FieldScope) -> Causes:
