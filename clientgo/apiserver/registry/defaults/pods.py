@@ -1,5 +1,7 @@
 """Defaults within pods and of a few other types that depend on more than one field."""
 
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from clientgo.apiserver.registry.registry import Object
@@ -136,8 +138,13 @@ def quality_of_service(spec: Object) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _computed(listed: Any) -> Object:
-    return {name: ParsedQuantity(text).value for name, text in (listed or {}).items() if name in _OVERCOMMITTED}
+def _computed(listed: Any) -> dict[str, Fraction]:
+    return {name: _value(text) for name, text in (listed or {}).items() if name in _OVERCOMMITTED}
+
+
+@lru_cache(maxsize=1024)
+def _value(text: str) -> Fraction:
+    return ParsedQuantity(text).value
 
 
 def limit_range_item(found: Object) -> Object:

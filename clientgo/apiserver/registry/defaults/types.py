@@ -33,7 +33,6 @@ _FUNCTIONS: Mapping[tuple[str, str], Fill] = {
     ("v1", "Volume"): volume,
     ("networking.k8s.io/v1", "NetworkPolicySpec"): policy_types,
 }
-_ABSENT: tuple[Any, ...] = (None, "")
 
 
 def complete(message: Message, obj: Object, known: Object | None = None) -> Object:
@@ -43,26 +42,38 @@ def complete(message: Message, obj: Object, known: Object | None = None) -> Obje
     """
     shape, old = _type(message), known or {}
     found = shape.own({**obj})
-    for name, fill in shape.nested:
-        value = found.get(name)
-        if value is not None and value is not old.get(name):
-            found[name] = fill(value)
+    nested = shape.nested
+    for name, value in found.items():
+        if name in nested and value is not None and value is not old.get(name):
+            found[name] = nested[name](value)
     return found
 
 
-def with_defaults(found: Object, defaults: Mapping[str, Any]) -> None:
-    """Set the fields of a new object that are absent."""
+_Defaults = tuple[tuple[str, str | None, Any], ...]
+"""Defaults of fields: the name, the value that it must have if this is a condition, and the default or defaults."""
+
+
+def _compiled(defaults: Mapping[str, Any]) -> _Defaults:
+    found = []
     for name, default in defaults.items():
         field, condition, wanted = name.partition("=")
-        if condition:
-            value = found.get(field)
-            if value == wanted or (not wanted and value in _ABSENT):
-                with_defaults(found, default)
-        elif found.get(name) is None:
-            found[name] = default
-        elif default and isinstance(default, dict):
-            found[name] = {**found[name]}
-            with_defaults(found[name], default)
+        nested = isinstance(default, dict) and (condition or default)
+        found.append((field, wanted if condition else None, (default, _compiled(default)) if nested else (default, ())))
+    return tuple(found)
+
+
+def _set(found: Object, defaults: _Defaults) -> None:
+    """Set the fields of a new object that are absent."""
+    for field, wanted, (default, inner) in defaults:
+        value = found.get(field)
+        if wanted is not None:
+            if value == wanted or (not wanted and value is None):
+                _set(found, inner)
+        elif value is None:
+            found[field] = default
+        elif inner:
+            found[field] = {**value}
+            _set(found[field], inner)
 
 
 class _Type:
@@ -72,12 +83,12 @@ class _Type:
         self._message = message
 
     @cached_property
-    def _defaults(self) -> Mapping[str, Any]:
+    def _defaults(self) -> _Defaults:
         embedded = [one.message for one in self._message.fields.values() if not one.name and one.message is not None]
         found: dict[str, Any] = {}
         for message in (*embedded, self._message):
             found |= _by_type().get(message, {})
-        return found
+        return _compiled(found)
 
     @cached_property
     def _function(self) -> Fill | None:
@@ -88,10 +99,10 @@ class _Type:
         return tuple((field.name, _zero(field)) for field in members(self._message) if field.always)
 
     @cached_property
-    def nested(self) -> tuple[tuple[str, Fill], ...]:
-        """Names of the fields whose values have defaults within, and functions that set them."""
+    def nested(self) -> Mapping[str, Fill]:
+        """Functions that set the defaults within the values of fields, by name."""
         found = ((field, _item_type(field)) for field in members(self._message))
-        return tuple((field.name, _filler(field, shape)) for field, shape in found if shape is not None and shape.fills)
+        return {field.name: _filler(field, shape) for field, shape in found if shape is not None and shape.fills}
 
     @cached_property
     def fills(self) -> bool:
@@ -101,7 +112,7 @@ class _Type:
 
     def own(self, found: Object) -> Object:
         """Return a new object, which may be changed, with the defaults of its own fields."""
-        with_defaults(found, self._defaults)
+        _set(found, self._defaults)
         if self._function is not None:
             found = self._function(found)
         for name, zero in self._always:
@@ -112,9 +123,10 @@ class _Type:
     def complete(self, value: Object) -> Object:
         """Return an object with its defaults."""
         found = self.own({**value})
-        for name, fill in self.nested:
-            if found.get(name) is not None:
-                found[name] = fill(found[name])
+        nested = self.nested
+        for name, child in found.items():
+            if name in nested and child is not None:
+                found[name] = nested[name](child)
         return found
 
 
