@@ -13,7 +13,7 @@ FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 APPROVAL = "api-approved.kubernetes.io"
 PROPOSAL = "see https://github.com/kubernetes/enhancements/pull/1111"
 
-Condition = tuple[str, str, str, str]
+DefinitionCondition = tuple[str, str, str, str]
 """Type, status, reason and message."""
 
 _PENDING = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
@@ -49,7 +49,7 @@ def _listed(names: Any) -> list[str]:
     return names if isinstance(names, list) else [names or ""]
 
 
-def merged_conditions(present: list[Object], wanted: list[Condition], now: str) -> list[Object]:
+def merged_conditions(present: list[Object], wanted: list[DefinitionCondition], now: str) -> list[Object]:
     """Return the conditions with the wanted ones; the time changes only with the status."""
     merged = {condition["type"]: condition for condition in present}
     for kind, status, reason, message in wanted:
@@ -61,7 +61,7 @@ def merged_conditions(present: list[Object], wanted: list[Condition], now: str) 
     return list(merged.values())
 
 
-def approval_condition(definition: Object) -> Condition | None:
+def approval_condition(definition: Object) -> DefinitionCondition | None:
     """Return the condition about the approval that Kubernetes' own groups need, or None for other groups."""
     if not is_protected(definition["spec"]["group"]):
         return None

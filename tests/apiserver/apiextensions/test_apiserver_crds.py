@@ -125,6 +125,22 @@ def test_new_formats_that_are_not_checked_are_warned_of(kube: Kube) -> None:
     assert "Warning" not in dict(kube.send("PATCH", f"{DEFINITIONS}/bars.example.com", patch, MERGE).headers)
 
 
+@pytest.mark.parametrize(
+    ("replicas", "why"),
+    [
+        (-1, ".spec.replicas: Invalid value: -1: should be a non-negative integer"),
+        (2**31, ".spec.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"),
+        (
+            "a",
+            ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: a is of the type string, expected int64",
+        ),
+    ],
+)
+def test_replicas_of_a_kind_that_scales_are_small_numbers(kube: Kube, replicas: Any, why: str) -> None:
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    assert kube.refused(422, "POST", BARS, bar(replicas=replicas))["message"].endswith(why)
+
+
 def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
     embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"one": embedded}}))
