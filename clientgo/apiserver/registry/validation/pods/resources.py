@@ -1,6 +1,7 @@
 """Rules of compute resources: names, quantities, requests within limits."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
@@ -22,8 +23,9 @@ _HUGE_PAGES = "hugepages-"
 _DEFAULT_DOMAIN = "kubernetes.io/"
 
 
+@lru_cache(maxsize=1024)
 def amount(value: Any) -> ParsedQuantity | None:
-    """Parse a quantity; return None for an invalid one, which decoding rejects."""
+    """Parse a quantity; return None for an invalid one, which decoding rejects. Callers share the result."""
     try:
         return ParsedQuantity(value)
     except ValueError:
