@@ -116,23 +116,20 @@ def _node_of(value: Any, rules: MergeRules, where: FieldPath) -> Tree | None:
         return {}
     rule = rules(where)
     if isinstance(value, dict) and value and not _atomic(rule):
-        return _parts_set(_parts(value, rule), rule, rules, where)
-    if isinstance(value, list) and _merges(rule):
-        return _parts_set(_parts(value, rule), rule, rules, where)
-    return {}
-
-
-def _parts_set(parts: dict[str, Any], rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> Tree | None:
-    tree: Tree = {}
-    for element, child in parts.items():
-        is_item = not element.startswith("f:")
-        leaf = is_item and (_leaf_items(rule) or not isinstance(child, dict))
-        node = {} if leaf else _node_of(child, rules, _inside(where, element))
-        member = node == {} or is_item or _is_entry(element[2:], rule)
-        node = _node(_children(node or {}), member=member)
-        if node is not None:
-            tree[element] = node
-    return tree or None
+        found = (
+            (f"f:{name}", _node_of(child, rules, (*where, name)), _is_entry(name, rule))
+            for name, child in value.items()
+        )
+    elif isinstance(value, list) and rule is not None and _merges(rule):
+        parts, leaves = _parts(value, rule, in_map=False), _leaf_items(rule)
+        found = (
+            (element, {} if leaves or not isinstance(item, dict) else _node_of(item, rules, where), True)
+            for element, item in parts.items()
+        )
+    else:
+        return {}
+    nodes = ((element, _node(_children(node or {}), member=own or node == {})) for element, node, own in found)
+    return {element: node for element, node in nodes if node is not None} or None
 
 
 def added(zero: dict[str, Any], obj: dict[str, Any], rules: MergeRules) -> Tree:
@@ -205,19 +202,20 @@ def _leaf(new: Any) -> _Nodes:
 
 
 def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
-    before, after = _parts(old, rule), _parts(new, rule)
     in_map = any(isinstance(side, dict) and side for side in (old, new))
+    before, after = _parts(old, rule, in_map=in_map), _parts(new, rule, in_map=in_map)
     nested = _NESTED if in_map else () if _leaf_items(rule) else (dict,)
     changed: Tree = {}
     removed: Tree = {}
-    for element in (*after, *(element for element in before if element not in after)):
-        was, child = before.get(element, _ABSENT), after.get(element, _ABSENT)
+    for name in (*after, *(name for name in before if name not in after)):
+        was, child = before.get(name, _ABSENT), after.get(name, _ABSENT)
         if was is child or was == child:
             continue
         if isinstance(child, nested) or isinstance(was, nested):
-            come, gone = _compare(was, child, rules, _inside(where, element))
+            come, gone = _compare(was, child, rules, (*where, name) if in_map else where)
         else:
             come, gone = _leaf(child)
+        element = f"f:{name}" if in_map else name
         if come is not None:
             changed[element] = come
         if gone is not None:
@@ -226,15 +224,10 @@ def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules
     return _node(changed, member=old is _ABSENT or mixed), _node(removed, member=new is _ABSENT)
 
 
-def _inside(where: FieldPath, element: str) -> FieldPath:
-    """Return the path by field names of a member or an item, which adds nothing."""
-    return (*where, element[2:]) if element.startswith("f:") else where
-
-
-def _parts(value: Any, rule: MergeRule | None) -> dict[str, Any]:
-    """Return the members of a map or the items of a list that merges, by element; duplicate items as a tuple."""
-    if isinstance(value, dict):
-        return {f"f:{field}": child for field, child in value.items()}
+def _parts(value: Any, rule: MergeRule | None, *, in_map: bool) -> dict[str, Any]:
+    """Return the members of a map by name, or the items of a list that merges by element: duplicates as a tuple."""
+    if in_map:
+        return value if isinstance(value, dict) else {}
     parts: dict[str, Any] = {}
     if isinstance(value, list) and rule is not None:
         for element, item in items(value, rule):
