@@ -13,6 +13,7 @@ from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.declarations import bound, declare
 from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
+from clientgo.apiserver.cel.syntax import keyword_field
 from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
 from clientgo.apiserver.http.status import Cause, quoted
 
@@ -53,7 +54,8 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     structs = {one.type.name: one.fields for one in declared.structs()}
 
     def fields(struct: str, name: str) -> types.ExprType | None:
-        found = structs.get(struct, {}).get(name)
+        members = structs.get(struct, {})
+        found = members.get(name) or members.get(keyword_field(name))
         return found.type if found else None
 
     def compiled(spec: dict[str, Any]) -> CompiledRule:

@@ -17,6 +17,10 @@ _RULE_LIMIT = 10_000_000
 _TOTAL_LIMIT = 100_000_000
 _MOST_TOLD = 4
 _CONTRIBUTED = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+_UNTYPED = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert"
+    " structural schema to CEL declarations"
+)
 _HINT = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are"
     " declared)"
@@ -64,7 +68,9 @@ def _walked(schema: Schema, place: _Place, costs: _Costs) -> Iterator[Cause]:
         yield from _walked(below, _Place(f"{place.where}.{part}", most, uncorrelatable=uncorrelatable), costs)
     if schema.get(RULES):
         declared = declare(schema, root=place.root)
-        for index, rule in enumerate(compile_rules(schema, root=place.root) if declared else ()):
+        if declared is None:
+            yield Cause("InternalError", f"{place.where}.{RULES}", f"Internal error: {_UNTYPED}")
+        for index, rule in enumerate(compile_rules(schema, root=place.root)):
             yield from _one(rule, replace(place, where=f"{place.where}.{RULES}[{index}]"), declared, costs)
 
 

@@ -158,9 +158,11 @@ def _bound_object(schema: Schema, value: dict[str, Any]) -> Any:
     if properties is None:
         items = schema.get("additionalProperties")
         return {key: bound(items, item) for key, item in value.items()} if isinstance(items, dict) else value
+    # A field that is null is as good as absent.
     return StructValue(
         (cel_name(key), bound(properties[key], item)) if key in properties else (key, item)
         for key, item in value.items()
+        if item is not None
     )
 
 
@@ -184,7 +186,8 @@ def _is_plain(schema: Schema) -> bool:
         return False
     if schema.get("x-kubernetes-list-type") in ("set", "map"):
         return False
-    if any(cel_name(key) != key for key in schema.get("properties") or ()):
+    properties = schema.get("properties") or {}
+    if any(cel_name(key) != key or below.get("nullable") for key, below in properties.items()):
         return False
     return all(map(_is_plain, subschemas(schema)))
 

@@ -17,6 +17,7 @@ from clientgo.apiserver.cel.syntax import (
     StructNode,
     SyntaxNode,
     children,
+    keyword_field,
 )
 from clientgo.apiserver.cel.types import ExprType
 from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue, StructValue, kind_of
@@ -83,13 +84,15 @@ class _Compiler:
         def run(scope: Scope) -> Any:
             value = operand(scope)
             if isinstance(value, OptionalValue):
-                found = _optional_field(value, name)
-                return bool(found.values) if testing else found
+                inner = _optional_field(value, name)
+                return bool(inner.values) if testing else inner
             if not isinstance(value, dict):
                 raise CelError("no such overload")
-            if testing:
-                return name in value
             found = value.get(name, _MISSING)
+            if found is _MISSING and isinstance(value, StructValue):
+                found = value.get(keyword_field(name), _MISSING)
+            if testing:
+                return found is not _MISSING
             if found is _MISSING:
                 raise CelError(f"no such key: {name}")
             return found

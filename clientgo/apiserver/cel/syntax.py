@@ -104,6 +104,11 @@ def _shown(source: str, offset: int, message: str) -> str:
     return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source.splitlines()[line - 1]}\n | {'.' * column}^"
 
 
+def keyword_field(name: str) -> str:
+    """Return the escaped name of a field named like a keyword, for which rules may also use the keyword itself."""
+    return f"__{name}__"
+
+
 def children(node: SyntaxNode) -> Iterator[SyntaxNode]:
     """Yield the expressions right below an expression."""
     match node:

@@ -85,6 +85,8 @@ def test_old_values_are_unknown_within_atomic_lists() -> None:
         ({"type": "number"}, "self / 2.0 == 1.5", 3, 4),
         ({"type": "array", "x-kubernetes-list-type": "set", "items": STRING}, "self == ['a', 'b']", ["b", "a"], ["b"]),
         ({"type": "object", "properties": {"a-b": STRING, "if": STRING}}, "self.a__dash__b == self.__if__", {"a-b": "x", "if": "x"}, {"a-b": "x", "if": "y"}),
+        ({"type": "object", "properties": {"namespace": STRING}}, "self.namespace == 'a'", {"namespace": "a"}, {"namespace": "b"}),
+        ({"type": "object", "properties": {"a": {**STRING, "nullable": True}}}, "!has(self.a)", {"a": None}, {"a": "x"}),
         ({"type": "object", "x-kubernetes-embedded-resource": True}, "self.kind == 'Pod'", {"kind": "Pod"}, {"kind": "Job"}),
     ],
 )  # fmt: skip
