@@ -56,10 +56,10 @@ def check_ranges(state: State, write: Write, obj: Object, old: Object | None) ->
         raise forbidden(write.resource, obj["metadata"]["name"], why)
 
 
-Asked = dict[str, dict[str, ParsedQuantity]]
+Resources = dict[str, dict[str, ParsedQuantity]]
 
 
-def _measured_pod(pod: Object) -> dict[str, list[Asked]]:
+def _measured_pod(pod: Object) -> dict[str, list[Resources]]:
     containers = [one.get("resources") or {} for field in _CONTAINERS for one in pod["spec"].get(field) or ()]
     return {
         "Container": [{kind: amounts(one.get(name)) for kind, name in _KINDS.items()} for one in containers],
@@ -67,7 +67,7 @@ def _measured_pod(pod: Object) -> dict[str, list[Asked]]:
     }
 
 
-def _measured_claim(claim: Object) -> dict[str, list[Asked]]:
+def _measured_claim(claim: Object) -> dict[str, list[Resources]]:
     requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
     return {_CLAIM: [{"request": requests, "limit": {}}]}
 
@@ -88,7 +88,7 @@ def _filled(container: Object, item: Object, notes: list[str], what: str) -> Obj
     return {**container, "resources": resources}
 
 
-def _faults(item: Object, asked: Asked) -> Iterator[str]:
+def _faults(item: Object, asked: Resources) -> Iterator[str]:
     kind = item["type"]
     largest = "request" if kind == _CLAIM else "limit"  # a claim has no limits
     for field, told, first in (("min", "minimum", "request"), ("max", "maximum", largest)):
@@ -108,7 +108,7 @@ def _faults(item: Object, asked: Asked) -> Iterator[str]:
     yield from () if kind == _CLAIM else _ratio_faults(item, asked)
 
 
-def _ratio_faults(item: Object, asked: Asked) -> Iterator[str]:
+def _ratio_faults(item: Object, asked: Resources) -> Iterator[str]:
     kind = item["type"]
     for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
         start = f"{name} max limit to request ratio per {kind} is {bound}, but"

@@ -33,7 +33,7 @@ from clientgo.apiserver.suspension import Suspended
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Header = tuple[bytes, bytes]
+RawHeader = tuple[bytes, bytes]
 
 
 class _CaseSensitive(bytes):
@@ -102,7 +102,7 @@ class App:
         else:
             await self._stream(answer, request, (receive, send), transport, matching)
 
-    def _headers(self, request: HTTPRequest) -> list[Header]:
+    def _headers(self, request: HTTPRequest) -> list[RawHeader]:
         """Return the headers of every response to an authenticated request."""
         flow, level = flow_uids(self.api.state, request.user)
         audit = (_AUDIT_ID, request.audit_id.encode())
@@ -255,11 +255,11 @@ async def _read_body(receive: Receive, limit: int) -> bytes | None:
             return b"".join(parts)
 
 
-def _encoded(headers: Iterable[tuple[str, str]]) -> Iterator[Header]:
+def _encoded(headers: Iterable[tuple[str, str]]) -> Iterator[RawHeader]:
     return ((_CaseSensitive(name.encode()), value.encode()) for name, value in headers)
 
 
-async def _send_response(send: Send, scope: Scope, answer: HTTPResponse, more: Sequence[Header] = ()) -> None:
+async def _send_response(send: Send, scope: Scope, answer: HTTPResponse, more: Sequence[RawHeader] = ()) -> None:
     head = [
         *([(_CONTENT_TYPE, answer.content_type.encode())] if answer.content_type else []),
         (b"content-length", str(len(answer.body)).encode()),
