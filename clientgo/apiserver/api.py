@@ -194,7 +194,8 @@ def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
         as_requested(response, request.headers["accept"])
     if wants_indentation(request) or (response.status >= 400 and accepts_no_status(request.headers.get("accept", ""))):
         indent(response)
-    response.headers.extend(warning_headers(request))
+    if request.warnings:
+        response.headers.extend(warning_headers(request))
 
 
 def _attributes_of(request: HTTPRequest) -> Attributes:
