@@ -18,7 +18,18 @@ from clientgo.meta.apply.fieldsets import (
     union,
 )
 from clientgo.meta.apply.mergerules import MergeRule
-from tests.apiserver.inprocess import APPLY, DEPLOYMENTS, FOOS, JSON_PATCH, MERGE, STRATEGIC, Kube, deployment, foo
+from tests.apiserver.inprocess import (
+    APPLY,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    FOOS,
+    JSON_PATCH,
+    MERGE,
+    STRATEGIC,
+    Kube,
+    deployment,
+    foo,
+)
 
 Path = tuple[str, ...]
 PATH = st.lists(st.sampled_from(["f:a", "f:b", 'k:{"n":1}', "v:2"]), min_size=1, max_size=4).map(tuple)
@@ -281,3 +292,52 @@ def test_scaling_is_recorded_only_if_the_replicas_have_an_owner(kube: Kube) -> N
     kube.ok("PATCH", f"{DEPLOYMENTS}/d/scale", {"spec": {"replicas": 3}}, MERGE)
     applied = kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=m", deployment(), APPLY)
     assert [entry["manager"] for entry in applied["metadata"]["managedFields"]] == ["m"]
+
+
+def test_oldest_updates_are_merged_beyond_ten_managers(kube: Kube) -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"k0": "v"}}
+    kube.ok("POST", f"{CONFIG_MAPS}?fieldManager=m0", config)
+    for number in range(1, 13):
+        kube.clock.step(1)
+        patch = {"data": {f"k{number}": "v"}}
+        patched = kube.ok("PATCH", f"{CONFIG_MAPS}/c?fieldManager=m{number}", patch, MERGE)
+    first, *others = patched["metadata"]["managedFields"]
+    assert (first["manager"], set(first["fieldsV1"]["f:data"])) == (
+        "ancient-changes",
+        {".", *(f"f:k{n}" for n in range(4))},
+    )
+    assert [entry["manager"] for entry in others] == [f"m{number}" for number in range(4, 13)]
+
+
+def test_parents_whose_last_field_is_no_longer_applied_are_removed_but_not_entries_of_maps(kube: Kube) -> None:
+    config = deployment()
+    config["metadata"]["annotations"] = {"a": "b"}
+    config["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 2}}
+    kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=m", config, APPLY)
+    applied = kube.ok("PATCH", f"{DEPLOYMENTS}/d?fieldManager=m", deployment(), APPLY)
+    assert "annotations" not in applied["metadata"]
+    assert applied["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
+
+
+@pytest.mark.parametrize(
+    ("order", "patch", "message"),
+    [
+        (["a"], {"name": "b", "image": "i"}, "The order in patch list:\n[map[image:i name:b]]\n doesn't match "),
+        (["b"], {"image": "i"}, "map: map[image:i] does not contain declared merge key: name"),
+        (["b"], {"name": "nginx", "$patch": "x"}, "unknown patch type: x in map: map[$patch:x name:nginx]"),
+    ],
+)
+def test_strategic_patch_that_contradicts_itself_is_an_error_of_the_server(
+    kube: Kube, order: list[str], patch: dict[str, Any], message: str
+) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    named = {"$setElementOrder/containers": [{"name": name} for name in order]} if "image" in patch else {}
+    status = kube.refused(500, "PATCH", f"{DEPLOYMENTS}/d", strategic(patch, **named), STRATEGIC)
+    assert message in status["message"]
+
+
+def test_list_that_the_object_lacks_is_taken_from_a_strategic_patch_as_it_is(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    ports = [{"containerPort": 80, "protocol": protocol} for protocol in ("TCP", "UDP")]
+    patched = kube.ok("PATCH", f"{DEPLOYMENTS}/d", strategic({"name": "nginx", "ports": ports}), STRATEGIC)
+    assert patched["spec"]["template"]["spec"]["containers"][0]["ports"] == ports
