@@ -39,8 +39,9 @@ SCALARS: Mapping[str, int] = {
 class Message:
     """A message type, whose fields are parsed on first use."""
 
-    def __init__(self, name: str, columns: str, scope: "Mapping[str, Message]") -> None:
+    def __init__(self, name: str, columns: str, scope: "Mapping[str, Message]", version: str = "v1") -> None:
         self.name = name
+        self.go_type = f"{version}.{name}"
         self._columns = columns
         self._scope = scope
 
@@ -101,5 +102,6 @@ def _sections() -> dict[str, dict[str, Message]]:
     for section, lines in read_sections(__package__, "protobuf_messages.txt").items():
         messages = found.setdefault(section, {})
         for name, _, columns in (line.partition(" ") for line in lines):
-            messages[name] = Message(name, columns, ChainMap(messages, found[_CORE], found[_META]))
+            scope = ChainMap(messages, found[_CORE], found[_META])
+            messages[name] = Message(name, columns, scope, section.rpartition("/")[2])
     return found

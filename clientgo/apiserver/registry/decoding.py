@@ -85,7 +85,7 @@ class _Struct:
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
         if type(value) is not dict:
-            raise Mistyped(value, f"v1.{self.name}")
+            raise Mistyped(value, self._message.go_type)
         kept: Object = {}
         fields = self.fields
         for name, child in value.items():
@@ -219,7 +219,8 @@ def _map_of(field: ProtobufField, one: Convert) -> Convert:
 
 
 def _go_type(field: ProtobufField) -> str:
-    return _GO_TYPES.get(field.type) or f"v1.{field.type}"
+    message = item_message(field)
+    return _GO_TYPES.get(field.type) or (message.go_type if message is not None else field.type)
 
 
 def _element_zero(field: ProtobufField) -> Any:

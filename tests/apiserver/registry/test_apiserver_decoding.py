@@ -39,6 +39,12 @@ def decoded(kind: tuple[str, str], **fields: Any) -> Any:
             " RollingUpdateDeployment.spec.strategy.rollingUpdate.maxSurge of type int32",
         ),
         (
+            ("autoscaling/v2", "HorizontalPodAutoscaler"),
+            {"spec": {"metrics": {}}},
+            "json: cannot unmarshal object into Go struct field"
+            " HorizontalPodAutoscalerSpec.spec.metrics of type []v2.MetricSpec",
+        ),
+        (
             CONFIG_MAP,
             {"data": {"a": True}},
             "json: cannot unmarshal bool into Go struct field ConfigMap.data of type string",
