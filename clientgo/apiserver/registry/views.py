@@ -28,6 +28,7 @@ _EVENT_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
 def event_from_core(obj: Object) -> Object:
     """Convert a stored (core/v1) event to events.k8s.io/v1."""
     absent = {field for field in ("firstTimestamp", "lastTimestamp") if obj.get(field) is None}
+    absent |= {field for field in ("reportingComponent", "reportingInstance") if not obj.get(field)}
     return {_EVENT_FIELDS.get(field, field): value for field, value in obj.items() if field not in absent}
 
 

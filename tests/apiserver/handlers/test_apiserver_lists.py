@@ -91,6 +91,7 @@ def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
     kube.ok("POST", "/api/v1/namespaces/default/events", event)
     shown = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
     assert (shown["apiVersion"], shown["note"], shown["regarding"]["name"]) == ("events.k8s.io/v1", "hello", "a")
+    assert "reportingController" not in shown
     selected = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name=a")
     assert len(selected["items"]) == 1
 
