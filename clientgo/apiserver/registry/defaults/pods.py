@@ -44,13 +44,12 @@ def pod_spec(found: Object) -> Object:
 
 
 def pod_status(found: Object) -> Object:
-    """Set the first address, which is a field of its own, too."""
-    for one, several in (("podIP", "podIPs"), ("hostIP", "hostIPs")):
-        listed = found.get(several)
-        if listed:
-            found[one] = listed[0].get("ip")
-        elif found.get(one) and one == "podIP":
-            found[several] = [{"ip": found[one]}]
+    """Keep podIP and podIPs alike: the first of the list, or a list of the one."""
+    address, listed = found.get("podIP"), found.get("podIPs") or []
+    if listed and not address:
+        found["podIP"] = listed[0].get("ip")
+    elif address and (not listed or listed[0].get("ip") != address):
+        found["podIPs"] = [{"ip": address}]
     return found
 
 

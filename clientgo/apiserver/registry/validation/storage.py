@@ -10,6 +10,7 @@ from clientgo.apiserver.http.status import (
     not_supported,
     too_long,
 )
+from clientgo.apiserver.registry.gostructs import go_diff
 from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
@@ -64,7 +65,9 @@ def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an update keeps the source of a volume."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     if _source(spec) != _source(before):
-        yield forbidden_field("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+        changes = go_diff("PersistentVolumeSource", before, spec)
+        why = f"spec.persistentvolumesource is immutable after creation\n{changes}"
+        yield forbidden_field("spec.persistentvolumesource", why)
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
 
@@ -86,10 +89,12 @@ def claim_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     if before.get("storageClassName") is None and spec.get("storageClassName"):
         ignored.add("storageClassName")  # the default class is set later
     if any(spec.get(field) != before.get(field) for field in {*spec, *before} - ignored):
+        kept = {**spec, **{field: before.get(field) for field in ignored}}
         why = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
-        yield forbidden_field("spec", why)
+        changes = go_diff("PersistentVolumeClaimSpec", before, kept)
+        yield forbidden_field("spec", f"{why}\n{changes}")
     size, known = _size(spec), _size(before)
     held = amount(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
     if size is not None and known is not None and held is not None and size < known and size <= held.value:
