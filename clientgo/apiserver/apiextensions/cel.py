@@ -173,6 +173,8 @@ class _Walk:
             return
         if holds is True:
             return
+        if optional:  # Messages see the old value itself.
+            values["oldSelf"] = None if place.bound_old is _ABSENT else place.bound_old
         cause = _failure(schema, rule, place, _message(rule, values))
         if place.unchanged and not rule.uses_old:
             self._warnings.append(cause.text)

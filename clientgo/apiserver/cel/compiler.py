@@ -13,6 +13,7 @@ from clientgo.apiserver.cel.literals import instantiation_error
 from clientgo.apiserver.cel.parser import parse
 from clientgo.apiserver.cel.syntax import CompileError
 from clientgo.apiserver.cel.types import ExprType
+from clientgo.apiserver.cel.values import CelError
 
 
 def compiled(source: str, variables: Mapping[str, ExprType], fields: Fields) -> Expression:
@@ -31,7 +32,11 @@ def compiled(source: str, variables: Mapping[str, ExprType], fields: Fields) -> 
         return program(checked)
 
     def evaluate(values: dict[str, Any]) -> Any:
-        return evaluator()(values)
+        try:
+            return evaluator()(values)
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
+            # A value is not of its declared type.
+            raise CelError("no such overload") from error
 
     used = frozenset(checked.names.values())
     cost = partial(most_cost, checked)

@@ -147,7 +147,7 @@ def bound(schema: Schema, value: Any) -> Any:
         case "array" if isinstance(value, list):
             return _bound_list(schema, value)
         case "string" if schema.get("format") in _PARSERS:
-            return _PARSERS[schema["format"]](value)
+            return _parsed(schema["format"], value)
         case "number" if not schema.get("x-kubernetes-int-or-string"):
             return float(value)
     return value
@@ -192,12 +192,20 @@ def _is_plain(schema: Schema) -> bool:
     return all(map(_is_plain, subschemas(schema)))
 
 
+def _parsed(form: str, text: str) -> Any:
+    """Return the value of a text with a format; an invalid one is an error for the expressions that use it."""
+    try:
+        return _PARSERS[form](text)
+    except (CelError, ValueError):
+        return CelError(f"Invalid {form} formatted string {text}")
+
+
 def _date(text: str) -> Any:
     return convert("timestamp", f"{text}T00:00:00Z")
 
 
 def _time(text: str) -> Any:
-    return convert("timestamp", text.upper())
+    return convert("timestamp", text)
 
 
 def _duration(text: str) -> Any:

@@ -95,6 +95,8 @@ class _Compiler:
                 return found is not _MISSING
             if found is _MISSING:
                 raise CelError(f"no such key: {name}")
+            if isinstance(found, CelError):
+                raise found
             return found
 
         return run
