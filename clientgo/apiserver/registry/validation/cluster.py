@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from clientgo.apiserver.http.status import Cause, invalid_value, required
-from clientgo.apiserver.registry.names import label_errors
+from clientgo.apiserver.registry.names import label_errors, subdomain_errors
+from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
 
 _BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
@@ -46,6 +47,22 @@ def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check the lifetime of a certificate."""
     if value < 600:
         yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
+
+
+@on_absent
+def node_name(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check the name of a node, which must not be empty."""
+    for why in subdomain_errors(value or ""):
+        yield invalid_value("", value or "", why)
+
+
+def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the name is that of the version and group."""
+    spec = value.get("spec") or {}
+    name, wanted = value["metadata"].get("name", ""), f"{spec.get('version', '')}.{spec.get('group', '')}"
+    if name != wanted:
+        why = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+        yield invalid_value("metadata.name", name, why)
 
 
 @on_absent
