@@ -44,3 +44,9 @@ def test_volume_attachment_cannot_be_changed(kube: Kube) -> None:
     made = kube.ok("POST", f"{STORAGE}/volumeattachments", {"metadata": {"name": "a"}, "spec": spec})
     changed = {**made, "spec": {**spec, "nodeName": "m"}}
     kube.refused(422, "PUT", f"{STORAGE}/volumeattachments/a", changed)
+
+
+def test_api_service_of_a_service_is_at_the_port_of_https(kube: Kube) -> None:
+    spec = {"group": "x.y", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    body = {"metadata": {"name": "v1.x.y"}, "spec": {**spec, "service": {"name": "s", "namespace": "default"}}}
+    assert kube.ok("POST", SERVICES, body)["spec"]["service"]["port"] == 443
