@@ -21,6 +21,9 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("", "namespaces"): names.label_errors,
     ("apps", "statefulsets"): names.label_errors,
     ("", "services"): names.label_errors,
+    # Validators of these do not check names, but no name may break a path.
+    ("", "events"): names.path_segment_errors,
+    ("policy", "poddisruptionbudgets"): names.path_segment_errors,
     **dict.fromkeys(
         [(_RBAC, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")],
         names.path_segment_errors,
