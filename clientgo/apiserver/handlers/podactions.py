@@ -29,6 +29,7 @@ from clientgo.apiserver.storage.stored import Key
 _PODS: Key = ("", "pods")
 _BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _EVICTION = Resource("policy", "v1", "evictions", "Eviction", "eviction", "", namespaced=True, verbs=("create",))
+_OLD_EVICTION = replace(_EVICTION, version="v1beta1")
 _BINDING = Resource("", "v1", "bindings", "Binding", "binding", "", namespaced=True, verbs=("create",))
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 _MAX_DISRUPTED = 2000
@@ -48,7 +49,8 @@ def _read(state: State, write: Write, content_type: str, resource: Resource) -> 
 
 def evict(state: State, write: Write, content_type: str) -> Object:
     """Delete a pod if its disruption budget allows it; return a Status (400, 403, 404, 409, 429, 500)."""
-    eviction = _read(state, write, content_type, _EVICTION)
+    beta = _OLD_EVICTION.api_version.encode() in write.request.body
+    eviction = _read(state, write, content_type, _OLD_EVICTION if beta else _EVICTION)
     options = dict(eviction.get("deleteOptions") or {})
     if write.dry_run:
         options["dryRun"] = ["All"]

@@ -66,7 +66,8 @@ def test_eviction_is_counted_in_the_budget_unless_it_is_a_dry_run(kube: Kube) ->
     pod(kube, phase="Running", ready=True)
     kube.ok("POST", f"{PODS}/a/eviction?dryRun=All", eviction())
     assert kube.ok("GET", f"{BUDGETS}/b")["status"]["disruptionsAllowed"] == 1
-    assert kube.ok("POST", f"{PODS}/a/eviction", eviction())["status"] == "Success"
+    evicted = kube.ok("POST", f"{PODS}/a/eviction", {**eviction(), "apiVersion": "policy/v1beta1"})
+    assert evicted["status"] == "Success"
     status = kube.ok("GET", f"{BUDGETS}/b")["status"]
     assert (status["disruptionsAllowed"], list(status["disruptedPods"])) == (0, ["a"])
     assert status["conditions"][0]["reason"] == "InsufficientPods"
