@@ -127,15 +127,15 @@ def whole_numbers(value: Any) -> Any:
     return int(value) if kind is float and value.is_integer() and abs(value) < _MAX_WHOLE else value
 
 
-def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> Any:
-    """Return the object with its schema's defaults; nulls that are not nullable are dropped first.
+def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True, nulls: bool = False) -> Any:
+    """Return the object with its schema's defaults, which also replace nulls that are not nullable.
 
-    Nothing is shared with the schema.
+    Other such nulls are dropped, unless `nulls` keeps them. Nothing is shared with the schema.
     """
     if schema is not None and isinstance(value, list) and isinstance(schema.get("items"), dict):
         item = schema["items"]
         null = None if item.get("nullable") else item.get("default")
-        return [apply_defaults(item, null if one is None else one, root=False) for one in value]
+        return [apply_defaults(item, null if one is None else one, root=False, nulls=nulls) for one in value]
     if schema is None or not isinstance(value, dict):
         return value
     known = member_schemas(schema)
@@ -145,8 +145,8 @@ def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True) -> A
         if below is None or (root and field == "metadata"):
             filled[field] = child
         elif type(child) in _CONTAINERS:
-            filled[field] = apply_defaults(below, child, root=False)
-        elif child is not None or below.get("nullable"):
+            filled[field] = apply_defaults(below, child, root=False, nulls=nulls)
+        elif child is not None or below.get("nullable") or (nulls and "default" not in below):
             filled[field] = child
     for field, below in (schema.get("properties") or {}).items():
         if field not in filled and "default" in below and not (root and field == "metadata"):

@@ -27,6 +27,7 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps, present_entries
 
+_APPLY_PATCH = "application/apply-patch+yaml"
 _NAMESPACES = ("", "namespaces")
 _DEPLOYMENTS = ("apps", "deployments")
 
@@ -140,7 +141,8 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
     """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
     if resource.custom:
-        new: Object = apply_defaults(resource.schema, _custom(write, obj))
+        applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
+        new: Object = apply_defaults(resource.schema, _custom(write, obj), nulls=applied)
     else:
         message = message_of(resource.api_version, resource.kind)
         try:

@@ -121,6 +121,8 @@ def merge(live: Any, config: Any, rules: MergeRules, where: FieldPath) -> Any:
         for field, value in config.items():
             merged[field] = merge(live.get(field), value, rules, (*where, field))
         return merged
+    if config is None and isinstance(live, dict) and not atomic:
+        return live  # a null owns the field but changes nothing
     if isinstance(live, list) and isinstance(config, list) and rule is not None and rule.list_type in ("map", "set"):
         mine = dict(items(config, rule))
         found = [

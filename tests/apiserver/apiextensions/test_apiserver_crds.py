@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, GROUP, MERGE, Kube, definition, foo
+from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, DEFINITIONS, FOOS, GROUP, MERGE, Kube, definition, foo
 
 BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
 
@@ -139,6 +139,17 @@ def test_new_formats_that_are_not_checked_are_warned_of(kube: Kube) -> None:
 def test_replicas_of_a_kind_that_scales_are_small_numbers(kube: Kube, replicas: Any, why: str) -> None:
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     assert kube.refused(422, "POST", BARS, bar(replicas=replicas))["message"].endswith(why)
+
+
+def test_null_that_is_applied_is_invalid_unless_it_has_a_default(kube: Kube) -> None:
+    fields = {"a": {"type": "string"}, "b": {"type": "string", "default": "x"}, "o": {"type": "object"}}
+    kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": fields}))
+    url, applied = f"{BARS}/x?fieldManager=m", {**bar(), "metadata": {"name": "x"}}
+    assert kube.ok("PATCH", url, {**applied, "spec": {"b": None, "o": {}}}, APPLY)["spec"] == {"b": "x", "o": {}}
+    assert kube.ok("PATCH", url, {**applied, "spec": {"o": None}}, APPLY)["spec"] == {"b": "x", "o": {}}
+    status = kube.refused(422, "PATCH", url, {**applied, "spec": {"a": None}}, APPLY)
+    assert status["details"]["causes"][0]["field"] == "spec.a"
+    assert kube.ok("PATCH", f"{BARS}/x", {"spec": {"a": None}}, MERGE)["spec"] == {"b": "x", "o": {}}
 
 
 def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
