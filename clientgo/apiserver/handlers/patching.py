@@ -1,5 +1,7 @@
 """PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
 
+from typing import Any
+
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.handlers.patches import (
@@ -130,7 +132,7 @@ def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     """Parse a configuration of this kind, without fields that the target cannot set (400, 500)."""
     try:
-        config = parse_yaml(body) or {}
+        config = (_json_object(body) or parse_yaml(body)) or {}
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
     if not isinstance(config, dict):
@@ -154,6 +156,14 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
         config["metadata"] = {field: value for field, value in config["metadata"].items() if field != "labels"}
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
     return {field: value for field, value in config.items() if field != "status"} if resource.status else config
+
+
+def _json_object(body: bytes) -> Any:
+    """Parse a body that is JSON, as clients send it: much faster than as YAML; None if it is not."""
+    try:
+        return parse_json(body) if body.startswith(b"{") else None
+    except ValueError:
+        return None
 
 
 def merged(state: State, write: Write, live: Object, config: Object) -> Applied:

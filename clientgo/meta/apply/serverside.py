@@ -136,11 +136,12 @@ def merge(live: Any, config: Any, rules: MergeRules, where: FieldPath) -> Any:
 
 def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: MergeRules) -> Object:
     """Remove fields that this manager set before and does not set now, unless another manager owns them."""
-    dropped = [
-        path
-        for path in {*paths(before), *_parents(before, rules)}
-        if not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
-    ]
+
+    def is_dropped(path: FieldPath) -> bool:
+        return not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
+
+    dropped = {path for path in paths(before) if is_dropped(path)}
+    dropped |= {parent for path in dropped for parent in _parents(path, rules) if is_dropped(parent)}
     # Items before their fields: an item without its key cannot be found.
     for path in sorted(dropped, key=len):
         if not _is_key(path):
@@ -148,15 +149,14 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
     return merged
 
 
-def _parents(tree: Tree, rules: MergeRules) -> Iterator[FieldPath]:
-    """Iterate over the declared fields above the paths of a set, which are removed with their last member."""
-    for path in paths(tree):
-        for end in range(1, len(path)):
-            *above, element = path[:end]
-            rule = rules(tuple(name[2:] for name in above if name.startswith("f:")))
-            declared = rule is None or rule.declared is None or element[2:] in rule.declared
-            if element.startswith("f:") and declared and path[:end] != _METADATA:
-                yield path[:end]
+def _parents(path: FieldPath, rules: MergeRules) -> Iterator[FieldPath]:
+    """Iterate over the declared fields above a path, which are removed with their last member."""
+    for end in range(1, len(path)):
+        *above, element = path[:end]
+        rule = rules(tuple(name[2:] for name in above if name.startswith("f:")))
+        declared = rule is None or rule.declared is None or element[2:] in rule.declared
+        if element.startswith("f:") and declared and path[:end] != _METADATA:
+            yield path[:end]
 
 
 def _is_key(path: FieldPath) -> bool:
