@@ -123,8 +123,9 @@ def _compiled(field: ProtobufField) -> _Field:
     convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
     plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
     struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
-    raw = field.type in _RAW and not field.repeated
-    return _Field(field.name, plain, convert, field.pointer or struct or raw)
+    # An empty text is no zero of int-or-string.
+    kept = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
+    return _Field(field.name, plain, convert, field.pointer or kept)
 
 
 def _single(kind: str, message: Message | None) -> Convert:

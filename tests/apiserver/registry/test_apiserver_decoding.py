@@ -105,3 +105,7 @@ def test_unknown_fields_are_reported_with_indexes() -> None:
     spec = {"bad": 1, "containers": [{"name": "a"}, {"env": [{"nope": 1}]}]}
     decode(message_of(*POD), {"spec": spec}, unknown)
     assert unknown == ["spec.bad", "spec.containers[1].env[0].nope"]
+
+
+def test_empty_text_is_kept_where_a_number_could_be() -> None:
+    assert decoded(("v1", "Service"), spec={"ports": [{"targetPort": ""}]}) == {"spec": {"ports": [{"targetPort": ""}]}}
