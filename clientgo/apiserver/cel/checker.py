@@ -74,7 +74,8 @@ class CheckedExpression:
 def functions() -> dict[str, list[Overload]]:
     """Return the functions and operators by name."""
     found: dict[str, list[Overload]] = {}
-    for line in (files("clientgo.apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8").splitlines():
+    text = (files("clientgo.apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8")
+    for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
         name, overload, signature, result = line.split(" ")
         target, _, params = signature.rstrip(")").partition("(")
         texts = [target.rstrip("."), *_split(params)] if target else _split(params)
