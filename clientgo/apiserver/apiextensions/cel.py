@@ -82,6 +82,11 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     return [compiled(spec) for spec in schema.get(RULES) or () if spec["rule"].strip()]
 
 
+_all_of = cached_by_identity(
+    lambda schema: [
+        {**schema, RULES: part[RULES], "allOf": []} for part in schema.get("allOf") or () if part.get(RULES)
+    ]
+)
 _root_rules = cached_by_identity(lambda schema: compile_rules(schema, root=True))
 _rules = cached_by_identity(lambda schema: compile_rules(schema))
 
@@ -126,9 +131,8 @@ class _Walk:
             place = _replaced(place, bound=bound_new, bound_old=bound_old)
             for rule in (_root_rules if place.root else _rules)(schema):
                 yield from self._judge(schema, rule, place)
-        for part in schema.get("allOf") or ():
-            if part.get(RULES):
-                yield from self.visit({**schema, RULES: part[RULES], "allOf": []}, place)
+        for part in _all_of(schema) if "allOf" in schema else ():
+            yield from self.visit(part, place)
         yield from self._below(schema, place)
 
     def _below(self, schema: Schema, place: _Place) -> Iterator[Cause]:
