@@ -68,6 +68,8 @@ def with_objects() -> Kube:
 BLAMED_ON_THE_SERVER = (
     b"resourceVersion should not be set",
     b"does not contain declared merge key",
+    b"unknown patch type",
+    b"doesn't match $setElementOrder list",
     b"failed to create typed",
     b"resourceVersion: Invalid value",
 )
