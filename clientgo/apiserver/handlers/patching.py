@@ -55,8 +55,10 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     if kind != JSON_PATCH:
         write.find_duplicates(body)
     _check_kind(write, patched)
-    meta = read_metadata(write, patched)
-    check_name(write, meta)
+    meta = patched.get("metadata")
+    if meta is not shown["metadata"]:
+        meta = read_metadata(write, patched)
+        check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
     return replace(state, write, entry, obj), False
 

@@ -260,13 +260,13 @@ def _encoded(headers: Iterable[tuple[str, str]]) -> Iterator[RawHeader]:
 
 
 async def _send_response(send: Send, scope: Scope, answer: HTTPResponse, more: Sequence[RawHeader] = ()) -> None:
-    head = [
-        *([(_CONTENT_TYPE, answer.content_type.encode())] if answer.content_type else []),
-        (b"content-length", str(len(answer.body)).encode()),
-        *([_CACHE_CONTROL] if all(name != "Cache-Control" for name, _ in answer.headers) else []),
-        *_encoded(answer.headers),
-        *more,
-    ]
+    head = [(b"content-length", str(len(answer.body)).encode()), *more]
+    if answer.content_type:
+        head.append((_CONTENT_TYPE, answer.content_type.encode()))
+    if not answer.headers or all(name != "Cache-Control" for name, _ in answer.headers):
+        head.append(_CACHE_CONTROL)
+    if answer.headers:
+        head.extend(_encoded(answer.headers))
     await send({"type": "http.response.start", "status": answer.status, "headers": head})
     body = b"" if scope["method"] == "HEAD" else answer.body
     await send({"type": "http.response.body", "body": body})
