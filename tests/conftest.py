@@ -5,7 +5,7 @@ import signal
 import freezegun
 from hypothesis import HealthCheck, settings
 
-from tests.budget import FULL, QUICK
+from tests.models.budget import FULL, QUICK
 
 pytest_plugins = ["tests.layers"]
 

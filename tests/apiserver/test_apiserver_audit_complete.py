@@ -15,7 +15,7 @@ from clientgo.apiserver.state import ServerOptions
 from clientgo.testing.clock import FakeClock
 from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, deployment
 from tests.apiserver.scheduling import ManualScheduler
-from tests.budget import examples
+from tests.models.budget import examples
 
 NAMESPACES = "/api/v1/namespaces"
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.apiserver.fuzzinputs import CREATABLE, FIELDS, PATCH_TYPES, PATCHED, outcome, with_objects
 from tests.apiserver.inprocess import FOOS, Kube
-from tests.budget import examples
+from tests.models.budget import examples
 
 LEAVES = (
     st.none()

@@ -12,7 +12,7 @@ from clientgo.leaderelection.lock import LeaseLock
 from clientgo.leaderelection.record import LeaderElectionRecord
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
-from tests.budget import examples
+from tests.models.budget import examples
 
 CANDIDATES = 3
 DURATION = 10

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clientgo.meta import EMPTY_MAP, MicroTime, ObjectMeta, OwnerReference, api_type, decode, encode
-from tests.budget import examples
+from tests.models.budget import examples
 
 text = st.text(st.characters(codec="utf-8"), max_size=8)
 integers = st.integers(-(2**63), 2**63 - 1)

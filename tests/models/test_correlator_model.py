@@ -11,7 +11,7 @@ from clientgo.meta import replace
 from clientgo.record.correlator import EventCorrelator
 from clientgo.record.events import make_event, nanoseconds
 from clientgo.testing.clock import FakeClock
-from tests.budget import examples
+from tests.models.budget import examples
 
 DIFFERENT, WITHIN = 10, 600.0
 """From so many different messages, no further apart than so many seconds, similar events are combined."""

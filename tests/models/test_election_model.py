@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from clientgo.errors import AlreadyExists, Conflict, ConnectionFailed, NotFound, ServiceUnavailable
 from clientgo.leaderelection.record import LeaderElectionRecord
-from tests.budget import examples
+from tests.models.budget import examples
 from tests.models.copies import Copies
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute

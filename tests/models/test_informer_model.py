@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.budget import examples
+from tests.models.budget import examples
 from tests.models.copies import Copies
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute

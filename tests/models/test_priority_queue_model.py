@@ -6,7 +6,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from clientgo.manager.priority import NORMAL, STARVATION_INTERVAL, PriorityQueue
 from clientgo.testing.clock import FakeClock
-from tests.budget import examples
+from tests.models.budget import examples
 
 KEYS = st.sampled_from("abcd")
 PRIORITIES = st.sampled_from([-100, 0, 5])

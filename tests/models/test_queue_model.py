@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
-from tests.budget import examples
+from tests.models.budget import examples
 
 KEYS = st.sampled_from("abcde")
 BASE, LONGEST = 1.0, 60.0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clientgo.errors import ApiError
-from tests.budget import examples
+from tests.models.budget import examples
 from tests.sharding.simulation import KEYS, LEASE, RETRY, Replica, World
 
 FAULTS = st.lists(st.sampled_from(["", "", "lost", "unanswered", "late", "slow", "meanwhile", "meanwhile"]), max_size=4)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.state import ServerOptions
 from tests.apiserver.inprocess import DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
-from tests.budget import examples
+from tests.models.budget import examples
 
 
 def kinds(watch: WatchServer) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
+from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
 
 
 def test_created_object_gets_server_fields(kube: Kube) -> None:
@@ -110,6 +110,20 @@ def test_a_dry_run_is_checked_and_answered_but_not_stored(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
     assert kube.ok("PATCH", f"{FOOS}/a?dryRun=All", {"spec": {"replicas": 7}}, MERGE)["spec"]["replicas"] == 7
     assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 1
+
+
+def test_a_version_is_refused_by_the_storage_and_so_not_in_a_dry_run(kube: Kube) -> None:
+    versioned = foo()
+    versioned["metadata"]["resourceVersion"] = "5"
+    assert "should not be set" in kube.refused(500, "POST", FOOS, versioned)["message"]
+    kube.ok("POST", f"{FOOS}?dryRun=All", versioned)
+
+
+def test_an_empty_version_is_none(kube: Kube) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": ""}}
+    kube.ok("POST", CONFIG_MAPS, config_map)
+    kube.ok("PUT", f"{CONFIG_MAPS}/a", config_map)
+    kube.ok("PATCH", f"{CONFIG_MAPS}/a?fieldManager=m", config_map, APPLY)
 
 
 @pytest.mark.feature("A-21")

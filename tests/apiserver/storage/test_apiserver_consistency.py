@@ -12,7 +12,7 @@ from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import SqliteJournal
 from tests.apiserver.inprocess import FOOS, MERGE, Kube, foo
-from tests.budget import examples
+from tests.models.budget import examples
 
 Object = dict[str, Any]
 

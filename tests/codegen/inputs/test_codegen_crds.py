@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
 from clientgo.meta.yamlio import to_yaml
-from tests.budget import examples
 from tests.codegen.shapes import unexpected_nodes
+from tests.models.budget import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 HOSTILE_TEXTS = [
