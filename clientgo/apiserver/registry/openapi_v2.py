@@ -7,7 +7,7 @@ import msgspec
 
 Json = dict[str, Any]
 
-_LEFT_OUT = ("allOf", "oneOf", "default", "properties")
+_LEFT_OUT = ("allOf", "anyOf", "oneOf", "not", "default", "nullable", "properties")
 # Field numbers of gnostic's messages.
 _TEXTS = {"$ref": 1, "format": 2, "description": 4}
 _REQUIRED, _ENUM, _ADDITIONAL, _TYPE, _ITEMS, _PROPERTIES, _EXTENSION = 19, 20, 21, 22, 23, 25, 31
@@ -27,15 +27,25 @@ def v2_document(documents: Iterable[bytes]) -> Json:
 
 
 def _as_v2(schema: Any) -> Any:
-    """Return a schema of OpenAPI v3 as one of v2: without defaults, unions, and `allOf` around references."""
+    """Return a schema of OpenAPI v3 as one of v2: without defaults, unions, and `allOf` around references.
+
+    kubectl cannot read the members of values that may be null or have unknown fields, so these have none.
+    """
     if not isinstance(schema, dict):
         return schema
     members = {name: _as_v2(value) for name, value in schema.items() if name not in _LEFT_OUT}
     if "properties" in schema:
         members["properties"] = {name: _as_v2(value) for name, value in schema["properties"].items()}
-    if "oneOf" in schema:  # an integer or a string
+    if {"type": "string"} in schema.get("oneOf", ()):  # or an integer
         members["type"] = "string"
-    return {**members, **schema["allOf"][0]} if "allOf" in schema else members
+    (reference,) = schema["allOf"] if len(schema.get("allOf", ())) == 1 else ({},)
+    if "$ref" in reference:
+        return {**members, **reference}
+    nullable = schema.get("nullable") is True
+    if nullable or schema.get("x-kubernetes-preserve-unknown-fields") is True:
+        unread = ("items", "properties", "type") if nullable else ("items", "properties")
+        return {name: value for name, value in members.items() if name not in unread}
+    return members
 
 
 def to_protobuf(document: Json) -> bytes:

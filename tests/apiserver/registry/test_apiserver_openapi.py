@@ -6,6 +6,7 @@ import pytest
 
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.openapi import OpenAPI, path_of
+from clientgo.apiserver.registry.openapi_v2 import v2_document
 from clientgo.apiserver.registry.registry import Registry, Resource
 from clientgo.meta.scheme import ScaleSubresource
 
@@ -172,3 +173,20 @@ def test_second_version_of_openapi_defines_all_kinds(openapi: OpenAPI) -> None:
     packed = openapi.v2_document(protobuf=True)
     assert b"io.k8s.samplecontroller.v1.Foo" in packed
     assert b'[{"group":"apps","kind":"Deployment","version":"v1"}]' in packed
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "object", "properties": {"a": {}}, "anyOf": [{}]}, {"type": "object", "properties": {"a": {}}}),
+        ({"type": "object", "nullable": True, "properties": {"a": {}}}, {}),
+        ({"type": "array", "items": {"type": "string", "nullable": True}}, {"type": "array", "items": {}}),
+        (
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"a": {}}},
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        ),
+    ],
+)
+def test_second_version_of_openapi_leaves_out_what_kubectl_cannot_read(schema: Any, expected: Any) -> None:
+    document = json.dumps({"components": {"schemas": {"Foo": schema}}}).encode()
+    assert v2_document([document])["definitions"]["Foo"] == expected
