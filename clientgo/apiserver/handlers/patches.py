@@ -4,12 +4,13 @@ The rules come from the table of built-in kinds or from the schema of a CustomRe
 `clientgo.testing` use the same patches and the same table.
 """
 
+from functools import partial
 from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity
 from clientgo.apiserver.http.gojson import go_map, json_type
 from clientgo.apiserver.http.status import ApiFailure, bad_request
-from clientgo.apiserver.registry.gotypes import rules_of_kind, zero_value
+from clientgo.apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType
@@ -18,8 +19,6 @@ from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
 from clientgo.meta.apply.serverside import apply as apply_config
 from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
 
-_CACHE_SIZE = 4096
-_ATOMIC = MergeRule(list_type="atomic")
 _UNDECLARED = MergeRule(declared=frozenset())
 
 
@@ -39,38 +38,26 @@ def managed_type(resource: Resource, subresource: str) -> ManagedType:
     return ManagedType(rules_of(resource), zero, ignored)
 
 
-class SchemaRules:
-    """Merge rules of a structural schema: x-kubernetes-list-type, -list-map-keys and -map-type."""
-
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self._schema = schema
-        self._known: dict[FieldPath, MergeRule | None] = {}
-
-    def __call__(self, path: FieldPath) -> MergeRule | None:
-        """Return the rule at this path, or None."""
-        if path in self._known:
-            return self._known[path]
-        if len(self._known) >= _CACHE_SIZE:
-            self._known.clear()  # paths may contain names that users choose
-        rule = self._known[path] = self._find(path)
-        return rule
-
-    def _find(self, path: FieldPath) -> MergeRule | None:
-        if path[:1] == ("metadata",):
-            return _METADATA(path)
-        schema = self._schema
-        for field in path:
-            while "items" in schema:
-                schema = schema["items"]
-            child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
-            if not isinstance(child, dict):
-                return _UNDECLARED
-            schema = child
-        return _declared(schema)
+def _rule_of_schema(schema: dict[str, Any], path: FieldPath) -> MergeRule | None:
+    """Return the rule of x-kubernetes-list-type, -list-map-keys and -map-type at a path of a structural schema."""
+    if path[:1] == ("metadata",):
+        return _METADATA(path)
+    for field in path:
+        while "items" in schema:
+            schema = schema["items"]
+        child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
+        if not isinstance(child, dict):
+            return _UNDECLARED
+        schema = child
+    return _declared(schema)
 
 
 _NO_SCHEMA: dict[str, Any] = {}
-_schema_rules = cached_by_identity(SchemaRules)
+
+
+@cached_by_identity
+def _schema_rules(schema: dict[str, Any]) -> MergeRules:
+    return cached_rules(partial(_rule_of_schema, schema))
 
 
 # Any built-in kind: metadata merges the same way in all of them.
@@ -79,7 +66,7 @@ _METADATA = rules_of_kind("v1", "ConfigMap")
 
 def _declared(schema: dict[str, Any]) -> MergeRule | None:
     if schema.get("x-kubernetes-map-type") == "atomic":
-        return _ATOMIC
+        return ATOMIC
     list_type = schema.get("x-kubernetes-list-type")
     if not list_type:
         open_ended = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields")

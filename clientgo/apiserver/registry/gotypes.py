@@ -6,7 +6,7 @@ Go writes the fields of a built-in kind in the order of its struct, and custom r
 import types
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from typing import Any, Optional
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from clientgo.apiserver.http.protobuf import decode
 from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo.apiserver.registry.registry import Object
-from clientgo.meta.apply.fieldsets import FieldPath
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule, field_rule
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
@@ -22,7 +22,7 @@ OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime"
 _UNION = "JSONSchemaPropsOr"
 _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
 _CACHE_SIZE = 4096
-_ATOMIC = MergeRule(list_type="atomic")
+ATOMIC = MergeRule(list_type="atomic")
 _ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
 _HEAD = (("kind", Any), ("apiVersion", Any))
 
@@ -57,37 +57,21 @@ def zero_value(api_version: str, kind: str) -> Object:
     return {} if message is None else decode(message, b"")
 
 
-class KindRules:
-    """Merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
-
-    def __init__(self, api_version: str, kind: str) -> None:
-        self._kind = (api_version, kind)
-        self._known: dict[FieldPath, MergeRule | None] = {}
-
-    def __call__(self, path: FieldPath) -> MergeRule | None:
-        """Return the rule at this path, or None."""
-        if path in self._known:
-            return self._known[path]
-        if len(self._known) >= _CACHE_SIZE:
-            self._known.clear()  # paths may contain names that users choose
-        rule = self._known[path] = self._find(path)
-        return rule
-
-    def _find(self, path: FieldPath) -> MergeRule | None:
-        message, rule, in_map = find_message(*self._kind), None, False
-        for name in path:
-            if message is None:
-                return None
-            if in_map:
-                message, rule, in_map = message.fields[2].message, None, False
-                continue
-            field = fields_by_name(message).get(name)
-            if field is None:
-                return None
-            atomic = field.type == "RawExtension" or (self._kind[0], field.type) in _ATOMIC_TYPES
-            rule = _ATOMIC if atomic else field_rule(message.name, name, field.type)
-            message, in_map = field.message, field.mapped
-        return rule if rule is None or message is None else _with_key_defaults(rule, message)
+def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | None:
+    message, rule, in_map = find_message(api_version, kind), None, False
+    for name in path:
+        if message is None:
+            return None
+        if in_map:
+            message, rule, in_map = message.fields[2].message, None, False
+            continue
+        field = fields_by_name(message).get(name)
+        if field is None:
+            return None
+        atomic = field.type == "RawExtension" or (api_version, field.type) in _ATOMIC_TYPES
+        rule = ATOMIC if atomic else field_rule(message.name, name, field.type)
+        message, in_map = field.message, field.mapped
+    return rule if rule is None or message is None else _with_key_defaults(rule, message)
 
 
 def _with_key_defaults(rule: MergeRule, item: Message) -> MergeRule:
@@ -105,9 +89,14 @@ def fields_by_name(message: Message) -> dict[str, ProtobufField]:
 
 
 @cache
-def rules_of_kind(api_version: str, kind: str) -> KindRules:
-    """Return the merge rules of a built-in kind."""
-    return KindRules(api_version, kind)
+def rules_of_kind(api_version: str, kind: str) -> MergeRules:
+    """Return the merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
+    return cached_rules(partial(_rule_of_kind, api_version, kind))
+
+
+def cached_rules(find: MergeRules) -> MergeRules:
+    """Cache a function from paths to merge rules; its size is limited, because paths contain names of users."""
+    return lru_cache(maxsize=_CACHE_SIZE)(find)
 
 
 def members(message: Message) -> Iterable[ProtobufField]:
