@@ -95,7 +95,7 @@ def _matched(state: State, match: Object, write: Write, case: Case) -> Resource 
 
 
 class UnknownParams(PolicyError):
-    """A kind of parameters that is not served: a failure of the policy, whatever its bindings are."""
+    """Failure of a policy and all of its bindings: the kind of its parameters is not served."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"failed to configure policy: failed to find resource referenced by paramKind: '{kind}'")
@@ -143,7 +143,7 @@ def _referenced(state: State, resource: Resource, reference: Object, namespace: 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """What the expressions of an invocation see, for one parameter."""
+    """Variables of the expressions of an invocation, for one parameter."""
 
     invocation: Invocation
     values: Values
@@ -178,7 +178,7 @@ class _Failure:
     unbound: bool = False
     """True for a failure of the policy without its binding."""
     certain: bool = False
-    """True for errors of a strict policy, which reject the write whatever the actions of the binding are."""
+    """True for errors of a strict policy, which reject the write regardless of the binding's actions."""
 
 
 def validate(state: State, write: Write, case: Case) -> None:

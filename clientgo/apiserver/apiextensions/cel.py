@@ -37,12 +37,12 @@ class CompiledRule:
 
     @property
     def uses_old(self) -> bool:
-        """Whether the rule is about changes."""
+        """True if the rule is about changes."""
         return self.expression is not None and "oldSelf" in self.expression.used
 
     @property
     def text(self) -> str:
-        """What messages call the rule."""
+        """Text of the rule in messages."""
         return str(self.spec.get("message") or self.spec["rule"]).strip()
 
 

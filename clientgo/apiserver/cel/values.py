@@ -19,7 +19,7 @@ class CelError(Exception):
 
 
 class CostLimitExceeded(Exception):
-    """An evaluation that is too expensive; unlike other errors it is no value."""
+    """An evaluation that is too expensive; unlike other errors it is not a value."""
 
 
 class SetList(list[Any]):

@@ -239,7 +239,7 @@ def as_requested(response: HTTPResponse, accept: str) -> None:
 
 @lru_cache(maxsize=256)
 def check_accept(accept: str, *, listing: bool) -> None:
-    """Check that a response of a built-in kind can be of a type the client accepts, whatever its parameters (406)."""
+    """Check that the client accepts a type of built-in kinds' responses, without regard to parameters (406)."""
     offered = {*_PRODUCED, "*/*"}
     if accept and not any(entry.partition(";")[0].strip() in offered for entry in accept.split(",")):
         shown = (*_PRODUCED, *(STREAMED if listing else ()))

@@ -1,7 +1,7 @@
 """Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of protobuf messages.
 
 Values of the wrong type are rejected, what `omitempty` omits is dropped, unknown fields are reported, and quantities
-and times are normalized. A zero that Go always writes is dropped, too: it is no value for defaulting, after which
+and times are normalized. A zero that Go always writes is dropped, too: defaulting takes it for absent, and then
 `clientgo.apiserver.registry.defaults.types` adds it.
 """
 
@@ -123,7 +123,7 @@ def _compiled(field: ProtobufField) -> _Field:
     convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
     plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
     struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
-    # An empty text is no zero of int-or-string.
+    # An empty text is not a zero of int-or-string.
     kept = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
     return _Field(field.name, plain, convert, field.pointer or kept)
 
@@ -141,7 +141,7 @@ def _single(kind: str, message: Message | None) -> Convert:
         return lambda value, _: time_in(value, micro=kind == "MicroTime")
     if kind in "ilsbd":
         return _scalar(kind)
-    assert message is not None, "what is no scalar is a message"
+    assert message is not None, "a type that is not a scalar has a message"
     if kind == "ExtraValue":
         return _list("[]string", _scalar("s"), "")
     if kind in _UNIONS:

@@ -106,7 +106,7 @@ class _Type:
 
     @cached_property
     def fills(self) -> bool:
-        """Whether an object of this type, or one within it, has a default or a field that is never omitted."""
+        """True if an object of this type, or one within it, has a default or a field that is never omitted."""
         self.__dict__["fills"] = True  # of a recursive type, while its other fields are looked at
         return bool(self._defaults or self._always or self._function or self.nested)
 

@@ -26,7 +26,7 @@ class FieldScope:
 
     @property
     def updates(self) -> bool:
-        """Whether the whole object replaces another one."""
+        """True if the whole object replaces another one."""
         return self.root.old is not None
 
     def enclosing(self, name: str) -> Any:
