@@ -42,7 +42,7 @@ def _parser(cases: Sequence[Case]) -> argparse.ArgumentParser:
     parser.add_argument("--case", action="append", choices=names, metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--subject", action="append", metavar="NAME", help=f"only {OURS} and this one; may be repeated")
     parser.add_argument("--quick", action="store_true", help="small sizes: to see that it works")
-    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds at most (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds; long cases run fewer (default: 3)")
     parser.add_argument(
         "--server",
         default="",

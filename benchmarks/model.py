@@ -77,6 +77,7 @@ class Case:
     figures: tuple[Figure, ...]
     subjects: tuple[str, ...]
     open: Callable[[Setting], AbstractContextManager[Measure]]
-    rounds: int = 3
+    rounds: int = 0
+    """Rounds at most; 0 for as many as requested."""
     bundled_only: str = ""
     """What of the bundled server the case needs; "" if it runs on any."""

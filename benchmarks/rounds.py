@@ -24,7 +24,7 @@ def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
         outcome.skipped = f"needs {case.bundled_only}, which a real cluster does not give"
         return outcome
     wanted = [s for s in case.subjects if (not subjects or s in subjects) and (s != GO or setting.go_controller)]
-    rounds = max(1, min(case.rounds, setting.rounds))
+    rounds = max(1, min(case.rounds or setting.rounds, setting.rounds))
     try:
         with case.open(setting) as measure:
             for number in range(1, rounds + 1):

@@ -82,7 +82,6 @@ HELP = Case(
     ),
     subjects=(OURS, FLOOR, KOPF, OFFICIAL, LIGHTKUBE),
     open=_open_help,
-    rounds=5,
 )
 
 FIRST_LIST = Case(
@@ -91,6 +90,5 @@ FIRST_LIST = Case(
     figures=(Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(0.35),), steady=False),),
     subjects=(OURS, FLOOR, *CONTROLLERS[1:]),
     open=_open_first,
-    rounds=5,
     bundled_only="the audit of every request",
 )

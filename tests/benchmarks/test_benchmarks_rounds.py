@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
+import pytest
+
 from benchmarks.model import FLOOR, GO, KOPF, OURS, Case, Failed, Figure, Measure, Setting
 from benchmarks.rounds import run
 
@@ -80,10 +82,11 @@ def test_subjects_can_be_chosen() -> None:
     assert subjects.measured == [OURS, KOPF] * 2
 
 
-def test_a_case_has_no_more_rounds_than_requested() -> None:
+@pytest.mark.parametrize(("own", "requested", "rounds"), [(0, 5, 5), (2, 5, 2), (5, 1, 1)])
+def test_a_case_has_the_requested_rounds_up_to_its_own_limit(own: int, requested: int, rounds: int) -> None:
     subjects = Subjects()
-    run(case(subjects, rounds=5), replace(SETTING, rounds=1))
-    assert subjects.measured == [OURS, FLOOR, KOPF]
+    run(case(subjects, rounds=own), replace(SETTING, rounds=requested))
+    assert subjects.measured == [OURS, FLOOR, KOPF] * rounds
 
 
 def test_figures_of_the_bundled_server_are_skipped_on_a_real_cluster() -> None:
