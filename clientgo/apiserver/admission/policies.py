@@ -28,7 +28,7 @@ from clientgo.apiserver.cel.types import ExprType
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import ApiFailure, details_of
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.validation.policies import composed_variables
+from clientgo.apiserver.registry.validation.expressions import composed_variables
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
@@ -71,7 +71,7 @@ class Invocation:
 
 def _invocations(state: State, keys: tuple[Key, Key], write: Write, case: Case) -> Iterator[Invocation]:
     policies, bindings = keys
-    if write.request.internal or not state.store.count(policies) or write.resource.storage in (*VALIDATING, *MUTATING):
+    if write.resource.storage in (*VALIDATING, *MUTATING):
         return
     for policy in state.store.list(policies):
         resource = _matched(state, policy["spec"].get("matchConstraints") or {}, write, case)

@@ -15,14 +15,11 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.admission import policies
-from clientgo.apiserver.admission.expressions import PolicyError, admission_values, conditions_hold
 from clientgo.apiserver.admission.matching import Case, admission_request, converted, matched_resource, selected
 from clientgo.apiserver.admission.plugins import check_policies
 from clientgo.apiserver.admission.quota import check_quota
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.auth.authorization import Attributes, authorize
-from clientgo.apiserver.cel.admission import AdmissionScope
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
@@ -34,6 +31,8 @@ from clientgo.apiserver.suspension import ExternalCall, Paused
 GROUP = "admissionregistration.k8s.io"
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
+MUTATING_POLICIES: Key = (GROUP, "mutatingadmissionpolicies")
+VALIDATING_POLICIES: Key = (GROUP, "validatingadmissionpolicies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +69,14 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
     conditions = hook.spec.get("matchConditions")
     if not conditions:
         return True
+    # Imported where they are used, like policies: CEL takes longer to load than a tenth of a server's start.
+    from clientgo.apiserver.admission.expressions import (  # noqa: PLC0415
+        PolicyError,
+        admission_values,
+        conditions_hold,
+    )
+    from clientgo.apiserver.cel.admission import AdmissionScope  # noqa: PLC0415
+
     case = request["operation"], request.get("object"), request.get("oldObject")
     values = admission_values(state, write, request, case)
     try:
@@ -86,8 +93,11 @@ _encode = msgspec.json.Encoder().encode
 
 def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object after the policies and mutating webhooks; the same object if unchanged."""
-    new = policies.mutate(state, write, (operation, new, old))
-    if _exempt(state, MUTATING, write):
+    if _may_apply(state, MUTATING_POLICIES, write):
+        from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
+
+        new = policies.mutate(state, write, (operation, new, old))
+    if not _may_apply(state, MUTATING, write) or write.resource.group == GROUP:
         return new
     called: list[Hook] = []
     again: list[Hook] = []
@@ -106,8 +116,11 @@ def check(state: State, write: Write, operation: str, new: Object | None, old: O
     """Run the policies, then the validating webhooks, then the quotas."""
     if new is not None:
         check_policies(state, write, new, old)
-    policies.validate(state, write, (operation, new, old))
-    if not _exempt(state, VALIDATING, write):
+    if _may_apply(state, VALIDATING_POLICIES, write):
+        from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
+
+        policies.validate(state, write, (operation, new, old))
+    if _may_apply(state, VALIDATING, write) and write.resource.group != GROUP:
         _call_all(state, write, operation, new, old)
     if new is not None and write.subresource in ("", "resize"):
         check_quota(state, write, new, old)
@@ -138,8 +151,9 @@ def require_create(state: State, write: Write) -> None:
     )
 
 
-def _exempt(state: State, key: tuple[str, str], write: Write) -> bool:
-    return write.request.internal or not state.store.count(key) or write.resource.group == GROUP
+def _may_apply(state: State, key: Key, write: Write) -> bool:
+    """Return whether any objects of this key exist, and the write is a client's."""
+    return state.store.count(key) > 0 and not write.request.internal
 
 
 def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:

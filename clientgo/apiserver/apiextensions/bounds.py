@@ -12,7 +12,7 @@ Schema = dict[str, Any]
 
 _MAX_FLOAT32 = 3.4028234663852886e38
 _BOUNDS = (("minimum", "Minimum", "greater", -1), ("maximum", "Maximum", "less", 1))
-_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+INTEGERS = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 
 
 def number_errors(schema: Schema, number_format: str, value: float, path: str) -> Iterator[Cause]:
@@ -58,7 +58,7 @@ def _outside(what: str, kind: str, number_format: str, path: str) -> Cause:
 
 def _in_range(number: float, kind: str, number_format: str) -> bool:
     if kind == "integer":
-        return number == int(number) and int(number) in _RANGES.get(number_format, _RANGES["int64"])
+        return number == int(number) and int(number) in INTEGERS.get(number_format, INTEGERS["int64"])
     return number_format != "float" or abs(number) <= _MAX_FLOAT32
 
 

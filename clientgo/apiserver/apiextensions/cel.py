@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.apiextensions.fieldpaths import find_field
-from clientgo.apiserver.apiextensions.structural import cached_by_identity, cel_name, join, member_schemas, subschemas
+from clientgo.apiserver.apiextensions.structural import (
+    RULES,
+    cached_by_identity,
+    cel_name,
+    has_rules,
+    join,
+    member_schemas,
+)
 from clientgo.apiserver.cel import types
 from clientgo.apiserver.cel.declarations import bound, declare
 from clientgo.apiserver.cel.environment import Expression, InvalidExpression, compile_expression
@@ -19,7 +26,6 @@ from clientgo.apiserver.http.status import Cause, quoted
 
 Schema = dict[str, Any]
 
-RULES = "x-kubernetes-validations"
 _REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
 _MOST_MESSAGE = 5 << 10
 _ABSENT = object()
@@ -246,11 +252,3 @@ def normalized_path(schema: Schema, path: str) -> str:
         else:
             text, schema = join(text, name), properties[name]
     return text
-
-
-@cached_by_identity
-def has_rules(schema: Schema) -> bool:
-    """Return whether the schema or anything below it has rules."""
-    if schema.get(RULES) or any(has_rules(part) for part in schema.get("allOf") or ()):
-        return True
-    return any(map(has_rules, subschemas(schema)))

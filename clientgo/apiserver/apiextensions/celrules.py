@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import RULES, CompiledRule, compile_rules
+from clientgo.apiserver.apiextensions.cel import CompiledRule, compile_rules
 from clientgo.apiserver.apiextensions.goforms import go_form
+from clientgo.apiserver.apiextensions.structural import RULES
 from clientgo.apiserver.cel.declarations import MOST_BYTES, SchemaType, declare
 from clientgo.apiserver.cel.environment import Expression
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value

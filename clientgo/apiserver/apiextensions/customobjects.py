@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import cel_errors, has_rules
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.listtypes import list_errors
-from clientgo.apiserver.apiextensions.schema import NOWHERE, schema_errors
+from clientgo.apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors
+from clientgo.apiserver.apiextensions.structural import has_rules
 from clientgo.apiserver.http.status import Cause, go_float, invalid_value
 from clientgo.apiserver.registry.registry import Object, Resource
 
@@ -37,15 +37,10 @@ def object_errors(
     schema = resource.schema
     if schema is None:
         return []
-    if subresource == "status":
-        status = (schema.get("properties") or {}).get("status")
-        found = (
-            schema_errors(status, new["status"], (old or {}).get("status"), where="status") if "status" in new else []
-        )
-        found += _scale_errors(resource, new, status_only=True)
-    else:
-        found = schema_errors(schema, new, old)
-        found += _scale_errors(resource, new, status_only=False)
+    status_only = subresource == "status"
+    found = [] if conforms(schema, new) else _schema_errors(schema, new, old, status_only=status_only)
+    found += _scale_errors(resource, new, status_only=status_only)
+    if not status_only:
         found += embedded_errors(schema, new)
     duplicates = list(list_errors(schema, new))
     if duplicates and (old is None or next(list_errors(schema, old), None) is None):
@@ -54,7 +49,17 @@ def object_errors(
         return found
     if any(cause.reason in _BLOCKING for cause in found):
         return [*found, invalid_value(NOWHERE, None, _UNCHECKED)]
+    # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
+    from clientgo.apiserver.apiextensions.cel import cel_errors  # noqa: PLC0415
+
     return found + cel_errors(schema, new, old, warnings)
+
+
+def _schema_errors(schema: Object, new: Object, old: Object | None, *, status_only: bool) -> list[Cause]:
+    if not status_only:
+        return schema_errors(schema, new, old)
+    status = (schema.get("properties") or {}).get("status")
+    return schema_errors(status, new["status"], (old or {}).get("status"), where="status") if "status" in new else []
 
 
 def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iterator[Cause]:

@@ -6,16 +6,21 @@ lengths TooLong and TooMany, everything else FieldValueInvalid.
 
 In an update, errors of a part that is equal to its old value are dropped, so that a stricter schema does not block
 changes of other parts. Parts correspond by field, and items of lists of type map by their keys.
+
+Most objects are valid: `conforms` recognises them in one call of msgspec, by a type compiled from the schema.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from types import GenericAlias
+from typing import Annotated, Any, Literal
 
-from clientgo.apiserver.apiextensions.bounds import number_errors
+import msgspec
+
+from clientgo.apiserver.apiextensions.bounds import INTEGERS, number_errors
 from clientgo.apiserver.apiextensions.listtypes import counterpart
-from clientgo.apiserver.apiextensions.structural import join, member_schemas
-from clientgo.apiserver.cel.functions.patterns import matches
+from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
+from clientgo.apiserver.cel.functions.patterns import matches, simple_pattern
 from clientgo.apiserver.http.status import (
     Cause,
     invalid_value,
@@ -29,6 +34,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.meta.formats import text_format
 
 Schema = dict[str, Any]
+Object = dict[str, Any]
 Causes = Iterator[Cause]
 
 NOWHERE = "<nil>"
@@ -37,13 +43,120 @@ NOWHERE = "<nil>"
 _COMBINING = frozenset(("allOf", "anyOf", "oneOf", "not"))
 _NEW = object()
 """Old value of a part that has none."""
-_INT64 = range(-(2**63), 2**63)
+_INT64 = INTEGERS["int64"]
 _MAX_WHOLE_FLOAT = 2**53 - 1
 # Types that decoders return; subclasses are checked one by one.
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
 _SCALARS = frozenset((bool, int, float, str))
 _FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _GO_FORMATS = {"integer": "int64", "number": "float64"}
+
+
+_MAX_OBJECTS = 500
+# For `conforms`: keywords by type that msgspec checks, and those that play no part in it or are checked elsewhere.
+_KEYWORDS = {
+    "object": frozenset(("additionalProperties", "maxProperties", "minProperties", "properties", "required")),
+    "array": frozenset(("items", "maxItems", "minItems")),
+    "string": frozenset(("enum", "format", "maxLength", "minLength", "pattern")),
+    "integer": frozenset(("format", "maximum", "minimum")),
+    "boolean": frozenset[str](),
+}
+_NEUTRAL = frozenset((
+    "default", "description", "nullable", "title", "type", "x-kubernetes-list-map-keys", "x-kubernetes-list-type",
+    "x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+))  # fmt: skip
+# As values, because checkers of types reject computed arguments.
+_ANNOTATED: Any = Annotated
+_LITERAL: Any = Literal
+
+
+class _Undecided:
+    """Type of no JSON value, for schemas that msgspec cannot check."""
+
+
+def conforms(schema: Schema, obj: Object) -> bool:
+    """Return whether an object certainly has no error, unknown field or null by its schema, apart from metadata."""
+    try:
+        msgspec.convert(obj, _type_of_objects(schema))
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@cached_by_identity
+def _type_of_objects(schema: Schema) -> Any:
+    properties = schema.get("properties") or {}
+    if _count_objects(schema) > _MAX_OBJECTS or properties.get("metadata", {}).keys() - {"type", "description"}:
+        return _Undecided
+    fields = {**dict.fromkeys(("apiVersion", "kind"), Any), **_field_types(properties), "metadata": Any}
+    return _type_of(schema, fields)
+
+
+def _count_objects(schema: Schema) -> int:
+    return (schema.get("type") == "object") + sum(map(_count_objects, subschemas(schema)))
+
+
+def _field_types(properties: Schema) -> dict[str, Any]:
+    return {name: _type_of(below) for name, below in properties.items()}
+
+
+def _type_of(schema: Schema, fields: dict[str, Any] | None = None) -> Any:
+    """Return a type of values that have no error and no null by a schema; `fields` are the types of an object's."""
+    kind = schema.get("type", "")
+    if kind not in _KEYWORDS or not schema.keys() <= _NEUTRAL | _KEYWORDS[kind]:
+        return _Undecided
+    if kind == "object":
+        return _object_type(schema, fields if fields is not None else _field_types(schema.get("properties") or {}))
+    if kind == "array":
+        items = GenericAlias(list, (_type_of(schema.get("items") or {}),))
+        return _ANNOTATED[items, _lengths(schema, "Items")]
+    if kind == "string":
+        return _string_type(schema)
+    return bool if kind == "boolean" else _integer_type(schema)
+
+
+def _object_type(schema: Schema, fields: dict[str, Any]) -> Any:
+    additional, needed = schema.get("additionalProperties"), frozenset(schema.get("required") or ())
+    sized = "minProperties" in schema or "maxProperties" in schema
+    preserving = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    if not needed <= fields.keys() or (fields and (sized or additional is not None)):
+        return _Undecided
+    if isinstance(additional, dict):
+        entries = GenericAlias(dict, (str, _type_of(additional)))
+        return _ANNOTATED[entries, _lengths(schema, "Properties")]
+    if sized or additional is not None:
+        return _Undecided
+    members = [
+        (f"f{number}", hint, msgspec.field(name=name, default=msgspec.NODEFAULT if name in needed else msgspec.UNSET))
+        for number, (name, hint) in enumerate(fields.items())
+    ]
+    return msgspec.defstruct("Object", members, kw_only=True, forbid_unknown_fields=not preserving)
+
+
+def _lengths(schema: Schema, members: str) -> msgspec.Meta:
+    return msgspec.Meta(min_length=schema.get(f"min{members}"), max_length=schema.get(f"max{members}"))
+
+
+def _string_type(schema: Schema) -> Any:
+    if "format" in schema and known_format(schema):
+        return _Undecided
+    if "enum" in schema:
+        texts = tuple(schema["enum"])
+        plain = texts and _KEYWORDS["string"].isdisjoint(schema.keys() - {"enum", "format"})
+        return _LITERAL[texts] if plain and all(isinstance(text, str) for text in texts) else _Undecided
+    pattern = simple_pattern(schema["pattern"]) if "pattern" in schema else None
+    if "pattern" in schema and pattern is None:
+        return _Undecided
+    lengths = {"min_length": schema.get("minLength"), "max_length": schema.get("maxLength")}
+    return _ANNOTATED[str, msgspec.Meta(pattern=None if pattern is None else pattern.pattern, **lengths)]
+
+
+def _integer_type(schema: Schema) -> Any:
+    allowed = INTEGERS.get(schema.get("format", ""), _INT64)
+    least, most = schema.get("minimum", allowed[0]), schema.get("maximum", allowed[-1])
+    if any(type(limit) is not int or limit not in allowed for limit in (least, most)):
+        return _Undecided
+    return _ANNOTATED[int, msgspec.Meta(ge=least, le=most)]
 
 
 def schema_errors(schema: Schema | None, obj: Any, old: Any = None, *, where: str = "") -> list[Cause]:

@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clientgo.apiserver.apiextensions.cel import RULES, cel_errors
-from clientgo.apiserver.apiextensions.celrules import rule_errors
 from clientgo.apiserver.apiextensions.embedded import embedded_errors
 from clientgo.apiserver.apiextensions.fieldpaths import InvalidPath, find_field
 from clientgo.apiserver.apiextensions.goforms import go_form
 from clientgo.apiserver.apiextensions.schema import known_format, schema_errors, within
-from clientgo.apiserver.apiextensions.structural import pruned
+from clientgo.apiserver.apiextensions.structural import RULES, has_rules, pruned
 from clientgo.apiserver.apiextensions.structuralrules import EMBEDDED, PRESERVE, structural_errors
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
 
@@ -53,7 +51,14 @@ def version_schema_errors(schema: Schema, where: str, *, status: bool) -> list[C
     found += _walked(schema, _Place(where, root=True))
     if not found and not supported:
         found.append(invalid_value(where, "", "OpenAPIV3Schema 'schema' is not supported"))
-    return found or rule_errors(schema, where)
+    return found or (_rule_errors(schema, where) if has_rules(schema) else [])
+
+
+def _rule_errors(schema: Schema, where: str) -> list[Cause]:
+    # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
+    from clientgo.apiserver.apiextensions.celrules import rule_errors  # noqa: PLC0415
+
+    return rule_errors(schema, where)
 
 
 def unrecognized_formats(schema: Schema) -> Iterator[str]:
@@ -270,7 +275,9 @@ def _one_default(schema: Schema, where: str, *, in_metadata: bool) -> Causes:
         yield invalid_value(f"{where}.default", default, "must not have unknown fields")
     found = [] if in_metadata else [within(one, f"{where}.default") for one in embedded_errors(schema, default)]
     found = found or schema_errors(schema, default, where=f"{where}.default")
-    if not found:
+    if not found and has_rules(schema):
+        from clientgo.apiserver.apiextensions.cel import cel_errors  # noqa: PLC0415 (see above)
+
         held = {"type": "object", "properties": {"default": schema}}
         found = [within(one, where) for one in cel_errors(held, {"default": default}, None)]
     yield from found

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 Schema = dict[str, Any]
+RULES = "x-kubernetes-validations"
 R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
@@ -13,7 +14,7 @@ _CONTAINERS = frozenset((dict, list))
 _CONVERTED = frozenset((dict, list, float))
 
 _ROOT = ("apiVersion", "kind", "metadata")
-_RESERVED = frozenset((
+RESERVED_WORDS = frozenset((
     "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
     "let", "loop", "package", "namespace", "return", "var", "void", "while",
 ))  # fmt: skip
@@ -58,7 +59,7 @@ def join(path: str, field: str) -> str:
 
 def cel_name(field: str) -> str:
     """Return the name of a property in CEL, with invalid characters and reserved words escaped."""
-    if field in _RESERVED:
+    if field in RESERVED_WORDS:
         return f"__{field}__"
     if any(mark in field for mark, _ in _ESCAPES):
         for mark, escape in _ESCAPES:
@@ -115,6 +116,20 @@ def pruned(schema: Schema | None, value: Any, path: str, unknown: list[str], *, 
         else:
             unknown.append(join(path, field))
     return kept
+
+
+@cached_by_identity
+def has_defaults(schema: Schema) -> bool:
+    """Return whether the schema or anything below it has a default."""
+    return "default" in schema or any(map(has_defaults, subschemas(schema)))
+
+
+@cached_by_identity
+def has_rules(schema: Schema) -> bool:
+    """Return whether the schema or anything below it has rules."""
+    if schema.get(RULES) or any(has_rules(part) for part in schema.get("allOf") or ()):
+        return True
+    return any(map(has_rules, subschemas(schema)))
 
 
 def whole_numbers(value: Any) -> Any:

@@ -57,7 +57,7 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
     _check_kind(write, patched)
     meta = patched.get("metadata")
     if meta is not shown["metadata"]:
-        meta = read_metadata(write, patched)
+        meta = read_metadata(write, patched, shown["metadata"])
         check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
     return replace(state, write, entry, obj), False

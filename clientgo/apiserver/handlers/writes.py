@@ -8,7 +8,8 @@ from clientgo.apiserver.apiextensions.crdstatus import KEY as DEFINITIONS
 from clientgo.apiserver.apiextensions.customobjects import object_errors
 from clientgo.apiserver.apiextensions.definitions import definition_warnings
 from clientgo.apiserver.apiextensions.embedded import coerced
-from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
+from clientgo.apiserver.apiextensions.schema import conforms
+from clientgo.apiserver.apiextensions.structural import apply_defaults, has_defaults, prune
 from clientgo.apiserver.handlers.options import check_write_options
 from clientgo.apiserver.handlers.patches import managed_type
 from clientgo.apiserver.http.decode import YAML_TYPES, media_type
@@ -94,17 +95,20 @@ def read_write(request: HTTPRequest, resource: Resource, place: tuple[str, str, 
     """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
     query = request.query
     patch_type = media_type(request.headers.get("content-type", "")) if kind == "PatchOptions" else ""
-    if kind != "DeleteOptions" and (query or patch_type):
+    if kind != "DeleteOptions" and (query or patch_type == _APPLY_PATCH):
         check_write_options(query, kind, patch_type)
     validation = query.get("fieldValidation") or "Warn"
     manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
     return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request)
 
 
-def read_metadata(write: Write, obj: Object) -> Object:
-    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400)."""
+def read_metadata(write: Write, obj: Object, known: Object | None = None) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400).
+
+    Parts shared with `known`, the metadata of the stored object, are kept as they are.
+    """
     try:
-        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom)
+        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, known=known)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if meta.get("namespace", write.namespace) != write.namespace:
@@ -127,22 +131,28 @@ def check_name(write: Write, meta: Object) -> None:
 
 
 def _custom(write: Write, obj: Object) -> Object:
-    """Return a custom object without unknown fields (400)."""
+    """Return a custom object without unknown fields and with its schema's defaults (400)."""
     schema, found = write.resource.schema, list[str]()
-    try:
-        new: Object = coerced(schema or {}, prune(schema, obj, write.unknown), "", found)
-    except DecodeError as error:
-        raise write.undecodable(error) from error
-    write.unknown += sorted(found)
-    return new
+    if schema is None:
+        return obj
+    if not conforms(schema, obj):
+        try:
+            obj = coerced(schema, prune(schema, obj, write.unknown), "", found)
+        except DecodeError as error:
+            raise write.undecodable(error) from error
+        write.unknown += sorted(found)
+    elif not has_defaults(schema):
+        return obj
+    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
+    completed: Object = apply_defaults(schema, obj, nulls=applied)
+    return completed
 
 
 def refine(state: State, write: Write, obj: Object, old: Object | None) -> Object:
     """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
     if resource.custom:
-        applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
-        new: Object = apply_defaults(resource.schema, _custom(write, obj), nulls=applied)
+        new = _custom(write, obj)
     else:
         message = message_of(resource.api_version, resource.kind)
         try:

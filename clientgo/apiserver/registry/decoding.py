@@ -5,7 +5,7 @@ and times are normalized. A zero that Go always writes is dropped, too: defaulti
 `clientgo.apiserver.registry.defaults.types` adds it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -38,15 +38,22 @@ def decode(message: Message, obj: Object, unknown: list[str], known: Object | No
     Raises:
         DecodeError: a value does not fit its field.
     """
-    old = known or {}
-    shared = {field for field, value in obj.items() if field in _HEAD or (value is old.get(field) is not None)}
-    new = _struct(message).decode({field: value for field, value in obj.items() if field not in shared}, unknown)
-    return {field: obj[field] if field in shared else new[field] for field in obj if field in shared or field in new}
+    return _decode_rest(message, obj, unknown, _HEAD | _shared(obj, known))
 
 
-def decode_part(message: Message, value: Any, unknown: list[str]) -> Object:
-    """Return a struct as its Go type would hold it."""
-    return _struct(message).decode(value, unknown)
+def decode_part(message: Message, value: Any, unknown: list[str], known: Object | None = None) -> Object:
+    """Return a struct as its Go type would hold it; `known` as for `decode`."""
+    kept = _shared(value, known) if known and type(value) is dict else ()
+    return _decode_rest(message, value, unknown, kept) if kept else _struct(message).decode(value, unknown)
+
+
+def _shared(obj: Object, known: Object | None) -> set[str]:
+    return {field for field, value in obj.items() if value is known.get(field) is not None} if known else set()
+
+
+def _decode_rest(message: Message, obj: Object, unknown: list[str], kept: Collection[str]) -> Object:
+    new = _struct(message).decode({field: value for field, value in obj.items() if field not in kept}, unknown)
+    return {field: obj[field] if field in kept else new[field] for field in obj if field in kept or field in new}
 
 
 class _Field(NamedTuple):

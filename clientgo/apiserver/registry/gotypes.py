@@ -11,7 +11,7 @@ from typing import Any, Optional
 
 import msgspec
 
-from clientgo.apiserver.http.protobuf import decode
+from clientgo.apiserver.http import protobuf
 from clientgo.apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo.apiserver.registry.registry import Object
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
@@ -24,18 +24,27 @@ _UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
 _CACHE_SIZE = 4096
 ATOMIC = MergeRule(list_type="atomic")
 _ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
+_encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder().decode
 _HEAD = (("kind", Any), ("apiVersion", Any))
 
 
-def in_order(obj: Object) -> Object:
-    """Return the object with its fields in the order in which Kubernetes' JSON has them, on all levels."""
+def encode(obj: Object) -> bytes:
+    """Return the object's JSON, with its fields in the order in which Kubernetes' JSON has them, on all levels."""
     struct = _struct_of(obj["apiVersion"], obj["kind"])
     if struct is None:
-        return _sorted(obj)
+        return _encode_sorted(obj)
     try:
-        ordered: Object = msgspec.to_builtins(msgspec.convert(obj, struct), order="deterministic")
+        return _encode_deterministic(msgspec.convert(obj, struct))
     except msgspec.ValidationError:
-        return obj  # not of this type, so validation has not seen it
+        return _encode(obj)  # not of this type, so validation has not seen it
+
+
+def in_order(obj: Object) -> Object:
+    """Return the object with its fields in the order of `encode`."""
+    ordered: Object = _decode(encode(obj))
     return ordered
 
 
@@ -45,16 +54,11 @@ def metadata_in_order(obj: Object) -> Object:
     return ordered["metadata"]  # type: ignore[no-any-return]
 
 
-def _sorted(obj: Object) -> Object:
-    ordered: Object = msgspec.to_builtins(obj, order="sorted")
-    return ordered
-
-
 @cache
 def zero_value(api_version: str, kind: str) -> Object:
     """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
     message = find_message(api_version, kind)
-    return {} if message is None else decode(message, b"")
+    return {} if message is None else protobuf.decode(message, b"")
 
 
 def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | None:

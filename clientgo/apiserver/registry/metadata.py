@@ -1,6 +1,6 @@
 """Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
-import uuid
+import secrets
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -42,8 +42,12 @@ def _written(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = False) -> Object:
+def normalize(
+    meta: Any, unknown: list[str] | None = None, *, custom: bool = False, known: Object | None = None
+) -> Object:
     """Return the metadata as ObjectMeta would hold it, without null and empty fields.
+
+    Parts shared with `known`, normalized metadata, are kept as they are.
 
     Raises:
         DecodeError: a value does not fit its field.
@@ -52,7 +56,7 @@ def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = Fal
         return {}
     ignored: list[str] = []
     try:
-        kept = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored)
+        kept = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, known)
     except DecodeError as error:
         raise error if custom else error.within("metadata", "") from None
     kept.pop("selfLink", None)
@@ -63,13 +67,20 @@ def normalize(meta: Any, unknown: list[str] | None = None, *, custom: bool = Fal
     return kept
 
 
+def new_uid() -> str:
+    """Return a random UUID (version 4) in a quarter of the time of Python's class."""
+    digits = secrets.token_hex(16)
+    variant = "89ab"[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
     given = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
     kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
     if "name" not in kept and "generateName" in kept:
         kept["name"] = names.generate(kept["generateName"])
-    kept["uid"] = str(uuid.uuid4())
+    kept["uid"] = new_uid()
     kept["creationTimestamp"] = timestamp(clock)
     if resource.generation:
         kept["generation"] = 1
@@ -131,7 +142,7 @@ def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
         found.append(Cause("FieldValueTooLong", f"{where}.annotations", why))
     for finalizer in meta.get("finalizers", ()):
         found += [invalid_value(f"{where}.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
-    if {*_FINALIZERS[1:]} <= {*meta.get("finalizers", ())}:
+    if "finalizers" in meta and {*_FINALIZERS[1:]} <= {*meta["finalizers"]}:
         why = "finalizer orphan and foregroundDeletion cannot be both set"
         found.append(invalid_value(f"{where}.finalizers", meta["finalizers"], why))
     if "ownerReferences" in meta:

@@ -207,7 +207,7 @@ def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules
     nested = _NESTED if in_map else () if _leaf_items(rule) else (dict,)
     changed: Tree = {}
     removed: Tree = {}
-    for name in (*after, *(name for name in before if name not in after)):
+    for name in {**after, **before}:
         was, child = before.get(name, _ABSENT), after.get(name, _ABSENT)
         if was is child or was == child:
             continue

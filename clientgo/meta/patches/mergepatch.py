@@ -9,10 +9,12 @@ def apply(target: Any, patch: Any) -> Any:
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
     for field, value in patch.items():
-        if value is None:
+        if isinstance(value, dict):
+            merged[field] = apply(merged.get(field), value)
+        elif value is None:
             merged.pop(field, None)
         else:
-            merged[field] = apply(merged.get(field), value)
+            merged[field] = value
     return merged
 
 

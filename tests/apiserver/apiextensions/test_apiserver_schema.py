@@ -1,9 +1,12 @@
 from typing import Any
 
 import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
 
 from clientgo.apiserver.apiextensions.listtypes import list_errors
-from clientgo.apiserver.apiextensions.schema import schema_errors
+from clientgo.apiserver.apiextensions.schema import conforms, schema_errors
+from clientgo.apiserver.apiextensions.structural import apply_defaults, prune
 
 Object = dict[str, Any]
 KEYED: Object = {
@@ -93,3 +96,106 @@ def test_each_duplicate_of_a_list_is_reported_once() -> None:
     value = {"set": [1, 2, 1, 1], "map": [{"k": "x"}, {"k": "x", "v": 1}, {}]}
     found = [f"{one.field}: {one.message}" for one in list_errors(schema, value)]
     assert found == ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"x"}']
+
+
+NAMES = st.sampled_from("abc")
+SCALARS = st.one_of(
+    st.fixed_dictionaries(
+        {"type": st.just("string")},
+        optional={
+            "minLength": st.integers(0, 2),
+            "maxLength": st.integers(0, 2),
+            "pattern": st.sampled_from(["^a", "b$", r"\d"]),
+            "format": st.sampled_from(["date", "made-up"]),
+            "enum": st.lists(st.sampled_from(["", "a", "ab"]), max_size=2, unique=True),
+            "nullable": st.booleans(),
+        },
+    ),
+    st.fixed_dictionaries(
+        {"type": st.just("integer")},
+        optional={
+            "minimum": st.integers(-1, 2),
+            "maximum": st.sampled_from([1, 1.5, 2**70]),
+            "exclusiveMinimum": st.booleans(),
+            "format": st.sampled_from(["int32", "int64"]),
+            "enum": st.just([1, 2]),
+        },
+    ),
+    st.sampled_from([{"type": "boolean"}, {"type": "number"}, {"x-kubernetes-int-or-string": True}]),
+)
+
+
+def containers(below: st.SearchStrategy[Object]) -> st.SearchStrategy[Object]:
+    sizes = {"minProperties": st.integers(0, 1), "maxProperties": st.integers(0, 2)}
+    return st.one_of(
+        st.fixed_dictionaries(
+            {"type": st.just("object"), "properties": st.dictionaries(NAMES, below, max_size=3)},
+            optional={"required": st.lists(NAMES, max_size=2), "x-kubernetes-preserve-unknown-fields": st.just(True)},
+        ),
+        st.fixed_dictionaries({"type": st.just("object"), "additionalProperties": below}, optional=sizes),
+        st.fixed_dictionaries(
+            {"type": st.just("array"), "items": below},
+            optional={"minItems": st.integers(0, 1), "maxItems": st.integers(0, 2), "uniqueItems": st.just(True)},
+        ),
+    )
+
+
+SCHEMAS = st.dictionaries(NAMES, st.recursive(SCALARS, containers, max_leaves=6)).map(
+    lambda properties: {"type": "object", "properties": properties}
+)
+TEXTS = ["", "a", "ab", "b1", "2026-01-01"]
+
+
+def plausible(schema: Object) -> st.SearchStrategy[Any]:
+    """Return values of the schema's type, which need not have its lengths and bounds."""
+    kind = schema.get("type")
+    if kind == "object" and "properties" in schema:
+        fields = {name: plausible(one) for name, one in schema["properties"].items()}
+        return st.one_of(st.fixed_dictionaries(fields), st.fixed_dictionaries({}, optional=fields))
+    if kind == "object":
+        return st.dictionaries(NAMES, plausible(schema["additionalProperties"]), max_size=2)
+    if kind == "array":
+        return st.lists(plausible(schema["items"]), max_size=2)
+    return st.sampled_from(TEXTS if kind == "string" else [True, False, 0, 1, 2, 2**31, 2**64, 1.0, 1.5, None])
+
+
+@given(SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema), plausible(schema))))
+def test_object_that_conforms_is_valid_and_complete(case: tuple[Object, Object]) -> None:
+    schema, obj = case
+    if not conforms(schema, obj):
+        return
+    event(f"conforms with {len(obj)} fields")
+    unknown: list[str] = []
+    assert errors(schema, obj) == []
+    assert prune(schema, obj, unknown) == obj
+    assert apply_defaults(schema, obj) == obj
+    assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "fitting", "others"),
+    [
+        ({"type": "string", "minLength": 1, "maxLength": 2, "pattern": "^a"}, ["a", "ab"], ["", "b", "abc", 1, None]),
+        ({"type": "string", "enum": ["a", "b"]}, ["a", "b"], ["", "c", None]),
+        ({"type": "string", "format": "made-up"}, ["a"], [1]),
+        ({"type": "integer", "format": "int32", "minimum": 1}, [1, 2**31 - 1], [0, 2**31, 1.0, True, "1", None]),
+        ({"type": "array", "items": {"type": "boolean"}, "maxItems": 1}, [[], [True]], [[1], [True, True], {}]),
+        ({"type": "object", "additionalProperties": SHORT, "minProperties": 1}, [{"x": "y"}], [{}, {"x": "long"}, []]),
+        ({"type": "object", "required": ["k"], "properties": {"k": SHORT}}, [{"k": ""}], [{}, {"k": "", "new": 1}]),
+        ({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, [{}, {"x": [None]}], ["x", None]),
+        ({"type": "number"}, [], [1, 1.5]),  # left to the walk, like everything below
+        ({"type": "string", "format": "date-time"}, [], ["2026-01-01T00:00:00Z"]),
+        ({"type": "integer", "multipleOf": 2}, [], [2]),
+        ({"x-kubernetes-int-or-string": True}, [], [1]),
+        ({"type": "string", "not": {"enum": ["a"]}}, [], ["b"]),
+    ],
+)
+def test_schema_decides_at_once_what_it_can(schema: Object, fitting: list[Any], others: list[Any]) -> None:
+    assert [value for value in [*fitting, *others] if conforms(holder(schema), {"a": value})] == fitting
+    assert conforms(holder(schema), {"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}})
+
+
+def test_restricted_metadata_is_left_to_the_walk() -> None:
+    restricted = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 1}}}
+    schema = {"type": "object", "properties": {"metadata": restricted}}
+    assert not conforms(schema, {"metadata": {"name": "a"}})

@@ -4,7 +4,10 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-_SPECIAL = re.compile(r"\\|\(\?|\[:|\{,|&&|--|\|\||~~")
+_SPECIAL = re.compile(r"\\|\(\?|\[:|\[\^?\[|\{,|&&|--|\|\||~~")
+# What Python accepts and RE2 may not: possessive and counted repetitions.
+_DOUBTFUL = re.compile(r"[*+?}]\+|\{")
+_LONGEST_CERTAIN = 1000
 _DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
 # Words of Go where those of RE2 in C++ differ.
 _GO_ERRORS = {
@@ -20,7 +23,7 @@ _GO_ERRORS = {
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether an RE2 pattern matches anywhere in the text; an invalid one matches nothing."""
-    simple = _simple_pattern(pattern)
+    simple = simple_pattern(pattern)
     if simple is not None:
         return simple.search(text) is not None
     result = _matching().eval(data={"pattern": pattern, "text": text})
@@ -29,22 +32,31 @@ def matches(pattern: str, text: str) -> bool:
 
 def found(pattern: str, text: str, limit: int = -1) -> list[str]:
     """Return the parts of a text that an RE2 pattern matches, at most `limit` of them unless that is negative."""
-    compiled = _simple_pattern(pattern) or re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII)
+    compiled = simple_pattern(pattern) or re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII)
     parts = [match[0] for match in compiled.finditer(text)]
     return parts if limit < 0 else parts[:limit]
 
 
 @lru_cache(maxsize=1024)
-def _simple_pattern(pattern: str) -> re.Pattern[str] | None:
+def simple_pattern(pattern: str) -> re.Pattern[str] | None:
     """Return a pattern that Python understands as RE2 does, which takes a twentieth of the time; None for others."""
     if _SPECIAL.search(pattern) or pattern_error(pattern):
         return None
     # Python's $ also matches before a newline at the end; within brackets it is a character.
-    return re.compile(_DOLLAR.sub(lambda match: match[1] or r"\Z", pattern))
+    return _compiled(_DOLLAR.sub(lambda match: match[1] or r"\Z", pattern))
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern)
+    except re.error:
+        return None
 
 
 def pattern_error(pattern: str) -> str:
     """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
+    if _is_certain(pattern):
+        return ""
     result = _matching().eval(data={"pattern": pattern, "text": ""})
     if not _failed(result):
         return ""
@@ -52,6 +64,13 @@ def pattern_error(pattern: str) -> str:
     if part.startswith("(?<"):
         return f"error parsing regexp: invalid named capture: `{pattern[pattern.index(part) :]}`"
     return f"error parsing regexp: {_GO_ERRORS.get(why, why)}: `{part}`"
+
+
+def _is_certain(pattern: str) -> bool:
+    """Return whether a pattern is valid without asking the engine, which takes long to load."""
+    if len(pattern) > _LONGEST_CERTAIN or _SPECIAL.search(pattern) or _DOUBTFUL.search(pattern):
+        return False
+    return _compiled(pattern) is not None
 
 
 def syntax_error(source: str) -> str:

@@ -37,7 +37,7 @@ _MODULES: tuple[ModuleType, ...] = (
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
-"""Modules with rule functions; the first one that has a name provides it."""
+"""Modules with rule functions; the first one that has a name provides it. `expressions` comes after them."""
 
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
 _EMPTY: dict[str, Any] = {}
@@ -161,11 +161,21 @@ def _reference(name: str) -> tuple[FieldCheck, str]:
     return check, ""
 
 
+def _function(name: str) -> Any:
+    for module in _MODULES:
+        if hasattr(module, name):
+            return getattr(module, name)
+    # Imported at its first rule: CEL takes longer to load than a tenth of a server's start.
+    from clientgo.apiserver.registry.validation import expressions  # noqa: PLC0415
+
+    if not hasattr(expressions, name):
+        raise ValueError(f"unknown rule {name!r}")
+    return getattr(expressions, name)
+
+
 def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
     """Return the check of a named function with these arguments, and whether absent values matter to it."""
-    rule = next((getattr(module, name) for module in _MODULES if hasattr(module, name)), None)
-    if rule is None:
-        raise ValueError(f"unknown rule {name!r}")
+    rule = _function(name)
     arguments = [int(word) if re.fullmatch(r"-?\d+", word) else word for word in words]
     if compares(rule):
         return lambda new, old, scope: list(rule(new, old, scope, *arguments)) if scope.updates else (), "update"

@@ -1,7 +1,6 @@
 """Rules of cron schedules and time zones."""
 
 import re
-import zoneinfo
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -130,5 +129,7 @@ def time_zone(value: str, scope: FieldScope) -> Iterator[Cause]:
 @lru_cache(maxsize=256)
 def _known_zone(name: str) -> bool:
     """Return whether the time zone exists; any does on a machine without a database of time zones."""
+    import zoneinfo  # noqa: PLC0415  # takes milliseconds, and few jobs have a time zone
+
     zones = zoneinfo.available_timezones()
     return not zones or name in zones or name in ("Local", "UTC")
