@@ -204,7 +204,7 @@ class Faults:
 
     def matching(self, request: HTTPRequest) -> list[Fault]:
         """Return the faults that affect this request."""
-        return [one.fault for one in self._active if one.matches(request)] if self._active else []
+        return [one.fault for one in self._active if one.matches(request)]
 
     def answer(self, later: Run, request: HTTPRequest) -> HTTPResponse:
         """Answer a request below `/faults`, on the server's loop; `later` calls back after the response.

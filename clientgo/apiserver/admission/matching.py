@@ -10,7 +10,11 @@ from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import from_storage, to_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
+from clientgo.apiserver.storage.stored import Key
 
+GROUP = "admissionregistration.k8s.io"
+MUTATING_POLICIES: Key = (GROUP, "mutatingadmissionpolicies")
+VALIDATING_POLICIES: Key = (GROUP, "validatingadmissionpolicies")
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 Case = tuple[str, Object | None, Object | None]  # the operation, the object, what it replaces
 

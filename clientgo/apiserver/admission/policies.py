@@ -15,6 +15,9 @@ from clientgo.apiserver.admission.expressions import (
     with_variables,
 )
 from clientgo.apiserver.admission.matching import (
+    GROUP,
+    MUTATING_POLICIES,
+    VALIDATING_POLICIES,
     Case,
     admission_request,
     converted,
@@ -33,12 +36,8 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
 
-GROUP = "admissionregistration.k8s.io"
-VALIDATING: tuple[Key, Key] = (
-    (GROUP, "validatingadmissionpolicies"),
-    (GROUP, "validatingadmissionpolicybindings"),
-)
-MUTATING: tuple[Key, Key] = ((GROUP, "mutatingadmissionpolicies"), (GROUP, "mutatingadmissionpolicybindings"))
+VALIDATING: tuple[Key, Key] = (VALIDATING_POLICIES, (GROUP, "validatingadmissionpolicybindings"))
+MUTATING: tuple[Key, Key] = (MUTATING_POLICIES, (GROUP, "mutatingadmissionpolicybindings"))
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _MOST_MESSAGE, _MOST_VALUE = 5 << 10, 10 << 10

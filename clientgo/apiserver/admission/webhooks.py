@@ -15,7 +15,16 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.admission.matching import Case, admission_request, converted, matched_resource, selected
+from clientgo.apiserver.admission.matching import (
+    GROUP,
+    MUTATING_POLICIES,
+    VALIDATING_POLICIES,
+    Case,
+    admission_request,
+    converted,
+    matched_resource,
+    selected,
+)
 from clientgo.apiserver.admission.plugins import check_policies
 from clientgo.apiserver.admission.quota import check_quota
 from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
@@ -28,11 +37,8 @@ from clientgo.apiserver.state import State, WebhookEndpoint
 from clientgo.apiserver.storage.stored import Key
 from clientgo.apiserver.suspension import ExternalCall, Paused
 
-GROUP = "admissionregistration.k8s.io"
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
-MUTATING_POLICIES: Key = (GROUP, "mutatingadmissionpolicies")
-VALIDATING_POLICIES: Key = (GROUP, "validatingadmissionpolicies")
 
 
 @dataclass(frozen=True, slots=True)

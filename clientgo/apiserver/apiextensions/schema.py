@@ -119,12 +119,10 @@ def _object_type(schema: Schema, fields: dict[str, Any]) -> Any:
     additional, needed = schema.get("additionalProperties"), frozenset(schema.get("required") or ())
     sized = "minProperties" in schema or "maxProperties" in schema
     preserving = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-    if not needed <= fields.keys() or (fields and (sized or additional is not None)):
-        return _Undecided
-    if isinstance(additional, dict):
+    if isinstance(additional, dict) and not fields and not needed:
         entries = GenericAlias(dict, (str, _type_of(additional)))
         return _ANNOTATED[entries, _lengths(schema, "Properties")]
-    if sized or additional is not None:
+    if sized or additional is not None or not needed <= fields.keys():
         return _Undecided
     members = [
         (f"f{number}", hint, msgspec.field(name=name, default=msgspec.NODEFAULT if name in needed else msgspec.UNSET))

@@ -95,8 +95,7 @@ class App:
             if is_compressible(request, answer):
                 answer = await asyncio.to_thread(compress, answer)
             await self._send(answer, request, send, transport)
-            if transport.get_write_buffer_size():
-                watch_stalls(transport, options.stall_seconds)
+            watch_stalls(transport, options.stall_seconds)
         else:
             await self._stream(answer, request, (receive, send), transport, matching)
 

@@ -1,6 +1,6 @@
 """Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
 
-import secrets
+import uuid
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -67,20 +67,13 @@ def normalize(
     return kept
 
 
-def new_uid() -> str:
-    """Return a random UUID (version 4) in a quarter of the time of Python's class."""
-    digits = secrets.token_hex(16)
-    variant = "89ab"[int(digits[16], 16) % 4]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
-
-
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
     given = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
     kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
     if "name" not in kept and "generateName" in kept:
         kept["name"] = names.generate(kept["generateName"])
-    kept["uid"] = new_uid()
+    kept["uid"] = str(uuid.uuid4())
     kept["creationTimestamp"] = timestamp(clock)
     if resource.generation:
         kept["generation"] = 1

@@ -144,7 +144,7 @@ class Store:
 
     @property
     def committed(self) -> bool:
-        """True if everything readable is committed to the journal, or there is no journal."""
+        """True if everything readable is committed to the journal; always true without a journal."""
         return not self._batch
 
     def when_committed(self, waiter: Waiter) -> None:
