@@ -14,6 +14,9 @@ from clientgo.clock import SYSTEM_CLOCK
 
 INTERVAL = 0.01
 
+MYPY_CACHE = Path(__file__).resolve().parents[1] / ".mypy_cache" / "tests"
+"""Cache of mypy for all tests that run it, which takes ten seconds to check the library without one."""
+
 LIVE: set["Child"] = set()
 """Children that nothing has killed yet; `tests/layers.py` kills those that a test started and left."""
 

@@ -12,6 +12,5 @@ __all__ = ["pytest_runtest_setup"]
 
 @pytest.fixture(scope="session")
 def variables(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Environment variables for a project's programs, with a mypy cache shared by all tests."""
-    cache = tmp_path_factory.mktemp("mypy")
-    return {**environment(tmp_path_factory.mktemp("library")), "MYPY_CACHE_DIR": str(cache)}
+    """Environment variables for a project's programs."""
+    return environment(tmp_path_factory.mktemp("library"))

@@ -8,6 +8,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from clientgo.cli.__main__ import main
+from tests.processes import MYPY_CACHE
 
 ROOT = Path(__file__).resolve().parents[2]
 FOO = ("--group", "samplecontroller", "--version", "v1alpha1", "--kind", "Foo")
@@ -50,7 +51,8 @@ def environment(library: Path) -> Mapping[str, str]:
     (library / "clientgo").symlink_to(ROOT / "clientgo", target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
-    return {**kept, "PATH": path, "PYTHONPATH": str(library), "MYPYPATH": str(library), "PYTHON": sys.executable}
+    imports = {"PYTHONPATH": str(library), "MYPYPATH": str(library), "MYPY_CACHE_DIR": str(MYPY_CACHE)}
+    return {**kept, **imports, "PATH": path, "PYTHON": sys.executable}
 
 
 def run(folder: Path, variables: Mapping[str, str], *command: str, answers: str = "") -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.testing.eventually import eventually
-from tests.processes import Child
+from tests.processes import MYPY_CACHE, Child
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -96,9 +96,8 @@ def answer(command: str, environ: dict[str, str]) -> str:
 
 @pytest.mark.e2e
 def test_example_is_strictly_typed(example: Path) -> None:
-    cache = f"--cache-dir={ROOT / '.mypy_cache' / 'docs'}"
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", cache, "greeter.py"],
+        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={MYPY_CACHE}", "greeter.py"],
         cwd=example, env=example_environment(MYPYPATH=str(ROOT)), capture_output=True, text=True, check=False,
         timeout=120,
     )  # fmt: skip

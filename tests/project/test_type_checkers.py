@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import MYPY_CACHE
+
 ROOT = Path(__file__).parent.parent.parent
 REPLACE = """\
 from dataclasses import dataclass
@@ -107,7 +109,7 @@ Scaler(client).reconcile(ConfigMap())
 Scaler(client).reconcile(Deployment())  # wrong
 """
 ARGUMENTS = {
-    "mypy": ("--strict", "--config-file=", "--python-version={}", "--cache-dir=cache"),
+    "mypy": ("--strict", "--config-file=", "--python-version={}", f"--cache-dir={MYPY_CACHE}"),
     "basedpyright": ("--pythonversion={}", f"--pythonpath={sys.executable}", "--level=error"),
 }
 
