@@ -18,7 +18,7 @@ DOCS := $(DOCS_VENV)/.docs
 # Not `export PATH`: the make of macOS resolves commands with its initial PATH. Bytecode is written even if the user's
 # environment disables it: nothing is compiled at installation, and tests start many processes.
 IN_VENV := PYTHONDONTWRITEBYTECODE= PATH="$(abspath $(VENV))/bin:$$PATH"
-# One process per core; tests/layers.py orders the tests by layer, the fast ones first.
+# tests/layers.py sets the number of processes, and orders the tests by layer, the fast ones first.
 PYTEST := python -m pytest -n auto --dist worksteal
 
 # Labels of the image; only the targets that build one run git. The password in a remote's address is removed.

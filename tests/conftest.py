@@ -1,8 +1,11 @@
 """Settings for all tests: frozen time, slow machines, signals."""
 
+import gc
 import signal
+from collections.abc import Generator
 
 import freezegun
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.models.budget import FULL, QUICK
@@ -22,3 +25,14 @@ settings.load_profile("quick")
 # A shell has what it starts in the background ignore SIGINT, and so would every program that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the thousands of tests out of garbage collections, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -316,6 +316,8 @@ def arguments(tree: ast.AST) -> Iterator[int]:
 def test_messages_of_the_library_have_no_arguments_and_contain_their_facts() -> None:
     # `LogMessage` would have its facts formatted with the arguments; a plain logger would not show the facts.
     sources = {path.relative_to(ROOT): path.read_text() for path in SOURCES if path.exists()}
-    found = [f"{path}:{line}" for path, text in sources.items() for line in arguments(ast.parse(text))]
+    found = [
+        f"{path}:{line}" for path, text in sources.items() if "log." in text for line in arguments(ast.parse(text))
+    ]
     assert found == []
     assert [path for path, text in sources.items() if "logging.getLogger(__name__)" in text] == []

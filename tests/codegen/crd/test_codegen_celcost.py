@@ -45,7 +45,10 @@ class Status:
 """
 
 
-@pytest.mark.parametrize("embedding", [False, True], ids=["plain", "each with a pod template"])
+@pytest.mark.parametrize(
+    "embedding",
+    [pytest.param(False, id="plain"), pytest.param(True, id="each with a pod template", marks=pytest.mark.slow)],
+)
 def test_hundred_kinds_are_generated(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # sys.path
