@@ -5,6 +5,7 @@ import re
 import site
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,22 @@ def steps() -> Iterator[str]:
             yield f"cat > {block['path']} <<'END'\n{block['text']}END\n"
 
 
-def virtual_environment(folder: Path) -> Path:
-    """Create a virtual environment without clientgo that has all other packages of this one; return its Python."""
+@pytest.fixture
+def installed(tmp_path: Path, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Run the page's first command, the installation, in a virtual environment; return its environment variables.
+
+    It has all packages of this one without clientgo, so that pip needs no package index.
+    """
+    folder = tmp_path / "venv"
     run(ROOT, os.environ, sys.executable, "-m", "venv", "--without-pip", str(folder))
     [packages] = folder.glob("lib/python*/site-packages")
     (packages / "others.pth").write_text("\n".join(site.getsitepackages()) + "\n")
-    return folder / "bin" / "python3"
+    environment = {name: value for name, value in variables.items() if name not in ("PYTHONPATH", "MYPYPATH")}
+    # Of this option pip takes 0 as yes: the wheel is built with the packages that are there.
+    environment |= {"CLIENTGO_SOURCE": str(ROOT), "PYTHON": "python3", "PIP_NO_BUILD_ISOLATION": "0"}
+    environment["PATH"] = f"{folder / 'bin'}{os.pathsep}{variables['PATH']}"
+    run(tmp_path, environment, "bash", "-c", next(steps()))
+    return environment
 
 
 @pytest.mark.e2e
@@ -43,17 +54,10 @@ def virtual_environment(folder: Path) -> Path:
 @pytest.mark.feature("A-65")
 @pytest.mark.feature("A-66")
 @pytest.mark.feature("A-70")
-def test_tutorial_commands_work(tmp_path: Path, variables: Mapping[str, str]) -> None:
-    python = virtual_environment(tmp_path / "venv")
-    environment = {name: value for name, value in variables.items() if name not in ("PYTHONPATH", "MYPYPATH")}
-    # For these two options pip takes 0 as yes. Without isolation the wheel is built without a package index, and most
-    # modules are not imported.
-    environment |= {"PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_COMPILE": "0"}
-    environment |= {"CLIENTGO_SOURCE": str(ROOT), "PYTHON": "python3"}
-    environment["PATH"] = f"{python.parent}{os.pathsep}{variables['PATH']}"
-    script = "set -euxo pipefail\n" + "".join(steps())
+def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) -> None:
+    script = "set -euxo pipefail\n" + "".join(islice(steps(), 1, None))
     output = tmp_path / "output.txt"
-    with Child(["bash", "-c", script], output, cwd=tmp_path, env=environment) as shell:
+    with Child(["bash", "-c", script], output, cwd=tmp_path, env=installed) as shell:
         code = shell.process.wait(240)
         text = output.read_text(errors="replace")
         assert code == 0, text[-6000:]
