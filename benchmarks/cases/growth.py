@@ -75,7 +75,7 @@ GROWTH = Case(
     name="growth",
     words="processor time at n, 2n, 4n and 8n objects: the exponent of the power law that fits (1: proportional)",
     figures=tuple(
-        Figure(key=key, unit="", words=words, limits=(Limit(1.1),), steady=False) for key, words, *_ in MEASURED
+        Figure(key=key, unit="", words=words, limits=(Limit(1.05),), steady=False) for key, words, *_ in MEASURED
     ),
     subjects=(OURS,),
     open=_open,

@@ -77,8 +77,8 @@ HELP = Case(
     name="help",
     words="`python main.py --help`; of the others only the import; the floor is argparse alone",
     figures=(
-        Figure(key="seconds", unit="s", words="start to end", limits=(Limit(0.12),), steady=False),
-        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(0.12),)),
+        Figure(key="seconds", unit="s", words="start to end", limits=(Limit(0.06),), steady=False),
+        Figure(key="cpu", unit="s", words="processor time", limits=(Limit(0.06),)),
     ),
     subjects=(OURS, FLOOR, KOPF, OFFICIAL, LIGHTKUBE),
     open=_open_help,
@@ -87,7 +87,7 @@ HELP = Case(
 FIRST_LIST = Case(
     name="first-list",
     words="from the start of the controller to its first list; the floor is http.client, yaml and ssl",
-    figures=(Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(0.35),), steady=False),),
+    figures=(Figure(key="seconds", unit="s", words="start to first list", limits=(Limit(0.15),), steady=False),),
     subjects=(OURS, FLOOR, *CONTROLLERS[1:]),
     open=_open_first,
     bundled_only="the audit of every request",

@@ -84,7 +84,8 @@ class Listener(Generic[T]):
         self._handler = handler
         self._on_initial_add = handler.on_initial_add or handler.on_add
         self._clock = clock
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._on_idle = on_idle
         self._inbox: deque[Notification[T]] = deque()
         # Taken from the inbox and not yet delivered; used by the listener's thread only, except for its length.
@@ -110,7 +111,7 @@ class Listener(Generic[T]):
 
     def push(self, notification: Notification[T]) -> None:
         """Put a notification into the inbox; never blocks."""
-        with self._changed:
+        with self._lock:  # not `with self._changed`, which runs Python code
             if not self._closed:
                 self._inbox.append(notification)
                 if len(self._inbox) == 1:  # otherwise the thread was notified before, and takes the whole inbox

@@ -27,7 +27,7 @@ NOTHING_FOUND = "no Kubernetes configuration found: set KUBECONFIG or create ~/.
 
 def load_config(
     *,
-    kubeconfig: str | None = None,
+    kubeconfig: str | os.PathLike[str] | None = None,
     master: str | None = None,
     context: str | None = None,
     hint: str = "",
@@ -43,7 +43,7 @@ def load_config(
     Raises:
         ConfigError: no configuration was found, or it is invalid.
     """
-    found = _find(kubeconfig or "", context or "", environ, service_account)
+    found = _find(os.fspath(kubeconfig or ""), context or "", environ, service_account)
     if found is None:
         if not master:
             raise ConfigError(f"{NOTHING_FOUND}, or {hint}" if hint else NOTHING_FOUND)

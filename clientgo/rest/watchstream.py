@@ -36,16 +36,16 @@ class FrameSplitter:
         self._pending: list[bytes] = []
         self._size = 0
 
-    def feed(self, chunk: bytes) -> list[RawEvent]:
-        """Return the frames that `chunk` completes.
+    def feed(self, chunk: bytes) -> Iterator[RawEvent]:
+        """Yield the frames that `chunk` completes.
 
         Raises:
-            InvalidFrame: a line is not a frame. Frames before it in the same chunk are lost: the watch must restart.
+            InvalidFrame: a line is not a frame; the watch must restart.
         """
         end = chunk.rfind(b"\n")
         if end < 0:
             self._wait_for_more(chunk)
-            return []
+            return
         lines = chunk[:end]
         if self._pending:
             self._pending.append(lines)
@@ -54,7 +54,9 @@ class FrameSplitter:
             self._size = 0
         if end + 1 < len(chunk):
             self._wait_for_more(chunk[end + 1 :])
-        return [self._frame(line) for line in lines.split(b"\n") if line and not line.isspace()]
+        for line in lines.split(b"\n"):
+            if line and not line.isspace():
+                yield self._frame(line)
 
     def finish(self) -> list[RawEvent]:
         """Return the last frame if it has no line break at the end of the stream.
@@ -120,6 +122,8 @@ class WatchStream:
                     if frame.type == "BOOKMARK" and _LIST_END not in bytes(frame.object):
                         self._stream.idle_timeout = self._idle_timeout
                     yield frame
+                    if self._closed:
+                        return
             if not self._closed:
                 yield from splitter.finish()
         except InvalidFrame as error:

@@ -80,7 +80,7 @@ def test_command_requires_the_token_of_its_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with server("--kubeconfig-out", str(path)) as (_, line):
         assert line.startswith("API server at https://127.0.0.1:")
-        config = load_config(kubeconfig=str(path))
+        config = load_config(kubeconfig=path)
         client, other = RESTClient(config), RESTClient(replace(config, token=""))
         assert b'"NamespaceList"' in client.raw("GET", "/api/v1/namespaces")
         with pytest.raises(Forbidden, match="system:anonymous"):
@@ -96,7 +96,7 @@ def test_webhooks_of_services_are_called_at_the_port_in_the_webhook_directory(tm
         assert stat.S_IMODE((folder / "tls.key").stat().st_mode) == 0o600
         hooks = WebhookServer(host="127.0.0.1", port=port, cert_dir=folder)
         hooks.register("/deny", lambda _: denied("not today"))
-        client = RESTClient(load_config(kubeconfig=str(path)))
+        client = RESTClient(load_config(kubeconfig=path))
         with closing(client), Group() as group:
             client.raw("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", body=HOOK)
             group.start(hooks.start, group.stop_event, name="webhooks")

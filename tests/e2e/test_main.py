@@ -38,7 +38,7 @@ def test_embedded_needs_no_cluster_and_reaches_a_synced_foo(tmp_path: Path) -> N
     program.wait_for(r'"synced" kind="Foo" namespace="default" name="example-foo".* available=1')
     path = tmp_path / ".embedded" / "kubeconfig"
     assert path.stat().st_mode & 0o777 == 0o600
-    client = RESTClient(load_config(kubeconfig=str(path)))
+    client = RESTClient(load_config(kubeconfig=path))
     assert b"example-foo" in client.raw("GET", "/apis/apps/v1/namespaces/default/deployments")
     client.close()
     code, output = program.end(signal.SIGINT)
@@ -162,7 +162,7 @@ def test_rejected_credentials_are_reported_in_one_line(status: int, reason: str,
 
 
 def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: Path) -> None:
-    config = load_config(kubeconfig=str(kubeconfig))
+    config = load_config(kubeconfig=kubeconfig)
     with namespace(config, "one") as one, namespace(config, "two") as two, namespace(config, "three") as three:
         program = Program([f"--kubeconfig={kubeconfig}", f"--namespace={one}", f"--namespace={two}"], tmp_path)
         program.wait_for("starting workers")

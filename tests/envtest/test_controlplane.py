@@ -83,7 +83,7 @@ def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
         assert is_running(tmp_path, "kube-apiserver")
         assert environment.server is None
         for known, name in (
-            (load_config(kubeconfig=str(kubeconfig)), "kubernetes-admin"),
+            (load_config(kubeconfig=kubeconfig), "kubernetes-admin"),
             (config, "kubernetes-admin"),
         ):
             client = RESTClient(known)

@@ -43,7 +43,7 @@ def test_paths_may_be_text(tmp_path: Path) -> None:
 def test_kubeconfig_is_written_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     with Environment(kubeconfig=path, bundled=True) as config:
-        assert load_config(kubeconfig=str(path)).host == config.host
+        assert load_config(kubeconfig=path).host == config.host
     assert not path.exists()
 
 

@@ -45,7 +45,7 @@ class ServerProcess:
         found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
         assert found, line
         self._port = int(found[1])
-        return load_config(kubeconfig=str(kubeconfig))
+        return load_config(kubeconfig=kubeconfig)
 
     @property
     def pid(self) -> int:

@@ -57,7 +57,7 @@ def cuts(data: bytes) -> Iterator[bytes]:
 
 
 def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
-    splitter, found = FrameSplitter(), []
+    splitter, found = FrameSplitter(), list[RawEvent]()
     try:
         for piece in pieces:
             found += splitter.feed(piece)

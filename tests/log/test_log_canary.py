@@ -74,7 +74,7 @@ def kubeconfig(folder: Path, **user: str) -> Config:
         "users": [{"name": "it", "user": user}],
     }
     (path := folder / "kubeconfig").write_text(to_yaml(document))
-    return load_config(kubeconfig=str(path))
+    return load_config(kubeconfig=path)
 
 
 def configs(folder: Path) -> dict[str, Config]:

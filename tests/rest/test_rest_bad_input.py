@@ -36,7 +36,7 @@ def test_deeply_nested_error_response_is_an_api_error() -> None:
 
 def test_deeply_nested_frame_is_invalid() -> None:
     with pytest.raises(InvalidFrame):
-        FrameSplitter().feed(b'{"type":"ADDED","object":' + DEEP + b"\n")
+        list(FrameSplitter().feed(b'{"type":"ADDED","object":' + DEEP + b"\n"))
 
 
 def test_huge_content_length_is_a_protocol_error() -> None:
@@ -89,5 +89,5 @@ def test_invalid_kubeconfig_is_a_one_line_error(tmp_path: Path, text: str, why: 
     path = tmp_path / "config"
     path.write_text(text)
     with pytest.raises(ConfigError, match=why) as refused:
-        load_config(kubeconfig=str(path), environ={})
+        load_config(kubeconfig=path, environ={})
     assert "\n" not in str(refused.value)

@@ -51,7 +51,7 @@ def test_frame_is_returned_with_its_last_byte(sent: list[tuple[str, str]]) -> No
     splitter = FrameSplitter()
     for kind, text in sent:
         data = frame(kind, text)
-        assert [splitter.feed(data[i : i + 1]) for i in range(len(data) - 1)] == [[]] * (len(data) - 1)
+        assert [f for i in range(len(data) - 1) for f in splitter.feed(data[i : i + 1])] == []
         assert [f.type for f in splitter.feed(data[-1:])] == [kind]
 
 
@@ -59,15 +59,22 @@ def test_frame_is_returned_with_its_last_byte(sent: list[tuple[str, str]]) -> No
 def test_any_bytes_are_frames_or_rejected(data: bytes) -> None:
     splitter = FrameSplitter()
     try:
-        splitter.feed(data)
+        list(splitter.feed(data))
         splitter.finish()
     except InvalidFrame:
         return
 
 
+def test_frames_before_an_invalid_one_are_returned() -> None:
+    frames = FrameSplitter().feed(frame("ADDED", "a") + b"{\n")
+    assert next(frames).type == "ADDED"
+    with pytest.raises(InvalidFrame):
+        next(frames)
+
+
 def test_complete_last_frame_without_line_break_is_returned() -> None:
     splitter = FrameSplitter()
-    assert splitter.feed(b'{"type":"ADDED","object":{}}') == []
+    assert list(splitter.feed(b'{"type":"ADDED","object":{}}')) == []
     assert [f.type for f in splitter.finish()] == ["ADDED"]
 
 
@@ -75,9 +82,9 @@ def test_too_long_frame_is_rejected() -> None:
     splitter = FrameSplitter()
     piece = b"x" * (1024 * 1024)
     for _ in range(watchstream.MAX_FRAME // len(piece)):
-        splitter.feed(piece)
+        assert list(splitter.feed(piece)) == []
     with pytest.raises(InvalidFrame, match="longer"):
-        splitter.feed(b"x")
+        list(splitter.feed(b"x"))
 
 
 def test_iteration_stops_when_the_server_ends_the_stream() -> None:
@@ -111,9 +118,17 @@ def test_close_in_the_middle_of_a_frame_raises_nothing() -> None:
     assert list(frames) == []
 
 
+def test_closed_stream_returns_no_more_of_the_frames_that_have_arrived() -> None:
+    opened = WatchStream(FakeStream(frame("ADDED", {}) + frame("DELETED", {})), "x")
+    frames = iter(opened)
+    assert next(frames).type == "ADDED"
+    opened.close()
+    assert list(frames) == []
+
+
 def test_frame_with_a_too_deep_object_and_later_frames_are_returned() -> None:
     deep = b'{"metadata":{"name":"a"},"spec":%s1%s}' % (b'{"a":[' * 5000, b"]}" * 5000)
-    frames = FrameSplitter().feed(b'{"type":"MODIFIED","object":%s}\n' % deep + frame("ADDED", "b"))
+    frames = list(FrameSplitter().feed(b'{"type":"MODIFIED","object":%s}\n' % deep + frame("ADDED", "b")))
     assert [f.type for f in frames] == ["MODIFIED", "ADDED"]
     assert bytes(frames[0].object) == deep
 
@@ -121,7 +136,7 @@ def test_frame_with_a_too_deep_object_and_later_frames_are_returned() -> None:
 @pytest.mark.parametrize("line", [b'{"object":%s}', b'{"type":%s}', b'{"type":["A"],"object":%s}', b"[%s]"])
 def test_too_deep_json_that_is_not_a_frame_is_rejected(line: bytes) -> None:
     with pytest.raises(InvalidFrame):
-        FrameSplitter().feed(line % (b"[" * 5000 + b"]" * 5000) + b"\n")
+        list(FrameSplitter().feed(line % (b"[" * 5000 + b"]" * 5000) + b"\n"))
 
 
 HOST = Config("http://api")

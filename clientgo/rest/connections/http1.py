@@ -15,6 +15,7 @@ from clientgo.rest.transport import Headers as Headers
 
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
+_NEXT_CHUNK = re.compile(rb"([0-9a-fA-F]{1,15})\r\n").match
 # Control characters, except tab, and what UTF-8 cannot encode.
 _UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]").search
 _GZIP = 31  # zlib's window bits for a gzip wrapper
@@ -238,14 +239,32 @@ class ReplyReader:
 
     def _chunks(self) -> Iterator[bytes]:
         while size := self._chunk_size():
-            if len(self._buffer) - self._position >= size:
-                yield self._take(size)  # the usual case: a server sends an event in one piece
+            if len(self._buffer) - self._position >= size + 2:
+                yield self._arrived(size)
             else:
                 yield from self._up_to(size)
-            if self._exactly(2) != b"\r\n":
-                raise ProtocolError("a chunk is longer than its declared size")
+                self._end_chunk()
         while self._line():
             pass  # ignore trailers
+
+    def _arrived(self, size: int) -> bytes:
+        """Return a complete chunk of this size, and those that follow it in the buffer.
+
+        A server sends each event of a watch as a chunk, and each piece costs as much as decoding a small event.
+        """
+        parts = [self._take(size)]
+        self._end_chunk()
+        while found := _NEXT_CHUNK(self._buffer, self._position):
+            start, size = found.end(), int(found[1], 16)
+            if not size or self._buffer[start + size : start + size + 2] != b"\r\n":
+                break
+            parts.append(self._buffer[start : start + size])
+            self._position = start + size + 2
+        return b"".join(parts)
+
+    def _end_chunk(self) -> None:
+        if self._exactly(2) != b"\r\n":
+            raise ProtocolError("a chunk is longer than its declared size")
 
     def _chunk_size(self) -> int:
         digits = self._line().partition(b";")[0].strip()

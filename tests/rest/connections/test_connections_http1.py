@@ -60,6 +60,25 @@ def test_chunked_body_is_read_from_chunks_of_any_size(parts: list[bytes], at: li
     assert whole(*cut(data, at)) == (200, b"".join(parts))
 
 
+def test_chunks_that_arrived_together_are_one_piece_and_none_waits_for_more() -> None:
+    head, [first, second, rest] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", [b"a\r\n", b"bb", b"c" * 99]
+    data = chunks_of([first, second, rest])
+    left = [head + data[:30], data[30:]]
+    reader = ReplyReader(lambda _: left.pop(0))
+    pieces = reader.pieces(reader.head("GET"))
+    assert next(pieces) == first + second
+    assert len(left) == 1
+    assert b"".join(pieces) == rest
+
+
+def test_chunks_before_one_of_the_wrong_size_are_returned() -> None:
+    reader = ReplyReader(receiver([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nbb\r\n"]))
+    pieces = reader.pieces(reader.head("GET"))
+    assert next(pieces) == b"a"
+    with pytest.raises(ProtocolError, match="longer than its declared size"):
+        next(pieces)
+
+
 @given(
     st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=60), st.lists(st.integers(0, 10_000), max_size=9)
 )
