@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -130,8 +131,22 @@ class Child:
 
     def log(self) -> str:
         """Return the end of the standard error."""
-        self._log.seek(0)
-        return self._log.read()[-800:].decode(errors="replace").strip()
+        # Not seek and read: the child writes at the same position of the file.
+        size = os.fstat(self._log.fileno()).st_size
+        return os.pread(self._log.fileno(), 800, max(0, size - 800)).decode(errors="replace").strip()
+
+    def until_logged(self, text: str, seconds: float = 300.0) -> float:
+        """Wait until the first lines of the standard error contain a text, in any case; return `seconds` of then.
+
+        Raises:
+            Failed: the process ended, or timeout.
+        """
+        deadline = time.perf_counter() + seconds
+        while text.lower().encode() not in os.pread(self._log.fileno(), 16_384, 0).lower():
+            if self.ended or time.perf_counter() > deadline:
+                raise Failed(f"{self._command()} did not log {text!r}: {self.log()}")
+            threading.Event().wait(0.01)
+        return self.seconds
 
     def _reap(self, seconds: float) -> float:
         handle = os.pidfd_open(self.pid)
