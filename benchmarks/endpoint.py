@@ -24,7 +24,11 @@ Prepared = tuple[str, str, bytes, str]
 
 
 class Refused(Exception):
-    """Error response of the server."""
+    """Error response of the server, with its HTTP status."""
+
+    def __init__(self, status: int, request: str, body: bytes) -> None:
+        super().__init__(f"{request}: {status} {body[:300].decode(errors='replace')}")
+        self.status = status
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Api:
         answer = self._connection.getresponse()
         data = answer.read()
         if answer.status >= 400:
-            raise Refused(f"{method} {path}: {answer.status} {data[:300].decode(errors='replace')}")
+            raise Refused(answer.status, f"{method} {path}", data)
         return data
 
     def json(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> Any:

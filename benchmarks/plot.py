@@ -60,7 +60,7 @@ def summarize(results: Results, file: Path) -> None:
             list(medians.values()),
             color=[COLOURS[subject] for subject in medians],
         )
-        axes.bar_label(bars, fmt="%.3g", fontsize=8, padding=2)
+        axes.bar_label(bars, fmt=_label, fontsize=8, padding=2)
         axes.set_title(title, fontsize=9, loc="left")
         axes.margins(x=0.15)
         axes.invert_yaxis()
@@ -69,6 +69,10 @@ def summarize(results: Results, file: Path) -> None:
         axes.spines[:].set_visible(False)
     figure.savefig(file, dpi=120, metadata={"Software": None})
     plt.close(figure)
+
+
+def _label(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def plot(results: Results, file: Path) -> None:

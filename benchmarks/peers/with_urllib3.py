@@ -36,7 +36,7 @@ def _send(pool: urllib3.HTTPConnectionPool, requests: list[Prepared], headers: d
     for method, path, body, kind in requests:
         answer = pool.urlopen(method, path, body, {**headers, "Content-Type": kind})
         if answer.status >= 400:
-            raise Refused(f"{method} {path}: {answer.status}")
+            raise Refused(answer.status, f"{method} {path}", b"")
 
 
 PARTS = {f.__name__: f for f in (send,)}
