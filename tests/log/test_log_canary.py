@@ -35,7 +35,7 @@ CANARY = "tweety+canary/yellow=bird"
 SECONDS = 10.0
 WARNING = {"Warning": f'299 - "the token {CANARY} is about to expire"'}
 LIST = {"kind": "SecretList", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}, "items": []}
-log_of_the_test = logging.getLogger("somebody.else")
+log_of_the_test = logging.getLogger("other.library")
 
 
 class Output(io.StringIO):

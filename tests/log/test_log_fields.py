@@ -39,7 +39,7 @@ def entries(stream: io.StringIO) -> list[dict[str, Any]]:
 def test_every_line_of_a_block_has_its_fields(stream: io.StringIO) -> None:
     with log.context(namespace="default", name="x", kind="Foo", reconcile_id="1"):
         to.info("ours")
-        logging.getLogger("somebody.else").warning("theirs")
+        logging.getLogger("other.library").warning("theirs")
     to.info("outside")
     about = {"namespace": "default", "name": "x", "kind": "Foo", "reconcile_id": "1"}
     assert entries(stream) == [{"msg": "ours", **about}, {"msg": "theirs", **about}, {"msg": "outside"}]
