@@ -35,6 +35,10 @@ def _listed(setting: Setting, size: int) -> float:
         return done(OURS, "pages", cluster.kubeconfig, cluster.namespace)["cpu"]
 
 
+def _spread(_: Setting, size: int) -> float:
+    return done(OURS, "namespaces", size)["cpu"]
+
+
 def _stormed(_: Setting, size: int) -> float:
     # As many Foos as are usual for so many events: both grow.
     return size / storm(OURS, size // 10, size)["rate"]
@@ -53,6 +57,7 @@ MEASURED: tuple[tuple[str, str, Callable[[Setting, int], float], int, int], ...]
     ("create", "creating Foos", _created, 250, 50),
     ("cold_start", "a cold start, its constant part included", _started, 1_000, 250),
     ("pages", "a list in pages", _listed, 2_000, 500),
+    ("namespaces", "a cache of some namespaces with 100 Foos each", _spread, 50, 20),
     ("storm", "a watch storm", _stormed, 10_000, 2_500),
     ("queue", "queue cycles", _queued, 50_000, 12_500),
 )

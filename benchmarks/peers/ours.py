@@ -11,15 +11,18 @@ from benchmarks.peers.child import microseconds, report, run
 from benchmarks.peers.timing import each, rate
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.pager import Pager
+from clientgo.cache.state import wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.meta import ObjectName, decode, encode, object_name, replace
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta, ObjectName, decode, encode, object_name, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import RESTClient, load_config
+from clientgo.testing.source import FakeSource
 from clientgo.workqueue import ShutDown, WorkQueue
-from controller.api.v1alpha1 import Foo
+from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from generated.informers import SharedInformerFactory
 
@@ -56,6 +59,19 @@ def _informers(client: RESTClient) -> tuple[tuple[Any, SharedInformer[Foo]], tup
     foos = SharedInformerFactory(Clientset(client))
     deployments = KubernetesInformerFactory(KubernetesClientset(client))
     return (foos, foos.samplecontroller.v1alpha1.foos.informer), (deployments, deployments.apps.v1.deployments.informer)
+
+
+def namespaces(arguments: list[str]) -> None:
+    """Fill one cache from a number of namespaces, each with a source in memory of 100 Foos; report the CPU time."""
+    sources = {}
+    for namespace in (f"namespace-{n}" for n in range(int(arguments[0]))):
+        foos = [Foo(ObjectMeta(name=f"foo-{n}", namespace=namespace), FooSpec(f"foo-{n}", 1)) for n in range(100)]
+        sources[namespace] = FakeSource(Foo, *foos)
+    informer, group = SharedInformer(sources), Group()
+    cpu = time.process_time()
+    informer.start(group)
+    wait_for_cache_sync(group.stop_event, informer)
+    report({"cpu": time.process_time() - cpu, "objects": informer.size})
 
 
 def storm(arguments: list[str]) -> None:
@@ -155,7 +171,7 @@ def requests(arguments: list[str]) -> None:
     report({key: each(work, count) for key, work in works.items()})
 
 
-PARTS = {f.__name__: f for f in (cache, memory, storm, pages, queue, codec, requests)}
+PARTS = {f.__name__: f for f in (cache, memory, namespaces, storm, pages, queue, codec, requests)}
 
 if __name__ == "__main__":
     run(PARTS)
