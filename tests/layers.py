@@ -66,6 +66,7 @@ def in_order(items: list[pytest.Item], workers: int) -> Iterable[pytest.Item]:
             yield from layer[len(layer) * worker // workers : len(layer) * (worker + 1) // workers]
 
 
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers() -> int:
     """Return one more worker than cores: the test of one of them mostly waits, for a process or a deadline."""
     return (os.cpu_count() or 1) + 1

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from clientgo.tls import TLSSocket
+from clientgo.tls import TLSSocket, client_context
 
 RESET = b"\x01\x00\x00\x00\x00\x00\x00\x00"
 """For SO_LINGER: close by a reset."""
@@ -37,3 +37,10 @@ def inode(number: int) -> int | None:
         return os.fstat(number).st_ino
     except OSError:
         return None
+
+
+@pytest.mark.parametrize("authorities", ["", "not PEM, which would be rejected"], ids=["the machine's", "given"])
+def test_context_that_verifies_nothing_reads_no_authorities(authorities: str) -> None:
+    context = client_context(authorities, verify=False)
+    assert context.cert_store_stats()["x509"] == 0
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)

@@ -115,14 +115,11 @@ class TLSContexts:
 
 def _make(material: _Material, config: Config) -> ssl.SSLContext:
     try:
-        context = client_context("" if config.insecure else material.ca)
+        context = client_context(material.ca, verify=not config.insecure)
     except ValueError as error:
         message = f"invalid CA bundle for {config.host}: {error}"
         raise UnusableCA(message, "ca_parse_error") from error
     context.set_alpn_protocols(["http/1.1"])
-    if config.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
     if material.client is not None:
         _load_client(context, material.client, config.host)
     return context
