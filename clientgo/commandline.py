@@ -56,7 +56,12 @@ class FlagParser(Generic[D]):
         self, options: type[D] | D, *, prog: str, description: str, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._defaults = options() if isinstance(options, type) else options
-        self._parser = argparse.ArgumentParser(prog=prog, description=description, allow_abbrev=False)
+        self._parser = argparse.ArgumentParser(
+            prog=prog,
+            description=description,
+            allow_abbrev=False,
+            formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_columns(environ) - 2),
+        )
         groups: dict[str, argparse._ArgumentGroup] = {}
         for one in fields(self._defaults):
             group, names, variable, settings = one.metadata[_FLAG]
@@ -80,6 +85,14 @@ class FlagParser(Generic[D]):
     def error(self, message: str) -> NoReturn:
         """Exit the program with its usage and a message."""
         self._parser.error(message)
+
+
+def _columns(environ: Mapping[str, str]) -> int:
+    """Return the terminal's width, as argparse would, but without importing `shutil` and its compressions."""
+    try:
+        return int(environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns or 80
+    except (ValueError, OSError):
+        return 80
 
 
 def flag_values(options: Dataclass) -> dict[str, object]:

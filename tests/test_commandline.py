@@ -70,6 +70,16 @@ def test_help_lists_each_group_once(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("columns", "widest"), [("40", 38), ("100", 98)])
+def test_help_is_wrapped_at_the_width_of_the_terminal(
+    columns: str, widest: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = FlagParser(ClientFlags, prog="it", description="word " * 60, environ={"COLUMNS": columns})
+    with pytest.raises(SystemExit):
+        parser.parse(["--help"])
+    assert widest - 6 < max(map(len, capsys.readouterr().out.splitlines())) <= widest
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
