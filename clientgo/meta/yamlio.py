@@ -22,6 +22,8 @@ MAX_VALUES = 1_000_000
 MAX_DEPTH = 200
 """Maximum nesting, because readers are recursive; schemas have some 30 levels."""
 
+_TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # Block collections nest by indentation, at most two levels per column.
@@ -53,13 +55,15 @@ def read_yaml(text: str) -> list[Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        if "nesting depth" in problem:  # of the C library since 0.2.6: it looks ahead, beyond the check above
+            problem = _TOO_DEEP
         # The end of the text may be reported as the line after the last one.
         last = text.rstrip().count("\n") + 1
         raise InvalidYAML(
             " ".join(str(problem).split()), min(mark.line + 1, last) if mark is not None else 0
         ) from error
     except RecursionError as error:
-        raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting") from error
+        raise InvalidYAML(_TOO_DEEP) from error
     except _CONSTRUCTOR_ERRORS as error:
         raise InvalidYAML("a value is invalid for its type") from error
     _measure(documents)
@@ -74,7 +78,7 @@ def _check_depth(text: str) -> None:
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting", getattr(event.start_mark, "line", -1) + 1)
+            raise InvalidYAML(_TOO_DEEP, getattr(event.start_mark, "line", -1) + 1)
 
 
 def _measure(documents: list[Any]) -> None:
@@ -88,7 +92,7 @@ def _measure(documents: list[Any]) -> None:
         if met > MAX_VALUES:
             raise InvalidYAML(f"more than {MAX_VALUES} values")
         if depth > MAX_DEPTH:
-            raise InvalidYAML(f"more than {MAX_DEPTH} levels of nesting")
+            raise InvalidYAML(_TOO_DEEP)
         pending.extend((child, depth + 1) for child in children)
 
 
