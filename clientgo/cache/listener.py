@@ -32,21 +32,21 @@ MIN_RESYNC = 1.0
 """Shortest resync period of a handler in seconds (client-go's)."""
 
 
-class Added(msgspec.Struct, Generic[T], frozen=True):
+class Added(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """Notification of a new object; `initial` if it existed when the handler was added or the cache was filled."""
 
     obj: T
     initial: bool
 
 
-class Updated(msgspec.Struct, Generic[T], frozen=True):
+class Updated(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """Notification of a changed object, or of a resync (`old is new`)."""
 
     old: T
     new: T
 
 
-class Removed(msgspec.Struct, Generic[T], frozen=True):
+class Removed(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """Notification of a deleted object."""
 
     obj: T | DeletedFinalStateUnknown[T]

@@ -53,7 +53,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, NotFound, TooManyRequests
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.codec import ObjectList, Undecodable, without_collection
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
 
@@ -191,6 +191,7 @@ class Reflector(Generic[T]):
         self._metrics.lists.inc()
         return self._watcher.request_sent()
 
+    @without_collection()
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
         self._succeeded()
         self._sink.replace(objects, undecodable, version)
@@ -241,12 +242,11 @@ class Reflector(Generic[T]):
         filled = False
         ticker = BookmarkTicker(self.name, self._clock, period=self._bookmark_notice)
         try:
-            with Group(clock=self._clock) as group:
+            with without_collection(), Group(clock=self._clock) as group:
                 if ticker.period > 0:
                     group.start(ticker.run, group.stop_event, opened.watch.close, name=f"bookmark-{self.name}")
                 for event in opened.events:
-                    self._watcher.response_received()
-                    ticker.event_received()
+                    ticker.event_received(self._watcher.response_received())
                     streamed.take(event)
                     if streamed.ended:
                         break

@@ -117,14 +117,14 @@ class InformerSink(Generic[T]):
         items: list[T] = []
         failed: list[Undecodable] = []
         transform = self._cache.transform
-        cached = self._cache.indexer.get_by_key if len(self._cache.indexer) else _not_cached
+        indexer = self._cache.indexer if len(self._cache.indexer) else None
         for obj in page.items:
             try:
                 ready = transform(obj)
             except Exception as error:  # noqa: BLE001  # foreign code: it must not affect other objects
                 failed.append(self._failed(obj, error))
                 continue
-            held = cached(object_name(ready))
+            held = indexer.get_by_key(object_name(ready)) if indexer is not None else None
             items.append(ready if held is None or not _same(held, ready) else held)
         return replace(page, items=items, undecodable=(*page.undecodable, *failed))
 
@@ -180,9 +180,6 @@ class InformerSink(Generic[T]):
 
     def _failed(self, obj: T, error: Exception) -> Undecodable:
         return Undecodable(self._kind, obj.metadata, f"its transform raised {error!r}")
-
-
-def _not_cached(_: ObjectName) -> None: ...
 
 
 def _same(held: ApiObject, received: ApiObject) -> bool:

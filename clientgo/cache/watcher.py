@@ -122,9 +122,10 @@ class ReflectorWatcher(Generic[T]):
         self.last_request_at = now = self._clock.now()
         return now
 
-    def response_received(self) -> None:
-        """Record the time of a response or event."""
-        self.last_event_at = self._clock.now()
+    def response_received(self) -> float:
+        """Record and return the time of a response or event."""
+        self.last_event_at = now = self._clock.now()
+        return now
 
     def verified(self) -> None:
         """Record that the server is the one watched before."""

@@ -34,6 +34,9 @@ BOOKMARK_PERIOD = 10.0
 BOOKMARK_TIMEOUT = 30.0
 """Seconds without an event after which a streamed list is abandoned."""
 
+PREPARED_AT_ONCE = 100
+"""Objects that wait to be prepared: their number limits the memory for fields that a transform drops."""
+
 DETECTOR_VARIABLE = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR"
 """Environment variable that enables the comparison with regular lists."""
 
@@ -71,16 +74,18 @@ class StreamedList(Generic[T]):
         self.ended = False
         self._sink = sink
         self._reject_reason = reject_reason
-        self._objects: dict[ObjectName, T] = {}
+        self._received: dict[ObjectName, T] = {}
+        self._prepared: dict[ObjectName, T] = {}
         self._undecodable: dict[ObjectName, Undecodable] = {}
 
     def __repr__(self) -> str:
-        return f"<StreamedList {len(self._objects)} objects, {'complete' if self.ended else 'not complete'}>"
+        objects = len(self._prepared) + len(self._received)
+        return f"<StreamedList {objects} objects, {'complete' if self.ended else 'not complete'}>"
 
     @property
     def objects(self) -> list[T]:
         """Prepared objects."""
-        return list(self._objects.values())
+        return list(self._prepared.values())
 
     @property
     def undecodable(self) -> tuple[Undecodable, ...]:
@@ -94,37 +99,45 @@ class StreamedList(Generic[T]):
             NoListEnd: a bookmark that does not mark the end; a server that streams lists sends none before it.
         """
         match event:
-            case WatchEvent("DELETED", obj):
-                self._drop(object_name(obj))
-            case WatchEvent(_, obj):
-                self._keep(obj)
+            case WatchEvent():
+                if event.type == "DELETED":
+                    self._drop(object_name(event.object))
+                else:
+                    self._keep(event.object)
             case BadEvent(kind, error):
-                self._drop(ObjectName(error.metadata.namespace, error.metadata.name))
+                self._drop(_name_of(error))
                 if kind != "DELETED":
-                    self._reject(error)
+                    self._undecodable[_name_of(error)] = error
             case Bookmark(version, ended):
                 if not ended:
                     raise NoListEnd("received a bookmark that does not mark the end of the list")
+                self._prepare()
                 self.version, self.ended = version, ended
 
     def _keep(self, obj: T) -> None:
         if reason := self._reject_reason(obj):
             log.error("object skipped in a streamed list", extra={"err": reason})
             return
-        # Prepared one by one, so that fields dropped by a transform are not held for the whole list.
-        page = self._sink.prepare(ObjectList(ListMeta(), [obj]))
-        self._drop(object_name(obj))
-        for ready in page.items:
-            self._objects[object_name(obj)] = ready
-        for error in page.undecodable:
-            self._reject(error)
+        self._received[object_name(obj)] = obj
+        if len(self._received) == PREPARED_AT_ONCE:
+            self._prepare()
+
+    def _prepare(self) -> None:
+        received, self._received = self._received, {}
+        for key in received:
+            self._drop(key)
+        page = self._sink.prepare(ObjectList(ListMeta(), list(received.values())))
+        self._prepared.update({object_name(obj): obj for obj in page.items})
+        self._undecodable.update({_name_of(error): error for error in page.undecodable})
 
     def _drop(self, key: ObjectName) -> None:
-        self._objects.pop(key, None)
+        self._received.pop(key, None)
+        self._prepared.pop(key, None)
         self._undecodable.pop(key, None)
 
-    def _reject(self, error: Undecodable) -> None:
-        self._undecodable[ObjectName(error.metadata.namespace, error.metadata.name)] = error
+
+def _name_of(error: Undecodable) -> ObjectName:
+    return ObjectName(error.metadata.namespace, error.metadata.name)
 
 
 class BookmarkTicker:
@@ -141,10 +154,10 @@ class BookmarkTicker:
         self._began = self._last = clock.now()
         self._events = False
 
-    def event_received(self) -> None:
+    def event_received(self, now: float) -> None:
         """Record the time of an event."""
         self._events = True
-        self._last = self._clock.now()
+        self._last = now
 
     @property
     def too_short(self) -> bool:

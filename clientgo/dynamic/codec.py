@@ -42,7 +42,7 @@ class UnstructuredCodec(Codec[Unstructured]):
         except _UNREADABLE as error:
             raise Undecodable(self._kind_or_plural, identity(data), reason(error)) from error
 
-    @without_collection
+    @without_collection()
     def decode_list(self, data: bytes) -> ObjectList[Unstructured]:
         """Decode a page of a list; report items that are not objects in its `undecodable`.
 

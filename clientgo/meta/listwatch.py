@@ -46,7 +46,7 @@ def _query_value(value: object) -> str:
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-class WatchEvent(msgspec.Struct, Generic[T], frozen=True):
+class WatchEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """An object was added, modified or deleted; for DELETED, `object` is its last state."""
 
     type: ChangeType

@@ -187,7 +187,7 @@ def test_streamed_list_is_abandoned_only_without_events(heard_each_time: bool) -
         for sleep in range(1, 4):
             clock.wait_for_sleeps(sleep)
             if heard_each_time:
-                notice.event_received()
+                notice.event_received(clock.now())
             clock.step(10.0)
         if heard_each_time:
             clock.wait_for_sleeps(4)

@@ -1,5 +1,6 @@
 """Streamed lists, and their comparison with regular ones."""
 
+import gc
 import logging
 import threading
 from typing import Any
@@ -10,6 +11,7 @@ from clientgo.cache import Reflector
 from clientgo.cache.watcher import VeryShortWatch
 from clientgo.cache.watchlist import (
     BOOKMARK_PERIOD,
+    PREPARED_AT_ONCE,
     BookmarkTicker,
     ListsDiffer,
     differences,
@@ -20,7 +22,8 @@ from clientgo.errors import ApiError, Expired, Forbidden, InternalError, Invalid
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, Undecodable
-from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark
+from clientgo.meta.codec import ObjectList
+from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, WatchEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch
@@ -77,7 +80,7 @@ def test_missing_bookmark_is_logged_repeatedly() -> None:
     for _ in range(2):
         clock.step(1.0)
         texts.append(notice.text())
-    notice.event_received()
+    notice.event_received(clock.now())
     for _ in range(2):
         clock.step(1.0)
         texts.append(notice.text())
@@ -182,6 +185,29 @@ def test_objects_can_change_and_be_deleted_while_the_list_is_sent() -> None:
     sink, reflector, _ = stream(Script(watch(*events)))
     assert sink.stored == {"p1": "3", "p2": "2"}
     assert reflector.last_sync_resource_version == "5"
+
+
+def test_prepared_objects_of_a_streamed_list_can_change_and_be_deleted() -> None:
+    many = [added(f"p{n}", 1 + n) for n in range(PREPARED_AT_ONCE)]
+    sink, _, _ = stream(Script(watch(*many, modified("p0", 201), deleted("p1", 202), list_end(202))))
+    assert sink.stored == {f"p{n}": str(1 + n) for n in range(2, PREPARED_AT_ONCE)} | {"p0": "201"}
+
+
+def test_garbage_collector_is_off_until_a_streamed_list_is_stored() -> None:
+    states: list[bool] = []
+
+    class Recording(Sink):
+        def prepare(self, page: ObjectList[ConfigMap]) -> ObjectList[ConfigMap]:
+            states.append(gc.isenabled())
+            return page
+
+        def apply(self, event: WatchEvent[ConfigMap]) -> None:
+            states.append(gc.isenabled())
+
+    assert gc.isenabled()
+    source = Script(watch(added("p1", 1), list_end(1), added("p2", 2)))
+    Reflector(source, Recording(), watch_list=True).run(source.stop)
+    assert states == [False, True]
 
 
 @pytest.mark.behaviour("WL-13")

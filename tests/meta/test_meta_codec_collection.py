@@ -35,7 +35,7 @@ def test_decoding_an_invalid_list_restores_the_garbage_collector() -> None:
 
 
 def test_garbage_collector_is_off_while_decoding_a_list() -> None:
-    assert without_collection(gc.isenabled)() is False
+    assert without_collection()(gc.isenabled)() is False
 
 
 def test_metadata_is_not_tracked_by_the_garbage_collector() -> None:
