@@ -239,7 +239,10 @@ class ReplyReader:
 
     def _chunks(self) -> Iterator[bytes]:
         while size := self._chunk_size():
-            if len(self._buffer) - self._position >= size + 2:
+            # A server sends each event of a watch as a chunk, in several TLS records: a part of it is of no use.
+            while len(self._buffer) - self._position < size + 2 <= _READ:
+                self._more()
+            if size + 2 <= _READ:
                 yield self._arrived(size)
             else:
                 yield from self._up_to(size)

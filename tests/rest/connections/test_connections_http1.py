@@ -71,6 +71,14 @@ def test_chunks_that_arrived_together_are_one_piece_and_none_waits_for_more() ->
     assert b"".join(pieces) == rest
 
 
+@pytest.mark.parametrize(("size", "pieces"), [(60_000, 1), (70_000, 2)])
+def test_chunk_of_up_to_one_read_is_one_piece_when_it_arrives_in_parts(size: int, pieces: int) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of([b"x" * size])
+    reader = ReplyReader(receiver([data[:40_000], data[40_000:]]))
+    found = list(reader.pieces(reader.head("GET")))
+    assert (len(found), sum(map(len, found))) == (pieces, size)
+
+
 def test_chunks_before_one_of_the_wrong_size_are_returned() -> None:
     reader = ReplyReader(receiver([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nbb\r\n"]))
     pieces = reader.pieces(reader.head("GET"))
