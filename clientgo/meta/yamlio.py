@@ -55,7 +55,7 @@ def read_yaml(text: str) -> list[Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        if "nesting depth" in problem:  # of the C library since 0.2.6: it looks ahead, beyond the check above
+        if is_nesting_limit(error):  # its parser looks ahead, beyond the check above
             problem = _TOO_DEEP
         # The end of the text may be reported as the line after the last one.
         last = text.rstrip().count("\n") + 1
@@ -68,6 +68,11 @@ def read_yaml(text: str) -> list[Any]:
         raise InvalidYAML("a value is invalid for its type") from error
     _measure(documents)
     return documents
+
+
+def is_nesting_limit(error: yaml.YAMLError) -> bool:
+    """Report whether the error is the limit of 1,000 levels in PyYAML's C library, which has one since 0.2.6."""
+    return "nesting depth" in (getattr(error, "problem", None) or "")
 
 
 def _check_depth(text: str) -> None:

@@ -13,8 +13,11 @@ from typing import Any
 
 import yaml
 
+from clientgo.meta.yamlio import is_nesting_limit
+
 MAX_DEPTH = 150
 MAX_NODES = 500_000  # far more than a body of the largest size holds without aliases
+_TOO_DEEP_YAML = f"exceeded max depth of {MAX_DEPTH}"
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 _YAML_NESTING = (b":", b"- ", b"-\n", b"-\t", b"-\r", b"?", b"[", b"{")
@@ -36,7 +39,9 @@ def yaml_error(body: bytes) -> str:
         return ""
     try:
         return _yaml_error(body)
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
+    except yaml.YAMLError as error:
+        return _TOO_DEEP_YAML if is_nesting_limit(error) else ""
+    except (UnicodeDecodeError, ValueError):
         return ""
 
 
@@ -72,7 +77,7 @@ def _yaml_error(body: bytes) -> str:
             if event.anchor is not None:
                 anchors[event.anchor] = 1
         if len(sizes) > MAX_DEPTH:
-            return f"exceeded max depth of {MAX_DEPTH}"
+            return _TOO_DEEP_YAML
         if sizes[-1] > MAX_NODES:
             return "document contains excessive aliasing"
     return ""
