@@ -24,11 +24,10 @@ Prepared = tuple[str, str, bytes, str]
 
 
 class Refused(Exception):
-    """Error response of the server, with its HTTP status."""
+    """Error response of the server."""
 
     def __init__(self, status: int, request: str, body: bytes) -> None:
         super().__init__(f"{request}: {status} {body[:300].decode(errors='replace')}")
-        self.status = status
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class InformerSink(Generic[T]):
         keep = set()
         for error in undecodable:
             self._cache.undecodable.add(error)
-            keep.add(ObjectName(error.metadata.namespace, error.metadata.name))
+            keep.add(object_name(error))
         self._cache.undecodable.keep_only(keep, self.namespace)
         self._cache.replace(self, objects, keep, version)
         self._stored(version)

@@ -105,9 +105,9 @@ class StreamedList(Generic[T]):
                 else:
                     self._keep(event.object)
             case BadEvent(kind, error):
-                self._drop(_name_of(error))
+                self._drop(object_name(error))
                 if kind != "DELETED":
-                    self._undecodable[_name_of(error)] = error
+                    self._undecodable[object_name(error)] = error
             case Bookmark(version, ended):
                 if not ended:
                     raise NoListEnd("received a bookmark that does not mark the end of the list")
@@ -128,16 +128,12 @@ class StreamedList(Generic[T]):
             self._drop(key)
         page = self._sink.prepare(ObjectList(ListMeta(), list(received.values())))
         self._prepared.update({object_name(obj): obj for obj in page.items})
-        self._undecodable.update({_name_of(error): error for error in page.undecodable})
+        self._undecodable.update({object_name(error): error for error in page.undecodable})
 
     def _drop(self, key: ObjectName) -> None:
         self._received.pop(key, None)
         self._prepared.pop(key, None)
         self._undecodable.pop(key, None)
-
-
-def _name_of(error: Undecodable) -> ObjectName:
-    return ObjectName(error.metadata.namespace, error.metadata.name)
 
 
 class BookmarkTicker:
