@@ -242,16 +242,11 @@ class Reflector(Generic[T]):
         filled = False
         ticker = BookmarkTicker(self.name, self._clock, period=self._bookmark_notice)
         try:
-            with without_collection(), Group(clock=self._clock) as group:
-                if ticker.period > 0:
-                    group.start(ticker.run, group.stop_event, opened.watch.close, name=f"bookmark-{self.name}")
-                for event in opened.events:
-                    ticker.event_received(self._watcher.response_received())
-                    streamed.take(event)
-                    if streamed.ended:
-                        break
+            with without_collection():  # once for both: in between, the collector would look at the whole list
+                self._receive(opened, streamed, ticker)
+                if streamed.ended:
+                    self._fill(streamed.objects, streamed.undecodable, streamed.version, began)
             if streamed.ended:
-                self._fill(streamed.objects, streamed.undecodable, streamed.version, began)
                 if self._check_lists:
                     check_consistency(self.name, streamed, self._list_page, stop=stop, clock=self._clock)
                 filled = True
@@ -263,6 +258,17 @@ class Reflector(Generic[T]):
         if not filled and ticker.too_short and not stop.is_set():
             raise self._watcher.too_short()
         return filled
+
+    def _receive(self, opened: OpenWatch[T], streamed: StreamedList[T], ticker: BookmarkTicker) -> None:
+        """Read events into the list until it or the stream ends."""
+        with Group(clock=self._clock) as group:
+            if ticker.period > 0:
+                group.start(ticker.run, group.stop_event, opened.watch.close, name=f"bookmark-{self.name}")
+            for event in opened.events:
+                ticker.event_received(self._watcher.response_received())
+                streamed.take(event)
+                if streamed.ended:
+                    return
 
     def _watch_on(self, opened: OpenWatch[T] | None, stop: threading.Event) -> None:
         """Watch repeatedly from the last version; return or raise when a list is required."""
