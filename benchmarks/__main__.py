@@ -86,7 +86,11 @@ def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
     if before is None:
         raise Failed(f"nothing to compare with: {file} is missing; make it by the same command without --check")
     setting = _setting(options)
-    lost = losses(before, _measure(options, setting, [case for case in chosen if case.name in before.cases]))
+    compared = [case for case in chosen if case.name in before.cases and _has_ratios(before.cases[case.name])]
+    for case in chosen:
+        if case not in compared:
+            setting.tell(f"{case.name}: not measured, {file.name} has no other subject to compare with")
+    lost = losses(before, _measure(options, setting, compared))
     if lost:
         # Believed only when seen twice: a machine has bad minutes.
         names = {loss.case for loss in lost}
@@ -97,6 +101,10 @@ def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
         print(f"LOST: {loss}")
     print("no figure was lost" if not lost else f"{len(lost)} ratios are more than 20 % worse than in {file.name}")
     return 1 if lost else 0
+
+
+def _has_ratios(kept: CaseFound) -> bool:
+    return any(figure.ratio(subject) for figure in kept.figures.values() for subject in kept.subjects if subject != OURS)
 
 
 def _stem(options: argparse.Namespace) -> str:

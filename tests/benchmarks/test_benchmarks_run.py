@@ -1,5 +1,6 @@
 """The benchmark command: progress, and results that survive a later failure."""
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,3 +82,15 @@ def test_a_check_compares_ratios_and_is_not_misled_by_a_slower_machine(
     assert main(["--output", str(tmp_path), "--check"], [case("first", slower)]) == 0
     assert main(["--output", str(tmp_path), "--check"], [case("first", {**ALL, OURS: 1.5})]) == 1
     assert "LOST: first, processor time: 3.00 x floor in place of 2.00 (+50 %)" in capsys.readouterr().out
+
+
+def test_a_check_measures_only_cases_with_a_subject_to_compare_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = dataclasses.replace(case("alone", {OURS: 1.0}), subjects=(OURS,))
+    main(["--output", str(tmp_path)], [case("first", ALL), alone])
+    capsys.readouterr()
+    assert main(["--output", str(tmp_path), "--check"], [case("first", ALL), alone]) == 0
+    said = capsys.readouterr().err
+    assert "alone: not measured, latest.json has no other subject to compare with" in said
+    assert "alone: clientgo, round 1" not in said
