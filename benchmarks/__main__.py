@@ -104,7 +104,9 @@ def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
 
 
 def _has_ratios(kept: CaseFound) -> bool:
-    return any(figure.ratio(subject) for figure in kept.figures.values() for subject in kept.subjects if subject != OURS)
+    return any(
+        figure.ratio(subject) for figure in kept.figures.values() for subject in kept.subjects if subject != OURS
+    )
 
 
 def _stem(options: argparse.Namespace) -> str:
