@@ -1,5 +1,6 @@
 """Growth of costs: measurements at n, 2n, 4n and 8n, and the exponent of the fitted power law."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -48,9 +49,14 @@ def _queued(_: Setting, size: int) -> float:
     return size / cycles(OURS, 1, size)
 
 
-def _least(work: Callable[[Setting, int], float], setting: Setting, size: int) -> float:
-    # Of several: what disturbs adds to the one or the other size, and a fit takes it for growth.
-    return min(work(setting, size) for _ in range(TURNS))
+def _least(work: Callable[[Setting, int], float], setting: Setting, base: int) -> dict[int, float]:
+    # Of several, in turn: what disturbs adds to one or another size, and a fit takes it for growth. The speed of a
+    # shared machine changes within minutes.
+    least = {base * step: math.inf for step in STEPS}
+    for _ in range(TURNS):
+        for size in least:
+            least[size] = min(least[size], work(setting, size))
+    return least
 
 
 MEASURED: tuple[tuple[str, str, Callable[[Setting, int], float], int, int], ...] = (
@@ -69,8 +75,7 @@ def _open(setting: Setting) -> Iterator[Measure]:
         figures = {}
         for key, words, work, full, quick in MEASURED:
             setting.tell(f"growth: {words}")
-            base = setting.size(full, quick)
-            figures[key] = exponent({base * step: _least(work, setting, base * step) for step in STEPS})
+            figures[key] = exponent(_least(work, setting, setting.size(full, quick)))
         return figures
 
     yield measure
