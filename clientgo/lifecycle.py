@@ -15,6 +15,9 @@ from clientgo.log import get_logger
 
 log = get_logger(__name__)
 
+_KEPT = 16
+"""Number of ended threads that a group may keep in any case."""
+
 
 class StillRunning(RuntimeError):
     """Some threads of the group have not ended within the timeout."""
@@ -28,6 +31,7 @@ class Group:
         self._clock = clock
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._limit = _KEPT
         self._crash: BaseException | None = None
 
     def __repr__(self) -> str:
@@ -46,8 +50,12 @@ class Group:
         with self._lock:
             # Started under the lock: join() cannot join a thread that has not started.
             thread.start()
-            # Ended threads are removed here, so that a long-lived group does not grow.
-            self._threads = [*(t for t in self._threads if t.is_alive()), thread]
+            self._threads.append(thread)
+            # Ended threads are removed, so that a long-lived group does not grow; not at each start, because that would
+            # take quadratic time.
+            if len(self._threads) > self._limit:
+                self._threads = [t for t in self._threads if t.is_alive()]
+                self._limit = 2 * len(self._threads) + _KEPT
 
     def stop(self) -> None:
         """Set the stop event; do not wait."""

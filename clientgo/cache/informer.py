@@ -88,6 +88,7 @@ class SharedInformer(Generic[T]):
         self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
         self._synced = False
+        self._unsynced = len(self._sinks)
         self._stopped = False
 
     def __repr__(self) -> str:
@@ -281,9 +282,12 @@ class SharedInformer(Generic[T]):
             for key, obj in fresh.items():
                 self._publish_listed(known.get(key), obj, initial=initial)
             sink.synced = True
-            if not self._synced and all(one.synced for one in self._sinks):
-                self._synced = True
-                self._publish(INITIAL_LIST_END)
+            if initial:
+                # Counted: a look at all namespaces after the list of each one would take quadratic time.
+                self._unsynced -= 1
+                if not self._unsynced:
+                    self._synced = True
+                    self._publish(INITIAL_LIST_END)
 
     def apply(self, event: WatchEvent[T]) -> None:
         """Apply a change of one object, which is transformed already."""
