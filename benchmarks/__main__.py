@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.cases.all import CASES
-from benchmarks.compare import losses
+from benchmarks.compare import has_ratios, losses
 from benchmarks.machine import load, machine, versions
 from benchmarks.model import OURS, RESULTS, Case, Failed, Setting
 from benchmarks.plot import plot, summarize
@@ -86,7 +86,7 @@ def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
     if before is None:
         raise Failed(f"nothing to compare with: {file} is missing; make it by the same command without --check")
     setting = _setting(options)
-    compared = [case for case in chosen if case.name in before.cases and _has_ratios(before.cases[case.name])]
+    compared = [case for case in chosen if case.name in before.cases and has_ratios(before.cases[case.name])]
     for case in chosen:
         if case not in compared:
             setting.tell(f"{case.name}: not measured, {file.name} has no other subject to compare with")
@@ -101,12 +101,6 @@ def _check(options: argparse.Namespace, chosen: Sequence[Case]) -> int:
         print(f"LOST: {loss}")
     print("no figure was lost" if not lost else f"{len(lost)} ratios are more than 20 % worse than in {file.name}")
     return 1 if lost else 0
-
-
-def _has_ratios(kept: CaseFound) -> bool:
-    return any(
-        figure.ratio(subject) for figure in kept.figures.values() for subject in kept.subjects if subject != OURS
-    )
 
 
 def _stem(options: argparse.Namespace) -> str:

@@ -26,6 +26,13 @@ class Loss:
         return f"{self.case}, {self.figure}: {self.now:.2f} x {self.subject} in place of {self.before:.2f} ({change})"
 
 
+def has_ratios(case: CaseFound) -> bool:
+    """Return whether a case has a subject that the library can be compared with."""
+    return any(
+        figure.ratio(subject) for figure in case.figures.values() for subject in case.subjects if subject != OURS
+    )
+
+
 def losses(before: Results, now: Results, *, tolerated: float = TOLERATED) -> list[Loss]:
     """Return the figures that became worse than tolerated relative to most subjects.
 

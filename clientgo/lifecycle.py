@@ -5,6 +5,7 @@ Every thread of the library is started by a `Group`. An exception that ends a th
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,9 +15,6 @@ from clientgo.errors import ClientGoError
 from clientgo.log import get_logger
 
 log = get_logger(__name__)
-
-_KEPT = 16
-"""Number of ended threads that a group may keep in any case."""
 
 
 class StillRunning(RuntimeError):
@@ -30,8 +28,7 @@ class Group:
         self.stop_event = stop if stop is not None else threading.Event()
         self._clock = clock
         self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._limit = _KEPT
+        self._threads: deque[threading.Thread] = deque()
         self._crash: BaseException | None = None
 
     def __repr__(self) -> str:
@@ -50,12 +47,13 @@ class Group:
         with self._lock:
             # Started under the lock: join() cannot join a thread that has not started.
             thread.start()
+            # Ended threads are removed, so that a long-lived group does not grow. Two are looked at, in turn:
+            # looking at all of them at each start would take quadratic time.
+            for _ in range(min(2, len(self._threads))):
+                earlier = self._threads.popleft()
+                if earlier.is_alive():
+                    self._threads.append(earlier)
             self._threads.append(thread)
-            # Ended threads are removed, so that a long-lived group does not grow; not at each start, because that would
-            # take quadratic time.
-            if len(self._threads) > self._limit:
-                self._threads = [t for t in self._threads if t.is_alive()]
-                self._limit = 2 * len(self._threads) + _KEPT
 
     def stop(self) -> None:
         """Set the stop event; do not wait."""

@@ -87,18 +87,17 @@ class SharedInformer(Generic[T]):
         self._group: Group | None = None
         self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
-        self._synced = False
-        self._unsynced = len(self._sinks)
+        self._unsynced = set(self._sinks)
         self._stopped = False
 
     def __repr__(self) -> str:
-        state = "stopped" if self._stopped else "synced" if self._synced else "not synced"
+        state = "stopped" if self._stopped else "synced" if self.has_synced else "not synced"
         return f"<SharedInformer {self.name} {len(self.indexer)} objects, {len(self._listeners)} handlers, {state}>"
 
     @property
     def has_synced(self) -> bool:
         """True once the first list is in the store; handlers may not have received it yet."""
-        return self._synced
+        return not self._unsynced
 
     @property
     def is_started(self) -> bool:
@@ -141,7 +140,7 @@ class SharedInformer(Generic[T]):
         return InformerState(
             name=self.name,
             kind=self.undecodable.kind,
-            synced=self._synced,
+            synced=self.has_synced,
             objects=self.size,
             resource_version=self.last_sync_resource_version,
             undecodable=len(self.undecodable),
@@ -189,7 +188,7 @@ class SharedInformer(Generic[T]):
             self._next_listener += 1
             for obj in self.indexer.list():
                 listener.push(Added(obj, initial=True))
-            if self._synced:
+            if self.has_synced:
                 listener.push(INITIAL_LIST_END)
             self._listeners.append(listener)
         if group is not None:
@@ -278,15 +277,12 @@ class SharedInformer(Generic[T]):
             # Deletions first: another object of the same list may have the index values of a deleted one.
             for key in gone:
                 self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
-            initial = not sink.synced
+            initial = sink in self._unsynced
             for key, obj in fresh.items():
                 self._publish_listed(known.get(key), obj, initial=initial)
-            sink.synced = True
             if initial:
-                # Counted: a look at all namespaces after the list of each one would take quadratic time.
-                self._unsynced -= 1
-                if not self._unsynced:
-                    self._synced = True
+                self._unsynced.remove(sink)
+                if self.has_synced:
                     self._publish(INITIAL_LIST_END)
 
     def apply(self, event: WatchEvent[T]) -> None:

@@ -103,7 +103,6 @@ class InformerSink(Generic[T]):
     ) -> None:
         self.namespace = namespace
         self.source = source
-        self.synced = False  # guarded by the informer's lock
         self._cache = cache
         self._metrics = metrics
         self._kind = source.kind.__name__
