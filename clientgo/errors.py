@@ -1,4 +1,4 @@
-"""Errors of API requests, connections and configuration.
+"""Errors of API requests, connections, configuration and callbacks.
 
     ClientGoError
     ├── ApiError(code, reason, message, details, retry_after)   the server responded with a Status
@@ -13,6 +13,7 @@
     │   ├── ServiceUnavailable 503    └── Timeout 504
     ├── ConnectionFailed              no valid response; the cause is kept
     ├── LeaseNotHeld                  not sent: the lease was lost
+    ├── CallbackFailed                a function that the program supplies raised; the cause is kept
     └── ConfigError                   missing or invalid configuration
 
 AlreadyExists is not a Conflict, although both are 409: reading the object again resolves only a conflict. The classes
@@ -21,10 +22,56 @@ are independent of the HTTP library, so that callers do not change with the tran
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import msgspec
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MAX_DESCRIPTION = 4096
+"""Maximum number of characters of a described error: caches and queues keep one per object."""
+
+
+def text_of(value: object) -> str:
+    """Return `str(value)`, or a placeholder with the name of its class if that fails; never raises."""
+    try:
+        return str(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # foreign code: a failing __str__ must not replace what it describes
+        return f"<{type(value).__name__} that can't be shown>"
+
+
+def describe_error(error: BaseException) -> str:
+    """Return the message of an exception in a form for logs, metrics and conditions; never raises, never empty.
+
+    An error of this library is described by its message alone, any other by its class and its message, because the
+    message of many is incomplete without it: `KeyError: 'team'`.
+    """
+    name, message = type(error).__name__, text_of(error)
+    if not message or not isinstance(error, ClientGoError):
+        message = f"{name}: {message}" if message else name
+    return message if len(message) <= MAX_DESCRIPTION else f"{message[:MAX_DESCRIPTION]}…"
+
+
+def run_callback(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return `function(*args, **kwargs)`, a function that the program supplies and that may raise anything.
+
+    The one place that catches exceptions which are not an `Exception`: a SystemExit or a CancelledError of a callback
+    would otherwise end the thread that calls it, and the work of every other object.
+
+    Raises:
+        CallbackFailed: it raised; the message describes the exception, which is the cause.
+        KeyboardInterrupt: the user interrupted the program.
+    """
+    try:
+        return function(*args, **kwargs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise CallbackFailed(describe_error(error)) from error
 
 
 class ClientGoError(Exception):
@@ -42,6 +89,10 @@ class ConfigError(ClientGoError):
 
 class LeaseNotHeld(ClientGoError):
     """The request was not sent: this process does not hold the lease that permits writes."""
+
+
+class CallbackFailed(ClientGoError):
+    """A function that the program supplies raised; `__cause__` is its exception, which the message describes."""
 
 
 class ConnectionFailed(ClientGoError):

@@ -22,11 +22,10 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld
+from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld, text_of
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
-from clientgo.log.values import text_of
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import provider

@@ -3,12 +3,26 @@
 import copy
 import json
 import pickle
+from asyncio import CancelledError
 from typing import Any
 
 import pytest
 
 from clientgo import errors
-from clientgo.errors import ApiError, Status, StatusCause, StatusDetails, api_error, decode_status, error_from_response
+from clientgo.errors import (
+    MAX_DESCRIPTION,
+    ApiError,
+    CallbackFailed,
+    ConfigError,
+    Status,
+    StatusCause,
+    StatusDetails,
+    api_error,
+    decode_status,
+    describe_error,
+    error_from_response,
+    run_callback,
+)
 
 REASONS = {
     "BadRequest": (errors.BadRequest, 400),
@@ -155,3 +169,44 @@ def test_status_is_decoded_leniently() -> None:
 )
 def test_too_large_resource_version_is_detected(body: bytes, lagging: bool) -> None:
     assert error_from_response(504, body, {}).is_resource_version_too_large is lagging
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (KeyError("team"), "KeyError: 'team'"),
+        (ValueError(), "ValueError"),
+        (SystemExit(2), "SystemExit: 2"),
+        (errors.NotFound('pods "x" not found'), 'pods "x" not found'),
+        (ConfigError(), "ConfigError"),
+        (Silent(), "Silent: <Silent that can't be shown>"),
+        (ValueError("x" * 10_000), f"ValueError: {'x' * (MAX_DESCRIPTION - 12)}…"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_description_of_an_error_is_complete_and_never_raises(error: BaseException, text: str) -> None:
+    assert describe_error(error) == text
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), CancelledError(), GeneratorExit(), Silent()])
+def test_callback_that_raises_anything_fails_with_the_exception_as_cause(error: BaseException) -> None:
+    def callback(value: int, *, factor: int) -> int:
+        raise error
+
+    with pytest.raises(CallbackFailed, match=type(error).__name__) as failure:
+        run_callback(callback, 2, factor=3)
+    assert failure.value.__cause__ is error
+
+
+def test_callback_returns_its_result_and_the_user_can_interrupt_it() -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    assert run_callback(int, "12", base=3) == 5
+    with pytest.raises(KeyboardInterrupt):
+        run_callback(interrupted)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
+from clientgo.errors import CallbackFailed, run_callback, text_of
 from clientgo.log.credentials import may_hold_credentials, redact
 from clientgo.log.facts import FAINT, describe, facts_of, key_text, paint
 from clientgo.log.fields import current_fields
@@ -119,9 +120,9 @@ def _message(record: logging.LogRecord, clean: Clean) -> str:
     if isinstance(record.msg, LogMessage):
         return truncate(record.msg.plain(), clean)
     try:
-        message = record.getMessage()
-    except Exception as error:  # noqa: BLE001  # the line is logged without its arguments
-        message = f"{record.msg} (its arguments don't fit: {type(error).__name__})"
+        message = run_callback(record.getMessage)
+    except CallbackFailed as error:  # the line is logged without its arguments
+        message = f"{text_of(record.msg)} (its arguments don't fit: {type(error.__cause__).__name__})"
     return truncate(message, clean)
 
 

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from clientgo.errors import CallbackFailed, run_callback, text_of
 from clientgo.log.credentials import REDACTED, is_secret_name, redact
 
 MAX_EXCEPTIONS = 20
@@ -41,9 +42,9 @@ def to_json_value(key: str, value: object, clean: Clean) -> Any:
     if type(value) is str:  # the common case
         return REDACTED if is_secret_name(key) else truncate(value, clean)
     try:
-        return _json_value(key, value, clean, 0)
-    except Exception as error:  # noqa: BLE001  # such as a dict that another thread changes: the line must be logged
-        return f"<{type(value).__name__} that can't be shown: {type(error).__name__}>"
+        return run_callback(_json_value, key, value, clean, 0)
+    except CallbackFailed as error:  # such as a dict that another thread changes: the line must be logged
+        return f"<{type(value).__name__} that can't be shown: {type(error.__cause__).__name__}>"
 
 
 def truncate(text: str, clean: Clean) -> str:
@@ -104,11 +105,3 @@ def _exception_lines(error: BaseException, seen: set[int]) -> Iterator[str]:
                 return
             yield f"  {number} of {len(error.exceptions)}:"
             yield from (f"    {line}" for line in _exception_lines(one, seen))
-
-
-def text_of(value: object) -> str:
-    """Return `str(value)`, or the name of its type if that fails."""
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001  # a failing __str__ must not prevent the line from being logged
-        return f"<{type(value).__name__} that can't be shown>"

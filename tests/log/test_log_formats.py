@@ -165,7 +165,7 @@ def test_value_does_not_override_the_header(style: str) -> None:
 
 class Unshowable:
     def __str__(self) -> str:
-        raise RuntimeError("no text")
+        raise SystemExit("no text")
 
 
 class Changing(Mapping[str, str]):
