@@ -38,6 +38,7 @@ from clientgo.kubernetes.types.authorization_v1 import (
 )
 from clientgo.log.config import has_colors
 from clientgo.log.facts import paint
+from clientgo.meta.jsonvalues import same
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Request, Requester
@@ -240,13 +241,15 @@ def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def difference(one: Any, other: Any) -> str:
     """Return the path of the first difference, such as `.versions[0].served`; empty if both are equal."""
-    if one == other:
+    if same(one, other):
         return ""
     if isinstance(one, dict) and isinstance(other, dict):
-        key = next(key for key in {**one, **other} if key not in one or key not in other or one[key] != other[key])
+        key = next(
+            key for key in {**one, **other} if key not in one or key not in other or not same(one[key], other[key])
+        )
         return f".{key}{difference(one.get(key), other.get(key))}"
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        index = next(index for index, value in enumerate(one) if value != other[index])
+        index = next(index for index, value in enumerate(one) if not same(value, other[index]))
         return f"[{index}]{difference(one[index], other[index])}"
     return ""
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta.codec import to_dict
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.objects import OwnerReference, StructWithLists, StructWithListsMeta
 from clientgo.meta.scheme import api_of
 from clientgo.meta.wire import MAKING
@@ -164,7 +165,7 @@ def _items(values: list[Any], fields: Mapping[str, Any]) -> Iterator[Any]:
 def _names(path: str, index: int, value: Any) -> bool:
     how, _, text = path.partition(":")
     if how == "k" and isinstance(value, Mapping):
-        return all(key in value and value[key] == wanted for key, wanted in json.loads(text).items())
+        return all(key in value and same(value[key], wanted) for key, wanted in json.loads(text).items())
     if how == "v":
-        return bool(json.loads(text) == value)
+        return same(json.loads(text), value)
     return how == "i" and int(text) == index

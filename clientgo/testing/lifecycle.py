@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from clientgo.errors import Invalid
+from clientgo.meta.jsonvalues import same
 
 Object = dict[str, Any]
 
@@ -58,7 +59,7 @@ def updated(old: Object, new: Object, *, has_status: bool) -> Object:
     """
     meta = {key: value for key, value in new["metadata"].items() if key not in _SYSTEM}
     meta |= {key: old["metadata"][key] for key in _SYSTEM if key in old["metadata"]}
-    if has_status and _desired(old) != _desired(new):
+    if has_status and not same(_desired(old), _desired(new)):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     added = set(meta.get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
     if is_deleting(old) and added:

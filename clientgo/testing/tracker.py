@@ -17,6 +17,7 @@ from typing import Any
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, InternalError, Invalid, NotFound, StatusDetails
 from clientgo.meta.codec import ObjectList, to_dict
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.readonly import read_only
 from clientgo.meta.scheme import Scheme, api_of, plural_of
@@ -305,7 +306,8 @@ def _with_meta(obj: Object, **changes: str) -> Object:
 
 def _same(old: Object, new: Object) -> bool:
     # As on a server, a write that changes nothing keeps version and uid.
-    return _with_meta(new, **{k: old["metadata"][k] for k in ("resourceVersion", "uid") if k in old["metadata"]}) == old
+    kept = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
+    return same(_with_meta(new, **kept), old)
 
 
 def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:

@@ -13,8 +13,9 @@ import msgspec
 
 from clientgo.errors import ApiError, Status, StatusDetails
 from clientgo.meta.codec import Undecodable, decode, encode_value
+from clientgo.meta.jsonvalues import Json
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionKind, GroupVersionResource
-from clientgo.meta.patches.jsonpatch import Json, Operation, diff
+from clientgo.meta.patches.jsonpatch import Operation, diff
 from clientgo.meta.scheme import api_of
 
 T = TypeVar("T")

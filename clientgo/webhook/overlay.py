@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.codec import encode_value, to_dict
-from clientgo.meta.patches.jsonpatch import Json, common_ends, same
+from clientgo.meta.jsonvalues import Json, same
+from clientgo.meta.patches.jsonpatch import common_ends
 from clientgo.meta.wire import to_wire
 
 _ABSENT: Any = object()

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.jsonvalues import canonical, same
 
 Tree = dict[str, Any]
 FieldPath = tuple[str, ...]
 MergeRules = Callable[[FieldPath], MergeRule | None]
 
-_encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 _NESTED = (dict, list)
 _ABSENT: Any = object()
@@ -145,7 +145,7 @@ def _added_members(zero: Any, obj: dict[str, Any], rules: MergeRules, where: Fie
     known = zero if isinstance(zero, dict) else {}
     for field, child in obj.items():
         was = known.get(field, _ABSENT)
-        if was is _ABSENT or was != child:
+        if was is _ABSENT or not same(was, child):
             node = _added_node(was, child, rules, (*where, field)) if isinstance(child, _NESTED) else {}
             if node is not None:
                 tree[f"f:{field}"] = node
@@ -209,7 +209,7 @@ def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules
     removed: Tree = {}
     for name in {**after, **before}:
         was, child = before.get(name, _ABSENT), after.get(name, _ABSENT)
-        if was is child or was == child:
+        if was is child or same(was, child):
             continue
         if isinstance(child, nested) or isinstance(was, nested):
             come, gone = _compare(was, child, rules, (*where, name) if in_map else where)
@@ -238,7 +238,7 @@ def _parts(value: Any, rule: MergeRule | None, *, in_map: bool) -> dict[str, Any
 def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
     if rule.list_type == "set":
-        return [("v:" + _encode(value).decode(), value) for value in values]
+        return [("v:" + canonical(value).decode(), value) for value in values]
     found = []
     defaults = dict(rule.key_defaults)
     for item in values:
@@ -246,7 +246,7 @@ def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
         key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
         key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
         key = {name: value for name, value in key.items() if value is not None}
-        found.append(("k:" + _encode(key).decode(), item))
+        found.append(("k:" + canonical(key).decode(), item))
     return found
 
 
@@ -262,7 +262,7 @@ def show(path: FieldPath) -> str:
         if element.startswith("f:"):
             text += "." + element[2:]
         elif element.startswith("k:"):
-            text += "[" + ",".join(f"{k}={_encode(v).decode()}" for k, v in read_element(element).items()) + "]"
+            text += "[" + ",".join(f"{k}={canonical(v).decode()}" for k, v in read_element(element).items()) + "]"
         else:
             text += f"[={element[2:]}]"
     return text

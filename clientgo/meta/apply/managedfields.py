@@ -19,6 +19,7 @@ from clientgo.meta.apply.fieldsets import (
     managed,
     union,
 )
+from clientgo.meta.jsonvalues import same
 
 Object = dict[str, Any]
 
@@ -149,8 +150,8 @@ def equal_ignoring_timestamps(one: Object, other: Object) -> bool:
     # Metadata is compared last: it takes a copy, and most objects that differ do so elsewhere.
     return (
         one.keys() == other.keys()
-        and all(value == other[field] for field, value in one.items() if field != "metadata")
-        and _timeless(one["metadata"]) == _timeless(other["metadata"])
+        and all(same(value, other[field]) for field, value in one.items() if field != "metadata")
+        and same(_timeless(one["metadata"]), _timeless(other["metadata"]))
     )
 
 

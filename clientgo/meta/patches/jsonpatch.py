@@ -9,10 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+from clientgo.meta.jsonvalues import Json, same, same_text
 from clientgo.meta.patches import PatchError
-
-Json = Any
-"""A JSON value: None, bool, int, float, str, a list, or a dict with str keys."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -30,19 +28,6 @@ def diff(old: Json, new: Json) -> list[Operation]:
     found: list[Operation] = []
     _compare(old, new, "", found)
     return found
-
-
-def same(old: Json, new: Json) -> bool:
-    """Return whether both are the same JSON; unlike `==`, `true` differs from `1`, and `1` from `1.0`."""
-    if old is new:
-        return True
-    if type(old) is not type(new):
-        return False
-    if isinstance(old, dict):
-        return old.keys() == new.keys() and all(same(value, new[name]) for name, value in old.items())
-    if isinstance(old, list):
-        return len(old) == len(new) and all(map(same, old, new))
-    return bool(old == new)
 
 
 def common_ends(old: list[Json], new: list[Json]) -> tuple[int, int]:
@@ -117,7 +102,7 @@ def _move(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Jso
 
 def _test(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
     found = _found(value, path)
-    if not same(found, operation.get("value")):
+    if not same_text(found, operation.get("value")):  # kube-apiserver compares the texts of numbers
         raise PatchError(f"test failed: expected {operation.get('value')!r}, got {found!r}")
     return value
 

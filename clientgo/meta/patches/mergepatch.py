@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from clientgo.meta.jsonvalues import same
+
 
 def apply(target: Any, patch: Any) -> Any:
     """Return `target` with the patch applied: null deletes a member, objects merge, any other value replaces."""
@@ -26,6 +28,6 @@ def create(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         if isinstance(old, dict) and isinstance(new, dict):
             if inner := create(old, new):
                 patch[field] = inner
-        elif field not in before or old != new:
+        elif field not in before or not same(old, new):
             patch[field] = new
     return patch

@@ -4,11 +4,13 @@ Directives: `$patch: replace|delete|merge` in a map or a list item, `$retainKeys
 and `$setElementOrder/<field>`.
 """
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.jsonvalues import canonical, index_of
 from clientgo.meta.patches import PatchError, UnmergeablePatch
 
 _DELETE = "$deleteFromPrimitiveList/"
@@ -58,14 +60,15 @@ def _member(target: Any, value: Any, rules: MergeRules, where: FieldPath) -> Any
 
 def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[MergeRules, FieldPath]) -> list[Any]:
     if not rule.patch_key:
-        return _ordered([*target, *(value for value in patch if value not in target)], patch, target)
+        present = set(map(canonical, target))
+        return _ordered([*target, *(value for value in patch if canonical(value) not in present)], patch, target)
     if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
         return [_plain(item) for item in patch if item.get("$patch") != "replace"]
     merged = list(target)
     for item in patch:
         if not isinstance(item, dict) or rule.patch_key not in item:
             raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, rule.patch_key)
-        at = _index(merged, rule.patch_key, item[rule.patch_key])
+        at = index_of(item[rule.patch_key], _names(merged, rule.patch_key))
         if item.get("$patch") == "delete":
             if at is not None:
                 del merged[at]
@@ -77,16 +80,13 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
     return _ordered(merged, _names(patch, key), _names(target, key), key)
 
 
-def _index(items: list[Any], key: str, value: Any) -> int | None:
-    return next((at for at, item in enumerate(items) if isinstance(item, dict) and item.get(key) == value), None)
-
-
 def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
     for field, values in patch.items():
         if field.startswith(_DELETE):
             _check_list(values, "primitive list")
             name = field[len(_DELETE) :]
-            merged[name] = [value for value in merged.get(name) or () if value not in values]
+            removed = set(map(canonical, values))
+            merged[name] = [value for value in merged.get(name) or () if canonical(value) not in removed]
 
 
 def _order_members(
@@ -107,8 +107,8 @@ def _order_members(
 def _check_order(items: Any, order: list[Any], key: str) -> None:
     """Check that the items of a patch occur in the order that it gives for its list."""
     given = [item for item in items or () if not (isinstance(item, dict) and item.get("$patch") == "delete")]
-    left = iter(_names(order, key))
-    if not all(name in left for name in _names(given, key)):
+    left = map(canonical, _names(order, key))
+    if not all(canonical(name) in left for name in _names(given, key)):
         template = "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n"
         raise UnmergeablePatch(template, given, order)
 
@@ -119,15 +119,21 @@ def _names(items: Iterable[Any], key: str) -> list[Any]:
 
 def _ordered(items: list[Any], wanted: list[Any], before: list[Any], key: str = "") -> list[Any]:
     """Sort items as listed; others come behind a listed one unless they were `before` it in the target."""
-    named = list(zip(_names(items, key), items, strict=True))
-    listed = sorted((pair for pair in named if pair[0] in wanted), key=lambda pair: wanted.index(pair[0]))
-    others = [pair for pair in named if pair[0] not in wanted]
+    places, earlier = _places(wanted), _places(before)
+    named = [(canonical(name), item) for name, item in zip(_names(items, key), items, strict=True)]
+    listed = deque(sorted((pair for pair in named if pair[0] in places), key=lambda pair: places[pair[0]]))
+    others = deque(pair for pair in named if pair[0] not in places)
     found = []
     while listed and others:
         first, second = others[0][0], listed[0][0]
-        ahead = first in before and second in before and before.index(first) < before.index(second)
-        found.append((others if ahead else listed).pop(0))
+        ahead = first in earlier and second in earlier and earlier[first] < earlier[second]
+        found.append((others if ahead else listed).popleft())
     return [item for _, item in (*found, *listed, *others)]
+
+
+def _places(values: list[Any]) -> dict[bytes, int]:
+    """Return the position of the first of each value."""
+    return {canonical(value): place for place, value in reversed([*enumerate(values)])}
 
 
 def _check_list(value: Any, what: str) -> None:

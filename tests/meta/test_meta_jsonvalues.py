@@ -1,0 +1,103 @@
+"""Comparison of JSON values by the rules of JSON and Kubernetes."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.kubernetes.types.apps_v1 import ControllerRevision
+from clientgo.meta.apply.fieldsets import compare, items
+from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
+from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.applyconfiguration import owned
+from clientgo.meta.jsonvalues import canonical, index_of, is_among, same, same_text
+from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+
+LEAVES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.0, 0.5, 1.0, -0.0]) | st.sampled_from("ab")
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner))
+PAIRS = [
+    ({"a": True}, {"a": 1}),
+    ({"a": 0}, {"a": False}),
+    ({"a": [1]}, {"a": [True]}),
+    ({"a": {"b": 0.0}}, {"a": {"b": False}}),
+]
+
+
+def by_hand(one: Any, other: Any) -> bool:
+    """The rule, written without regard to speed."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(by_hand(value, other[name]) for name, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(by_hand, one, other))
+    return bool(one == other)
+
+
+@given(VALUES, VALUES)
+def test_comparison_is_that_of_json(one: Any, other: Any) -> None:
+    assert same(one, other) == by_hand(one, other) == (canonical(one) == canonical(other))
+    assert same(one, json.loads(json.dumps(one, sort_keys=True)))
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_boolean_is_never_a_number(one: Any, other: Any) -> None:
+    assert not same(one, other)
+    assert canonical(one) != canonical(other)
+    assert not is_among(one, [other])
+    assert index_of(one, [other, one]) == 1
+
+
+def test_numbers_are_compared_by_value() -> None:
+    assert same({"a": 1}, {"a": 1.0})
+    assert not same_text({"a": 1}, {"a": 1.0})
+    assert same(2**63, 2.0**63)
+    assert not same(2**53 + 1, 2.0**53)
+
+
+@pytest.mark.parametrize("one", [math.nan, [math.nan], {"a": [1, math.nan]}, [None, math.nan]])
+def test_nan_is_not_even_equal_to_itself(one: Any) -> None:
+    assert not same(one, one)
+
+
+def test_values_nested_too_deep_for_the_encoder_are_compared() -> None:
+    one: Any = True
+    other: Any = 1
+    for _ in range(400):
+        one, other = [one], {"a": other}
+    assert same(one, one)
+    assert same(other, other)
+    assert not same(one, other)
+
+
+def test_free_form_content_of_typed_objects_is_compared_as_json() -> None:
+    one, other = ControllerRevision(data={"a": True}), ControllerRevision(data={"a": 1})
+    assert one == other
+    assert not same(one, other)
+    assert same(one, ControllerRevision(data={"a": True}))
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_patches_and_field_sets_see_the_change(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert mergepatch.create(one, other) == other
+    assert canonical(mergepatch.apply(one, mergepatch.create(one, other))) == canonical(other)
+    assert jsonpatch.diff(one, other)
+    assert compare(one, other, lambda _: None).changed
+    assert not equal_ignoring_timestamps({**one, "metadata": {}}, {**other, "metadata": {}})
+    with pytest.raises(PatchError, match="test failed"):
+        jsonpatch.apply(one, [{"op": "test", "path": "/a", "value": other["a"]}])
+
+
+def test_items_of_lists_are_identified_as_json() -> None:
+    numbers = MergeRule(list_type="set", merge=True)
+    assert [element for element, _ in items([True, 1, 1.0, "1"], numbers)] == ["v:true", "v:1", "v:1", 'v:"1"']
+    keyed = MergeRule(list_type="map", map_keys=("on",), patch_key="on", merge=True)
+    assert [element for element, _ in items([{"on": True}, {"on": 1}], keyed)] == ['k:{"on":true}', 'k:{"on":1}']
+    merged = strategic.apply({"a": [{"on": 1, "b": 1}]}, {"a": [{"on": True, "b": 2}]}, lambda _: keyed)
+    assert canonical(merged) == canonical({"a": [{"on": True, "b": 2}, {"on": 1, "b": 1}]})
+    merged = strategic.apply({"a": [1, 0]}, {"$deleteFromPrimitiveList/a": [False], "a": [True]}, lambda _: numbers)
+    assert canonical(merged) == canonical({"a": [True, 1, 0]})
+    assert canonical(owned({"a": [1, True]}, {"f:a": {"v:true": {}}})) == canonical({"a": [True]})
