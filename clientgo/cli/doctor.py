@@ -56,7 +56,7 @@ PYTHONS = ((3, 11), (3, 14))
 """Oldest and newest tested version."""
 
 EXTRAS = {
-    "embedded": ("the local API server", ("cel_expr_python", "cryptography", "httptools", "uvicorn")),
+    "embedded": ("the local API server", ("cel_expr_python", "cryptography", "httptools", "re2", "uvicorn")),
     "secure-serving": ("metrics over HTTPS without a given certificate", ("cryptography",)),
 }
 """Optional dependencies of the distribution: what needs them, and their modules."""

@@ -20,7 +20,7 @@ import msgspec
 from clientgo.apiserver.apiextensions.bounds import INTEGERS, number_errors
 from clientgo.apiserver.apiextensions.listtypes import counterpart
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
-from clientgo.apiserver.cel.functions.patterns import matches, simple_pattern
+from clientgo.apiserver.cel.functions.patterns import matches
 from clientgo.apiserver.http.status import (
     Cause,
     invalid_value,
@@ -74,13 +74,27 @@ class _Undecided:
     """Type of no JSON value, for schemas that msgspec cannot check."""
 
 
+class _Matching:
+    """Base class of types of texts that match a pattern: msgspec's own patterns are Python's, which are not linear."""
+
+    schema: Schema
+
+
 def conforms(schema: Schema, obj: Object) -> bool:
     """Return whether an object certainly has no error, unknown field or null by its schema, apart from metadata."""
     try:
-        msgspec.convert(obj, _type_of_objects(schema))
+        msgspec.convert(obj, _type_of_objects(schema), dec_hook=_match)
     except msgspec.ValidationError:
         return False
     return True
+
+
+def _match(target: type, value: Any) -> Any:
+    if issubclass(target, _Matching) and isinstance(value, str):
+        schema = target.schema
+        if schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+            return target() if matches(schema["pattern"], value) else None
+    return None
 
 
 @cached_by_identity
@@ -142,11 +156,9 @@ def _string_type(schema: Schema) -> Any:
         texts = tuple(schema["enum"])
         plain = texts and _KEYWORDS["string"].isdisjoint(schema.keys() - {"enum", "format"})
         return _LITERAL[texts] if plain and all(isinstance(text, str) for text in texts) else _Undecided
-    pattern = simple_pattern(schema["pattern"]) if "pattern" in schema else None
-    if "pattern" in schema and pattern is None:
-        return _Undecided
-    lengths = {"min_length": schema.get("minLength"), "max_length": schema.get("maxLength")}
-    return _ANNOTATED[str, msgspec.Meta(pattern=None if pattern is None else pattern.pattern, **lengths)]
+    if "pattern" in schema:
+        return type("_MatchingText", (_Matching,), {"schema": schema})
+    return _ANNOTATED[str, msgspec.Meta(min_length=schema.get("minLength"), max_length=schema.get("maxLength"))]
 
 
 def _integer_type(schema: Schema) -> Any:

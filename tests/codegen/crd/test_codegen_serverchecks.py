@@ -47,7 +47,7 @@ def test_default_with_unknown_field_and_wrong_type_has_two_errors() -> None:
 @pytest.mark.e2e
 def test_generator_works_without_the_extra_of_the_bundled_server(tmp_path: Path) -> None:
     code = (
-        "import sys; sys.modules['cel_expr_python'] = None\n"
+        "import sys; sys.modules['re2'] = None\n"
         "from clientgo.codegen.__main__ import main\n"
         f"sys.exit(main(['--input-module', 'controller.api.v1alpha1', '--crd-dir', {str(tmp_path)!r}]))\n"
     )

@@ -1,14 +1,15 @@
-"""Regular expressions in RE2 syntax, matched by Google's engine and, where both agree, by Python's."""
+"""Regular expressions in RE2 syntax, matched in linear time by Google's engine.
 
-import re
+Python's `re` is not used, although it is faster for short texts: patterns come from requests, and a pattern such as
+`^([a-z0-9]+-?)+$` takes exponential time there, holding the interpreter lock.
+"""
+
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, cast
 
-_SPECIAL = re.compile(r"\\|\(\?|\[:|\[\^?\[|\{,|&&|--|\|\||~~")
-# What Python accepts and RE2 may not: possessive and counted repetitions.
-_DOUBTFUL = re.compile(r"[*+?}]\+|\{")
-_LONGEST_CERTAIN = 1000
-_DOLLAR = re.compile(r"(\[\^?\]?[^\]]*\])|\$")
+_MAX_PATTERNS = 128
+"""Compiled patterns to cache. Each takes up to 8 MiB, RE2's default limit, if texts are hostile."""
+
 # Words of Go where those of RE2 in C++ differ.
 _GO_ERRORS = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
@@ -23,83 +24,74 @@ _GO_ERRORS = {
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether an RE2 pattern matches anywhere in the text; an invalid one matches nothing."""
-    simple = simple_pattern(pattern)
-    if simple is not None:
-        return simple.search(text) is not None
-    result = _matching().eval(data={"pattern": pattern, "text": text})
-    return not _failed(result) and bool(result.plain_value())
+    compiled = _compiled(pattern)
+    # As bytes, because the engine would convert the offsets of a match in a str.
+    return not isinstance(compiled, str) and compiled.search(text.encode(errors="replace")) is not None
 
 
-def found(pattern: str, text: str, limit: int = -1) -> list[str]:
-    """Return the parts of a text that an RE2 pattern matches, at most `limit` of them unless that is negative."""
-    compiled = simple_pattern(pattern) or re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII)
-    parts = [match[0] for match in compiled.finditer(text)]
-    return parts if limit < 0 else parts[:limit]
+def find_all(pattern: str, text: str, limit: int = -1) -> list[str]:
+    """Return the parts of a text that a valid RE2 pattern matches, at most `limit` of them unless that is negative.
 
-
-@lru_cache(maxsize=1024)
-def simple_pattern(pattern: str) -> re.Pattern[str] | None:
-    """Return a pattern that Python understands as RE2 does, which takes a twentieth of the time; None for others."""
-    if _SPECIAL.search(pattern) or pattern_error(pattern):
-        return None
-    # Python's $ also matches before a newline at the end; within brackets it is a character.
-    return _compiled(_DOLLAR.sub(lambda match: match[1] or r"\Z", pattern))
-
-
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return re.compile(pattern)
-    except re.error:
-        return None
+    As in Go, an empty match right after another match is left out.
+    """
+    parts: list[str] = []
+    end = -1
+    for match in _compiled(pattern).finditer(text.encode(errors="replace").decode()):
+        if 0 <= limit <= len(parts):
+            break
+        if match.end() > match.start() or match.start() != end:
+            parts.append(match[0])
+        end = match.end()
+    return parts
 
 
 def pattern_error(pattern: str) -> str:
     """Return why a pattern is not in RE2 syntax, in the words of Go's regexp package, or ""."""
-    if _is_certain(pattern):
-        return ""
-    result = _matching().eval(data={"pattern": pattern, "text": ""})
-    if not _failed(result):
-        return ""
-    why, _, part = str(result.value()).partition("invalid regular expression: ")[2].rpartition(": ")
+    compiled = _compiled(pattern)
+    return compiled if isinstance(compiled, str) else ""
+
+
+@lru_cache(maxsize=_MAX_PATTERNS)
+def _compiled(pattern: str) -> Any:
+    """Return a compiled pattern, or a text with its error."""
+    engine, options = _re2()
+    try:
+        return engine.compile(pattern, options)
+    except engine.error as error:
+        return _go_error(pattern, error.args[0].decode())
+    except UnicodeEncodeError:
+        return "error parsing regexp: invalid UTF-8"
+
+
+def _go_error(pattern: str, message: str) -> str:
+    reason, _, part = message.partition(": ")
     if part.startswith("(?<"):
         return f"error parsing regexp: invalid named capture: `{pattern[pattern.index(part) :]}`"
-    return f"error parsing regexp: {_GO_ERRORS.get(why, why)}: `{part}`"
-
-
-def _is_certain(pattern: str) -> bool:
-    """Return whether a pattern is valid without asking the engine, which takes long to load."""
-    if len(pattern) > _LONGEST_CERTAIN or _SPECIAL.search(pattern) or _DOUBTFUL.search(pattern):
-        return False
-    return _compiled(pattern) is not None
+    return f"error parsing regexp: {_GO_ERRORS.get(reason, reason)}: `{part}`"
 
 
 def syntax_error(source: str) -> str:
     """Return the syntax errors of an expression as the engine's parser, which has the grammar of cel-go, words them."""
     try:
-        _environment().compile(source, True)
+        _cel_environment().compile(source, True)
     except RuntimeError as error:
         return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]").replace(r"\u003F", "?")
     return "ERROR: <input>:1:1: Syntax error"
 
 
-def _failed(result: Any) -> bool:
-    return bool(result.type() == _engine().Type.ERROR)
+@cache
+def _re2() -> tuple[Any, Any]:
+    # Imported at the first pattern, 7 ms: servers without patterns need no engine.
+    import re2  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
+
+    options = re2.Options()
+    options.log_errors = False
+    return re2, options
 
 
 @cache
-def _engine() -> Any:
-    # Imported at the first pattern: most servers need no engine, and it takes 10 ms.
+def _cel_environment() -> Any:
+    # Imported at the first syntax error: most servers need no second parser, and it takes 10 ms.
     from cel_expr_python import cel  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
 
-    return cel
-
-
-@cache
-def _matching() -> Any:
-    return _environment().compile("text.matches(pattern)")
-
-
-@cache
-def _environment() -> Any:
-    engine = _engine()
-    return engine.NewEnv(variables=dict.fromkeys(("pattern", "text"), engine.Type.DYN))
+    return cast(Any, cel).NewEnv(variables={})

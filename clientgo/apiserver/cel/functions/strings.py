@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.apiserver.cel.functions.formatting import formatted
-from clientgo.apiserver.cel.functions.patterns import found, matches, pattern_error
+from clientgo.apiserver.cel.functions.patterns import find_all, matches, pattern_error
 from clientgo.apiserver.cel.values import CelError
 
 _UPPER = {ord(letter): letter.upper() for letter in "abcdefghijklmnopqrstuvwxyz"}
@@ -75,11 +75,11 @@ def _matches(text: str, pattern: str) -> bool:
 
 
 def _find(text: str, pattern: str) -> str:
-    return next(iter(found(_checked(pattern), text)), "")
+    return next(iter(find_all(_checked(pattern), text, 1)), "")
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    return found(_checked(pattern), text, limit)
+    return find_all(_checked(pattern), text, limit)
 
 
 STRINGS: dict[str, Callable[..., Any]] = {
