@@ -85,9 +85,12 @@ __all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
 
 
 def json_patch(target: Object, operations: Any) -> Any:
-    """Return `target` with a JSON Patch applied, all of it or nothing (400, 422)."""
+    """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422)."""
     if fault := _malformed(operations):
         raise bad_request(f"error decoding patch: json: cannot unmarshal {fault}")
+    if len(operations) > jsonpatch.MAX_OPERATIONS:
+        limit = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
+        raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
     try:
         return jsonpatch.apply(target, operations)
     except PatchError as error:

@@ -9,8 +9,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NotRequired, TypedDict
 
+import msgspec
+
 from clientgo.meta.jsonvalues import Json, same, same_text
 from clientgo.meta.patches import PatchError
+
+MAX_OPERATIONS = 10_000
+"""Operations that kube-apiserver accepts in a patch (maxJSONPatchOperations)."""
+
+MAX_COPIED_BYTES = 3 * 1024 * 1024
+"""Total size as JSON of the values that a patch may copy (kube-apiserver's JSONPatchMaxCopyBytes)."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
@@ -42,21 +50,22 @@ def common_ends(old: list[Json], new: list[Json]) -> tuple[int, int]:
 
 
 def apply(value: Json, patch: Iterable[Mapping[str, Any]]) -> Json:
-    """Return `value` with the patch applied, all of it or nothing.
+    """Return `value` with the patch applied, all of it or nothing; `value` is not changed.
 
     Raises:
-        PatchError: an operation is unknown, its path is not found, or its test fails.
+        PatchError: an operation is unknown, its path is not found, its test fails, or the patch copies too much.
     """
+    document = _Document(value)
     for operation in patch:
         op = operation.get("op")
         function = _OPERATIONS.get(op) if isinstance(op, str) else None
         if function is None:
             raise PatchError(f"unknown JSON Patch operation {op!r}: expected one of {', '.join(_OPERATIONS)}")
         try:
-            value = function(value, _pointer(operation.get("path")), operation)
+            function(document, _pointer(operation.get("path")), operation)
         except PatchError as error:
             raise PatchError(f"{op} {operation.get('path')}: {error}") from error
-    return value
+    return document.root
 
 
 def _compare(old: Json, new: Json, path: str, found: list[Operation]) -> None:
@@ -95,76 +104,110 @@ def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Oper
         found.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
 
 
-def _move(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
-    source = _pointer(operation.get("from"))
-    return _inserted(_removed(value, source), path, _found(value, source))
+class _Document:
+    """A document that operations change; containers of the original value are copied before their first change."""
+
+    def __init__(self, root: Json) -> None:
+        self.root = root
+        self._copied_bytes = 0
+        # Containers that belong to this document alone, by id. They are kept, so that no id is used again.
+        self._private: dict[int, Json] = {}
+
+    def add(self, path: Sequence[str], value: Json) -> None:
+        """Set a member of an object, or insert an item into a list."""
+        parent, step = self._parent(path)
+        if isinstance(parent, list):
+            parent.insert(len(parent) if step == "-" else _index(step, len(parent) + 1), value)
+        else:
+            _set(parent, step, value)
+
+    def remove(self, path: Sequence[str]) -> None:
+        """Remove a member or an item."""
+        parent, step = self._parent(path)
+        if isinstance(parent, list):
+            del parent[_index(step, len(parent))]
+        elif isinstance(parent, dict) and step in parent:
+            del parent[step]
+        else:
+            raise _not_found(parent, step)
+
+    def replace(self, path: Sequence[str], value: Json) -> None:
+        """Replace a member, an item, or the whole document."""
+        if path:
+            _set(*self._parent(path), value)
+        else:
+            self.root = value
+
+    def move(self, path: Sequence[str], source: Sequence[str]) -> None:
+        """Move a value to another path."""
+        value = self.get(source)
+        self.remove(source)
+        self.add(path, value)
+
+    def copy(self, path: Sequence[str], source: Sequence[str]) -> None:
+        """Copy a value to another path."""
+        value = self.get(source)
+        self._copied_bytes += len(msgspec.json.encode(value))
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise PatchError(f"the patch copies more than {MAX_COPIED_BYTES} bytes")
+        self.add(path, _clone(value))
+
+    def test(self, path: Sequence[str], expected: Json) -> None:
+        """Check that the value is the expected one."""
+        value = self.get(path)
+        if not same_text(value, expected):  # kube-apiserver compares the texts of numbers
+            raise PatchError(f"test failed: expected {expected!r}, got {value!r}")
+
+    def get(self, path: Sequence[str]) -> Json:
+        """Return the value at the path; None for an absent last member."""
+        value = self.root
+        for at, step in enumerate(path):
+            value = value.get(step) if at == len(path) - 1 and isinstance(value, dict) else _child(value, step)
+        return value
+
+    def _parent(self, path: Sequence[str]) -> tuple[Json, str]:
+        """Return the container that a path ends in, which may be changed, and the last step."""
+        if not path:
+            raise PatchError("the whole document can only be replaced or tested")
+        *steps, last = path
+        parent = self.root = self._own(self.root)
+        for step in steps:
+            child = self._own(_child(parent, step))
+            _set(parent, step, child)
+            parent = child
+        return parent, last
+
+    def _own(self, value: Json) -> Json:
+        if not isinstance(value, dict | list) or id(value) in self._private:
+            return value
+        copy = value.copy()
+        self._private[id(copy)] = copy
+        return copy
 
 
-def _test(value: Json, path: Sequence[str], operation: Mapping[str, Any]) -> Json:
-    found = _found(value, path)
-    if not same_text(found, operation.get("value")):  # kube-apiserver compares the texts of numbers
-        raise PatchError(f"test failed: expected {operation.get('value')!r}, got {found!r}")
-    return value
-
-
-_OPERATIONS: Mapping[str, Callable[[Json, Sequence[str], Mapping[str, Any]], Json]] = {
-    "add": lambda value, path, operation: _inserted(value, path, operation.get("value")),
-    "remove": lambda value, path, _: _removed(value, path),
-    "replace": lambda value, path, operation: _replaced(value, path, operation.get("value")),
-    "move": _move,
-    "copy": lambda value, path, operation: _inserted(value, path, _found(value, _pointer(operation.get("from")))),
-    "test": _test,
+_OPERATIONS: Mapping[str, Callable[[_Document, Sequence[str], Mapping[str, Any]], None]] = {
+    "add": lambda document, path, operation: document.add(path, operation.get("value")),
+    "remove": lambda document, path, _: document.remove(path),
+    "replace": lambda document, path, operation: document.replace(path, operation.get("value")),
+    "move": lambda document, path, operation: document.move(path, _pointer(operation.get("from"))),
+    "copy": lambda document, path, operation: document.copy(path, _pointer(operation.get("from"))),
+    "test": lambda document, path, operation: document.test(path, operation.get("value")),
 }
 
 
-def _replaced(value: Json, path: Sequence[str], new: Json) -> Json:
-    return _edited(value, path, lambda parent, step: _with(parent, step, new)) if path else new
+def _clone(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _clone(item) for name, item in value.items()}
+    return [_clone(item) for item in value] if isinstance(value, list) else value
 
 
-def _inserted(value: Json, path: Sequence[str], new: Json) -> Json:
-    def insert(parent: Json, step: str) -> Json:
-        if isinstance(parent, list):
-            index = len(parent) if step == "-" else _index(step, len(parent) + 1)
-            return [*parent[:index], new, *parent[index:]]
-        return _with(parent, step, new)
-
-    return _edited(value, path, insert)
-
-
-def _removed(value: Json, path: Sequence[str]) -> Json:
-    def remove(parent: Json, step: str) -> Json:
-        if isinstance(parent, list):
-            index = _index(step, len(parent))
-            return [*parent[:index], *parent[index + 1 :]]
-        if not isinstance(parent, dict) or step not in parent:
-            raise _not_found(parent, step)
-        return {name: item for name, item in parent.items() if name != step}
-
-    return _edited(value, path, remove)
-
-
-def _edited(value: Json, path: Sequence[str], edit: Callable[[Json, str], Json]) -> Json:
-    """Copy the containers along the path, and apply `edit` to the last of them."""
-    if not path:
-        raise PatchError("the whole document can only be replaced or tested")
-    step, *rest = path
-    return edit(value, step) if not rest else _with(value, step, _edited(_child(value, step), rest, edit))
-
-
-def _with(parent: Json, step: str, new: Json) -> Json:
+def _set(parent: Json, step: str, value: Json) -> None:
     if isinstance(parent, dict):
-        return {**parent, step: new}
-    if isinstance(parent, list):
-        index = _index(step, len(parent))
-        return [*parent[:index], new, *parent[index + 1 :]]
-    raise _not_found(parent, step)
-
-
-def _found(value: Json, path: Sequence[str]) -> Json:
-    """Return the value at the path; None for an absent last member."""
-    for at, step in enumerate(path):
-        value = value.get(step) if at == len(path) - 1 and isinstance(value, dict) else _child(value, step)
-    return value
+        parent[step] = value
+    elif isinstance(parent, list):
+        parent[_index(step, len(parent))] = value
+    else:
+        raise _not_found(parent, step)
 
 
 def _child(parent: Json, step: str) -> Json:

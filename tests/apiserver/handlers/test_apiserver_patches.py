@@ -117,6 +117,16 @@ def test_a_json_patch_is_done_whole_or_not_at_all(kube: Kube) -> None:
     assert kube.ok("PATCH", f"{FOOS}/a", [good], JSON_PATCH)["spec"]["replicas"] == 3
 
 
+def test_json_patch_that_copies_or_does_too_much_is_rejected(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "c", "annotations": {"a": "x" * 1000}}})
+    double = [{"op": "copy", "from": "/metadata", "path": f"/metadata/{name}"} for name in range(40)]
+    kube.refused(422, "PATCH", f"{CONFIG_MAPS}/c", double, JSON_PATCH)
+
+    status = kube.refused(413, "PATCH", f"{CONFIG_MAPS}/c", [{"op": "test", "path": "/data"}] * 10_001, JSON_PATCH)
+    limit = "The allowed maximum operations in a JSON patch is 10000, got 10001"
+    assert status["message"] == f"Request entity too large: {limit}"
+
+
 @pytest.mark.parametrize(
     ("code", "body", "message"),
     [

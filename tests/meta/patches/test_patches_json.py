@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clientgo.meta.jsonvalues import canonical
 from clientgo.meta.patches import PatchError
-from clientgo.meta.patches.jsonpatch import Operation, apply, diff
+from clientgo.meta.patches.jsonpatch import MAX_COPIED_BYTES, Operation, apply, diff
 
 NAMES = st.text(alphabet="ab/~0-é", max_size=3)
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | NAMES
@@ -102,3 +102,31 @@ def test_operation_is_applied_as_the_api_server_applies_it(operation: dict[str, 
 def test_operation_that_cannot_be_applied_is_rejected(operation: dict[str, Any]) -> None:
     with pytest.raises(PatchError, match=r"^[^\n]{10,}$"):
         apply({"a": {"b": 1}, "l": [1, 2]}, [operation])
+
+
+def test_patch_that_doubles_a_value_again_and_again_is_rejected() -> None:
+    double: list[dict[str, Any]] = [{"op": "copy", "from": "/a", "path": f"/a/{name}"} for name in range(64)]
+    with pytest.raises(PatchError, match=f"the patch copies more than {MAX_COPIED_BYTES} bytes"):
+        apply({"a": {"text": "x" * 100}}, double)
+
+
+def test_copy_is_independent_of_its_source() -> None:
+    steps: list[dict[str, Any]] = [
+        {"op": "add", "path": "/a/b", "value": [1]},
+        {"op": "copy", "from": "/a", "path": "/c"},
+        {"op": "add", "path": "/a/b/-", "value": 2},
+        {"op": "remove", "path": "/c/b/0"},
+    ]
+    assert apply({"a": {}}, steps) == {"a": {"b": [1, 2]}, "c": {"b": []}}
+
+
+@given(VALUES, st.lists(st.tuples(st.sampled_from(["add", "replace"]), NAMES, VALUES), max_size=5))
+def test_neither_the_value_nor_the_patch_is_changed(value: Any, steps: list[tuple[str, str, Any]]) -> None:
+    document = {"it": value, "a": {}}
+    patch = [
+        {"op": op, "path": "/a/" + name.replace("~", "~0").replace("/", "~1"), "value": new} for op, name, new in steps
+    ]
+    patch += [{"op": "copy", "from": "/a", "path": "/it"}, {"op": "add", "path": "/it/x", "value": 1}]
+    before = exact(document), exact(patch)
+    assert apply(document, patch)["it"]["x"] == 1
+    assert (exact(document), exact(patch)) == before
