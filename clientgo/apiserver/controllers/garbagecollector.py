@@ -154,6 +154,9 @@ class GarbageCollector(InternalController):
         return any(owner.get("uid") == uid and owner.get("blockOwnerDeletion") for owner in _owners(obj))
 
     def _process_owned(self, item: _Item, obj: Object) -> None:
+        if not item.namespace and any(self._is_namespaced(owner) for owner in _owners(obj)):
+            # No namespace to look for the owner in: it is unresolvable, and Kubernetes never collects the object.
+            return
         solid, absent, leaving = self._classify(item, obj)
         if solid and absent | leaving:
             self._drop_owners(item, absent | leaving)
@@ -192,10 +195,14 @@ class GarbageCollector(InternalController):
         group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
         return self._state.registry.by_kind(group, version, str(reference.get("kind", "")))
 
+    def _is_namespaced(self, reference: Object) -> bool:
+        resource = self._resource(reference)
+        return resource is not None and resource.namespaced
+
     def _owner(self, item: _Item, reference: Object) -> tuple[_Item, Object] | None:
         resource = self._resource(reference)
         if resource is None or (resource.namespaced and not item.namespace):
-            return None  # a cluster-scoped object cannot belong to a namespaced one
+            return None
         obj = self._store.get(
             resource.storage, item.namespace if resource.namespaced else "", str(reference.get("name", ""))
         )

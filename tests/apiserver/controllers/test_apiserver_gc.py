@@ -112,15 +112,26 @@ def test_owner_in_another_namespace_is_ignored(cluster: Cluster) -> None:
     assert cluster.names() == ["owner"]
 
 
-def test_owner_may_be_cluster_scoped_for_a_namespaced_dependent_only(cluster: Cluster) -> None:
+def test_cluster_scoped_object_may_own_a_namespaced_one(cluster: Cluster) -> None:
     group = "rbac.authorization.k8s.io"
     role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": "role"}}
     owner = cluster.internal.create(ROLES, "", role)
     cluster.make("child", ref(owner, apiVersion=f"{group}/v1"))
-    orphan = {**role, "metadata": {"name": "other", "ownerReferences": [ref(cluster.make("map"))]}}
-    cluster.internal.create(ROLES, "", orphan)
-    assert cluster.names() == ["child", "map"]
-    assert [obj["metadata"]["name"] for obj in cluster.internal.state.store.list(ROLES)] == ["role"]
+    assert cluster.names() == ["child"]
+
+
+@pytest.mark.parametrize("delete_owner", [False, True], ids=["living owner", "deleted owner"])
+def test_cluster_scoped_object_with_a_namespaced_owner_stays_as_it_is(cluster: Cluster, delete_owner: bool) -> None:
+    owner = cluster.make("owner")
+    absent = ref(owner, kind="ClusterRole", apiVersion="rbac.authorization.k8s.io/v1", uid="gone")
+    role = {"metadata": {"name": "role", "ownerReferences": [ref(owner), absent]}}
+    cluster.internal.create(ROLES, "", role)
+    if delete_owner:
+        cluster.delete("owner")
+    cluster.settle()
+    stored = cluster.internal.state.store.get(ROLES, "", "role")
+    assert stored is not None
+    assert stored["metadata"]["ownerReferences"] == [ref(owner), absent]
 
 
 def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
