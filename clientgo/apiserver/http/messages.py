@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
+from itertools import accumulate
 from typing import Any, Protocol, TypeVar
+from unicodedata import category
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -15,6 +17,9 @@ from clientgo.apiserver.http.status import ApiFailure, not_acceptable, unavailab
 from clientgo.meta.yamlio import to_yaml
 
 R = TypeVar("R")
+
+_MAX_WARNINGS, _MAX_LONG_WARNING = 4096, 256
+"""Characters of all warnings of a response, and of each one if they are more (kube-apiserver's warning recorder)."""
 
 
 def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
@@ -153,9 +158,21 @@ class HTTPResponse:
 
 
 def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
-    """Return the headers with the warnings of a request."""
-    texts = (text.replace("\\", "\\\\").replace('"', '\\"') for text in dict.fromkeys(request.warnings))
-    return [("Warning", f'299 - "{text}"') for text in texts]
+    """Return the headers with the warnings of a request; a warning that no header can contain is left out.
+
+    Called after the change was stored, so it must not fail, whatever a webhook or an expression put into a warning.
+    """
+    texts = [text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text))]
+    if sum(map(len, texts)) > _MAX_WARNINGS:
+        texts = [text[:_MAX_LONG_WARNING] for text in texts]
+        totals = accumulate(map(len, texts), initial=0)
+        texts = [text for text, total in zip(texts, totals, strict=False) if total < _MAX_WARNINGS]
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return [("Warning", f'299 - "{text.encode(errors="replace").decode()}"') for text in quoted]
+
+
+def _is_control(char: str) -> bool:
+    return category(char) == "Cc"
 
 
 class Stream(Protocol):

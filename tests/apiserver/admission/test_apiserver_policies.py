@@ -91,6 +91,12 @@ def test_warnings_do_not_reject_the_write(kube: Kube) -> None:
     assert (answer.status, [text for name, text in answer.headers if name == "Warning"]) == (201, [f'299 - "{told}"'])
 
 
+def test_warning_that_no_header_can_contain_is_left_out(kube: Kube) -> None:
+    validating(kube, {"expression": "1 ==\n 2"}, binding={"validationActions": ["Warn"]})
+    answer = kube.send("POST", CONFIG_MAPS, config_map())
+    assert (answer.status, [text for name, text in answer.headers if name == "Warning"]) == (201, [])
+
+
 @pytest.mark.parametrize(("policy", "code"), [("Fail", 422), ("Ignore", 201)])
 def test_failure_policy_decides_about_errors(kube: Kube, policy: str, code: int) -> None:
     validating(kube, {"expression": "object.nosuch == 1"}, failurePolicy=policy)

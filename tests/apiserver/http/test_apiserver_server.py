@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 import urllib3
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo.apiserver.handlers.nonresource import VERSION
-from clientgo.apiserver.http.messages import text_response
+from clientgo.apiserver.http.messages import HTTPRequest, text_response, warning_headers
 from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
@@ -155,3 +157,15 @@ def test_openapi_v2_is_served_as_json_and_protobuf(kube: Kube) -> None:
     answer = kube.send("GET", "/openapi/v2", accept=accepted)
     assert (answer.status, answer.content_type.endswith("+protobuf")) == (200, True)
     assert "io.k8s.api.core.v1.Pod" in kube.ok("GET", "/openapi/v2")["definitions"]
+
+
+@given(st.lists(st.text('a"\\\n\r\x00\x7f\x85\u2028\ud800é')))
+def test_every_warning_is_a_valid_header_or_left_out(texts: list[str]) -> None:
+    headers = warning_headers(HTTPRequest("POST", "/", warnings=texts))
+    assert [value.encode().decode() for _, value in headers if set(value) & set("\n\r\x00\x7f\x85")] == []
+    assert len(headers) == len({text for text in texts if text and not set(text) & set("\n\r\x00\x7f\x85")})
+
+
+def test_many_long_warnings_are_shortened_and_limited() -> None:
+    request = HTTPRequest("POST", "/", warnings=[f"{number:03} {'é' * 400}" for number in range(100)])
+    assert [len(value) for _, value in warning_headers(request)] == [len('299 - ""') + 256] * 16
