@@ -35,6 +35,7 @@ from clientgo.apiserver.registry.validation.expressions import composed_variable
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
+from clientgo.meta.jsonvalues import same
 
 VALIDATING: tuple[Key, Key] = (VALIDATING_POLICIES, (GROUP, "validatingadmissionpolicybindings"))
 MUTATING: tuple[Key, Key] = (MUTATING_POLICIES, (GROUP, "mutatingadmissionpolicybindings"))
@@ -281,7 +282,7 @@ def mutate(state: State, write: Write, case: Case) -> Object | None:
     called: list[Invocation] = []
     for invocation in _invocations(state, MUTATING, write, case):
         changed = _mutated(state, write, invocation, (operation, new, old))
-        if changed != new:
+        if not same(changed, new):
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
         called.append(invocation)
         new = changed

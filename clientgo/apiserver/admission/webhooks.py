@@ -36,6 +36,7 @@ from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.state import State, WebhookEndpoint
 from clientgo.apiserver.storage.stored import Key
 from clientgo.apiserver.suspension import ExternalCall, Paused
+from clientgo.meta.jsonvalues import same
 
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
 VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
@@ -109,7 +110,7 @@ def mutate(state: State, write: Write, operation: str, new: Object | None, old: 
     again: list[Hook] = []
     for hook in _hooks(state, MUTATING, write, (operation, new, old)):
         changed = _mutated(state, write, hook, (operation, new, old))
-        if changed != new:
+        if not same(changed, new):
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
         called.append(hook)
         new = changed
@@ -181,7 +182,7 @@ def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | Non
         raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {error}') from error
     if not isinstance(patched, dict) or any(patched.get(one) != shown[one] for one in ("apiVersion", "kind")):
         raise internal_error(f'webhook "{hook.name}" made another kind of the object')
-    return new if patched == shown else converted(hook.resource, write.resource, patched)
+    return new if same(patched, shown) else converted(hook.resource, write.resource, patched)
 
 
 def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:

@@ -23,6 +23,7 @@ from clientgo.apiserver.cel.environment import Expression, InvalidExpression, co
 from clientgo.apiserver.cel.syntax import keyword_field
 from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
 from clientgo.apiserver.http.status import Cause, quoted
+from clientgo.meta.jsonvalues import same
 
 Schema = dict[str, Any]
 
@@ -129,7 +130,7 @@ class _Walk:
         if place.new is None or not has_rules(schema):
             return
         if place.old is not _ABSENT:
-            place = _replaced(place, unchanged=bool(place.new == place.old))
+            place = _replaced(place, unchanged=same(place.new, place.old))
         if schema.get(RULES):
             old = place.old
             bound_new = bound(schema, place.new) if place.bound is _ABSENT else place.bound
@@ -206,7 +207,7 @@ def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
     keys = schema.get("x-kubernetes-list-map-keys")
     if not keys or not isinstance(old, list) or not isinstance(item, dict):
         return _ABSENT
-    return next((one for one in old if all(one.get(key) == item.get(key) for key in keys)), _ABSENT)
+    return next((one for one in old if all(same(one.get(key), item.get(key)) for key in keys)), _ABSENT)
 
 
 def _evaluation_error(error: CelError, rule: CompiledRule) -> str:

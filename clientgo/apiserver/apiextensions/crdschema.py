@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clientgo.apiserver.registry.registry import Converter, Object, Resource, version_priority
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import Column, ScaleSubresource
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
@@ -27,7 +28,7 @@ def with_defaults(definition: Object, old: Object | None = None) -> Object:
     stored = next((version.get("name", "") for version in spec.get("versions") or () if version.get("storage")), None)
     status = definition.get("status") or {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None}
     versions = list(status.get("storedVersions") or ())
-    if stored is not None and stored not in versions and (not versions or old is None or spec != old["spec"]):
+    if stored is not None and stored not in versions and (not versions or old is None or not same(spec, old["spec"])):
         versions.append(stored)
     return {**definition, "spec": spec, "status": {**status, "storedVersions": versions}}
 
@@ -45,9 +46,11 @@ def served_resources(
     for version in spec["versions"]:
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         # Equal schemas are one object, so that a conversion sees that nothing has to be pruned.
-        schemas[f"{spec['group']}/{version['name']}"] = next((one for one in schemas.values() if one == schema), schema)
+        schemas[f"{spec['group']}/{version['name']}"] = next(
+            (one for one in schemas.values() if same(one, schema)), schema
+        )
     since = int(definition["metadata"].get("resourceVersion") or 0)
-    if known and known[0].schemas == schemas:
+    if known and same(known[0].schemas, schemas):
         schemas, since = dict(known[0].schemas), known[0].schemas_since
     served = (version for version in spec["versions"] if version.get("served"))
     return [

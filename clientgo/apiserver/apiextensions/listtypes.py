@@ -1,10 +1,12 @@
 """Lists of type set and map: duplicate items, and the items of two lists that have the same keys."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.apiserver.apiextensions.structural import cached_by_identity, join, subschemas
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value
+from clientgo.meta.jsonvalues import canonical, same
 
 Schema = dict[str, Any]
 
@@ -34,7 +36,7 @@ def counterpart(schema: Schema, item: Any, old: list[Any]) -> Any:
     if not names or not isinstance(item, dict) or any(item.get(name) is None for name in names):
         return None
     items = (one for one in old if isinstance(one, dict))
-    return next((one for one in items if all(one.get(name) == item[name] for name in names)), None)
+    return next((one for one in items if all(same(one.get(name), item[name]) for name in names)), None)
 
 
 def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
@@ -47,12 +49,13 @@ def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
                 why = "must be an object for an array of list-type map"
                 yield invalid_value(f"{path}[{index}]", one, why)
                 return
-    seen: list[Any] = []
+    seen: Counter[bytes] = Counter()
     for index, one in enumerate(items):
-        found = key(one)
-        if seen.count(found) == 1:
-            yield duplicate(f"{path}[{index}]", found)
-        seen.append(found)
+        value = key(one)
+        text = canonical(value)
+        if seen[text] == 1:
+            yield duplicate(f"{path}[{index}]", value)
+        seen[text] += 1
 
 
 @cached_by_identity

@@ -32,6 +32,7 @@ from clientgo.apiserver.http.status import (
     type_invalid,
 )
 from clientgo.meta.formats import text_format
+from clientgo.meta.jsonvalues import canonical, same
 
 Schema = dict[str, Any]
 Object = dict[str, Any]
@@ -223,7 +224,7 @@ def _unchanged(schema: Schema, value: Any, old: Any) -> bool:
         return len(value) == len(old) and all(
             before is not None and _unchanged(schema.get("items") or {}, child, before) for child, before in pairs
         )
-    return type(value) is type(old) and bool(value == old)
+    return type(value) is type(old) and same(value, old)
 
 
 def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
@@ -252,7 +253,7 @@ def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
 def _equals(value: Any, allowed: Any) -> bool:
     if isinstance(value, float) and type(allowed) is int:
         value = int(value)  # the real server converts the value to the type of the other
-    return bool(value == allowed) and isinstance(value, bool) == isinstance(allowed, bool)
+    return same(value, allowed)
 
 
 def _fits(kind: str, value: Any, actual: str) -> bool:
@@ -297,7 +298,7 @@ def _array(schema: Schema, value: list[Any], path: str, old: Any) -> Causes:
             before = counterpart(schema, one, old) if keyed else None
             yield from _child(item, one, f"{path}[{index}]", _NEW if before is None else before)
     yield from _sized(schema, value, path, "Items")
-    if schema.get("uniqueItems") and any(one in value[:index] for index, one in enumerate(value)):
+    if schema.get("uniqueItems") and len(set(map(canonical, value))) < len(value):
         yield invalid_value(path, value, f"{path} in body shouldn't contain duplicates")
 
 

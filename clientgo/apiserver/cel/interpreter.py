@@ -20,7 +20,15 @@ from clientgo.apiserver.cel.syntax import (
     keyword_field,
 )
 from clientgo.apiserver.cel.types import ExprType
-from clientgo.apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue, StructValue, kind_of
+from clientgo.apiserver.cel.values import (
+    NONE,
+    CelError,
+    CostLimitExceeded,
+    OptionalValue,
+    StructValue,
+    has_key,
+    kind_of,
+)
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]
@@ -249,8 +257,8 @@ def _optional_field(value: Any, name: Any) -> OptionalValue:
             return NONE
         (value,) = value.values
     if isinstance(value, dict):
-        return OptionalValue((value[name],)) if name in value else NONE
-    if isinstance(value, list) and isinstance(name, int):
+        return OptionalValue((value[name],)) if has_key(value, name) else NONE
+    if isinstance(value, list) and isinstance(name, int) and not isinstance(name, bool):
         return OptionalValue((value[name],)) if 0 <= name < len(value) else NONE
     raise CelError("no such overload")
 

@@ -156,7 +156,16 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def _equal_maps(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
-    return len(one) == len(other) and all(key in other and equal(value, other[key]) for key, value in one.items())
+    same_keys = len(one) == len(other) and all(has_key(other, key) for key in one)
+    return same_keys and all(equal(value, other[key]) for key, value in one.items())
+
+
+def has_key(entries: dict[Any, Any], key: Any) -> bool:
+    """Return whether a map has a key; unlike in Python, `true` is not the key `1`."""
+    if isinstance(key, list | dict) or key not in entries:
+        return False
+    is_bool = isinstance(key, bool)
+    return isinstance(key, str) or any(each == key and isinstance(each, bool) is is_bool for each in entries)
 
 
 def _equal_lists(one: list[Any], other: list[Any]) -> bool:

@@ -21,6 +21,7 @@ from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import label_selector
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.apply.managedfields import after_scale
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import ScaleSubresource
 
@@ -77,7 +78,7 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
     path = _path(resource.scale)
     obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
     write.subresource = "scale"
-    if obj != shown:
+    if not same(obj, shown):
         entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
     return scale_of(resource.scale, replace(state, write, entry, obj, entries))
 

@@ -38,6 +38,7 @@ from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
+from clientgo.meta.jsonvalues import same
 
 _SET_BY_SERVER = frozenset(
     ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
@@ -115,7 +116,7 @@ def _mutated(state: State, write: Write, operation: str, new: Object, old: Objec
     """Return a refined object after admission, refined again if it was changed."""
     new = with_policy_defaults(state, write, new, old)
     changed = webhooks.mutate(state, write, operation, new, old)
-    if changed is None or changed is new or changed == new:
+    if changed is None or changed is new or same(changed, new):
         return new
     # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
     silent = dataclasses.replace(write, validation="Ignore", unknown=[])
@@ -155,7 +156,8 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list
     if changed is not new:
         new = with_kept_fields(write, changed, shown_old)
     carried = metadata.carry_over(new["metadata"], old)
-    if resource.generation and write.subresource != "status" and desired(resource, new) != desired(resource, shown_old):
+    counts = resource.generation and write.subresource != "status"
+    if counts and not same(desired(resource, new), desired(resource, shown_old)):
         carried = {**carried, "generation": old.get("generation", 0) + 1}
     new = {**new, "metadata": with_entries(carried, entries)}
     if resource.storage == services.KEY and not write.subresource:

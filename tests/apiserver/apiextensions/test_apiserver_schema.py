@@ -199,3 +199,22 @@ def test_restricted_metadata_is_left_to_the_walk() -> None:
     restricted = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 1}}}
     schema = {"type": "object", "properties": {"metadata": restricted}}
     assert not conforms(schema, {"metadata": {"name": "a"}})
+
+
+FLAGS: Object = {"type": "array", "items": {"type": "boolean"}}
+
+
+@pytest.mark.parametrize("schema", [FLAGS, {"type": "object", "additionalProperties": {"type": "boolean"}}])
+def test_number_in_place_of_a_boolean_is_an_error_although_python_finds_both_equal(schema: Object) -> None:
+    old: Any = [True] if schema is FLAGS else {"k": True}
+    new: Any = [1] if schema is FLAGS else {"k": 1}
+    assert "must be of type boolean" in " ".join(errors(holder(schema), {"a": new}, {"a": old}))
+    assert not conforms(holder(schema), {"a": new})
+
+
+def test_items_of_sets_and_enums_are_compared_as_json() -> None:
+    as_set = {"type": "array", "x-kubernetes-list-type": "set"}
+    assert list(list_errors(as_set, [True, 1, "1", {"a": 1}, {"a": True}])) == []
+    assert len(list(list_errors(as_set, [1, 1.0, 1, True]))) == 1
+    assert len(errors({"enum": [True, {"a": 0}], "type": "object"}, {"a": False})) == 1
+    assert errors({"uniqueItems": True, "type": "array"}, [0, False]) == []

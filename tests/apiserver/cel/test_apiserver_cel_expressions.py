@@ -42,6 +42,8 @@ def expression(source: str) -> Expression:
         "duration('90m').getHours() == 1 && timestamp('2024-02-29T01:00:00Z').getDayOfYear() == 59",
         "timestamp('2024-01-01T00:00:00Z').getHours('America/New_York') == 19 && string(duration('1h')) == '3600s'",
         "dyn(1) == 1.0 && 2u > 1 && -7 / 2 == -3 && -7 % 2 == -1 && type(1) == int && type(b'') != string",
+        "!(dyn(true) in {1: 'a'}) && dyn(1) in {1: 'a'} && dyn({true: 1}) != dyn({1: 1}) && dyn([true]) != dyn([1])",
+        "!(dyn(true) in [1, 0]) && dyn([1]) == dyn([1.0]) && [dyn(true), dyn(1)].distinct().size() == 2",
         "true || 1 / 0 == 1",
         "1 / 0 == 1 || true",
         "[0, 2].exists(x, 4 / x == 2)",

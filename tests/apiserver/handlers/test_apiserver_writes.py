@@ -1,8 +1,23 @@
+import json
 import re
+from typing import Any
 
 import pytest
 
-from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo
+from tests.apiserver.inprocess import (
+    APPLY,
+    CONFIG_MAPS,
+    DEFINITIONS,
+    DEPLOYMENTS,
+    FOOS,
+    GROUP,
+    JSON_PATCH,
+    MERGE,
+    Kube,
+    definition,
+    deployment,
+    foo,
+)
 
 
 def test_created_object_gets_server_fields(kube: Kube) -> None:
@@ -263,3 +278,28 @@ def test_invalid_metadata_is_rejected(kube: Kube, metadata: dict[str, object], f
 )
 def test_metadata_of_the_wrong_type_is_a_bad_request(kube: Kube, metadata: object) -> None:
     assert "cannot unmarshal" in kube.refused(400, "POST", CONFIG_MAPS, {"metadata": metadata})["message"]
+
+
+@pytest.mark.parametrize("kind", ["application/json", MERGE, APPLY, JSON_PATCH])
+def test_change_from_true_to_one_is_stored(kube: Kube, kind: str) -> None:
+    open_map = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    kube.ok("POST", DEFINITIONS, definition("bags", "Bag", schema=open_map))
+    url, version = FOOS.replace("foos", "bags"), f"{GROUP}/v1alpha1"
+    bag = {"apiVersion": version, "kind": "Bag", "metadata": {"name": "b"}, "spec": {"a": True, "l": [{"b": False}]}}
+    created = kube.ok("POST", url, bag)
+
+    spec = {"a": 1, "l": [{"b": 0}]}
+    body: Any = {**bag, "metadata": {"name": "b"}, "spec": spec}
+    if kind == JSON_PATCH:
+        body = [{"op": "replace", "path": "/spec", "value": spec}]
+    elif kind == "application/json":
+        body["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"]
+    method = "PUT" if kind == "application/json" else "PATCH"
+    query = "fieldManager=second" + ("&force=true" if kind == APPLY else "")
+    kube.ok(method, f"{url}/b?{query}", body, kind)
+
+    stored = kube.ok("GET", f"{url}/b")
+    assert json.dumps(stored["spec"]) == json.dumps(spec)
+    assert stored["metadata"]["generation"] == 2
+    owner = next(each for each in stored["metadata"]["managedFields"] if each["manager"] == "second")
+    assert "f:a" in owner["fieldsV1"]["f:spec"]

@@ -17,6 +17,7 @@ from clientgo.apiserver.cel.values import (
     concatenated,
     contains,
     equal,
+    has_key,
     kind_of,
     less,
     type_name,
@@ -111,10 +112,9 @@ def _negated(value: Any) -> Any:
 
 def _indexed(value: Any, index: Any) -> Any:
     if isinstance(value, dict):
-        try:
+        if has_key(value, index):
             return value[index]
-        except (KeyError, TypeError):
-            raise CelError(f"no such key: {index}") from None
+        raise CelError(f"no such key: {index}")
     if isinstance(value, list) and isinstance(index, int | float) and not isinstance(index, bool):
         if index == int(index) and 0 <= index < len(value):
             return value[int(index)]
@@ -124,7 +124,7 @@ def _indexed(value: Any, index: Any) -> Any:
 
 def _in(value: Any, container: Any) -> bool:
     if isinstance(container, dict):
-        return not isinstance(value, list | dict) and value in container
+        return has_key(container, value)
     if isinstance(container, list):
         return contains(container, value)
     raise CelError("no such overload")

@@ -17,6 +17,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.http.status import required as required_value
 from clientgo.apiserver.registry import names
 from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_empty, on_update
+from clientgo.meta.jsonvalues import canonical, is_among, same
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
@@ -208,12 +209,13 @@ def labels(value: Any, _: FieldScope) -> Iterator[Cause]:
 
 def unique(value: Any, _: FieldScope, field: str = "") -> Iterator[Cause]:
     """Reject items of a list that occur twice, or whose field does."""
-    seen: list[Any] = []
+    seen: set[bytes] = set()
     for index, item in enumerate(value):
         key = item.get(field) if field else item
-        if key in seen and key not in _NOTHING:
+        text = canonical(key)
+        if text in seen and not is_among(key, _NOTHING):
             yield duplicate(f"[{index}]" + (f".{field}" if field else ""), key)
-        seen.append(key)
+        seen.add(text)
 
 
 def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
@@ -251,12 +253,12 @@ def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = ""
 @on_update
 def immutable(new: Any, old: Any, _: FieldScope, detail: str = IMMUTABLE) -> Iterator[Cause]:
     """Reject a change; absent and empty are the same."""
-    if new != old and not (new in _NOTHING and old in _NOTHING):
+    if not same(new, old) and not (is_among(new, _NOTHING) and is_among(old, _NOTHING)):
         yield invalid_value("", new, detail)
 
 
 @on_update
 def immutable_forbidden(new: Any, old: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a change as forbidden, with this message."""
-    if new != old and not (new in _NOTHING and old in _NOTHING):
+    if not same(new, old) and not (is_among(new, _NOTHING) and is_among(old, _NOTHING)):
         yield forbidden_field("", detail)
