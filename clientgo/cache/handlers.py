@@ -80,7 +80,7 @@ class _Filter(Generic[T]):
             self._on_initial_add(obj)
 
     def update(self, old: T, new: T) -> None:
-        match self._accept(old), self._accept(new):
+        match bool(self._accept(old)), bool(self._accept(new)):
             case True, True:
                 self._on_update(old, new)
             case False, True:

@@ -6,7 +6,8 @@ the stored objects and then every later change, each exactly once.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 from clientgo.cache.handlers import (
@@ -31,7 +32,7 @@ from clientgo.cache.listener import (
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity, informer_metrics
 from clientgo.cache.reflector import Reflector
 from clientgo.cache.sink import InformerSink, UndecodableObjects, oldest
-from clientgo.cache.state import InformerState, combined
+from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, combined
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform, by_namespace, drop_managed_fields
 from clientgo.cache.watcher import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -145,8 +146,17 @@ class SharedInformer(Generic[T]):
             resource_version=self.last_sync_resource_version,
             undecodable=len(self.undecodable),
             waiting=self.waiting,
+            failing=len(self.undecodable) + sum(listener.failing for listener in list(self._listeners)),
+            failures=tuple(islice(self._failures(), SHOWN_FAILURES)),
             **reflectors._asdict(),
         )
+
+    def _failures(self) -> Iterator[ObjectFailure]:
+        """Yield the failures of single objects: in decoding, and in handlers."""
+        for key, error in self.undecodable.current().items():
+            yield ObjectFailure("decode", key, error.cause)
+        for listener in list(self._listeners):
+            yield from listener.failures()
 
     def add_event_handler(
         self,
@@ -166,6 +176,9 @@ class SharedInformer(Generic[T]):
         never; at least 1, and after the start at least `resync_check_period`) `on_update` is called for each stored
         object, with the same object twice.
 
+        A function that raises is called again for that object, after 1 s, 2 s and so on up to 5 min, until it returns
+        or the object is gone; a deletion is dropped after about an hour. Other objects do not wait for it.
+
         Raises:
             RuntimeError: the informer has stopped.
         """
@@ -180,6 +193,7 @@ class SharedInformer(Generic[T]):
             listener = Listener(
                 handler if accept is None else filtered(handler, accept),
                 name=f"listener-{self.name}-{self._next_listener}",
+                kind=self.undecodable.kind,
                 resync=period,
                 clock=self._clock,
                 unregister=self.remove,

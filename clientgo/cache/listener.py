@@ -1,29 +1,42 @@
 """Listener: delivers an informer's notifications to one handler, in a thread of its own.
 
 The informer puts notifications into the inbox without waiting; the thread takes them in order and calls the handler. A
-slow handler therefore delays no other handler. The thread also runs the resync timer: it waits for the next
-notification, until the next resync at the latest.
+slow handler therefore delays no other handler. The thread also runs the resync timer and the retries: it waits for the
+next notification, until the next resync or retry at the latest.
+
+A handler that raises for an object is called again for it, and goes on with the others in between. A later change of
+the object is merged with the one that failed: to the handler, a call that raised has not happened.
 """
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler
+from clientgo.backoff import Backoff
+from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, last_known
+from clientgo.cache.state import ObjectFailure, count_failure
 from clientgo.clock import Clock
-from clientgo.log import get_logger
-from clientgo.meta.names import object_name
+from clientgo.errors import CallbackFailed, run_callback
+from clientgo.log import Repeats, get_logger
+from clientgo.log.callers import traceback_id
+from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
-PAUSE_AFTER_CRASH = 1.0
-"""Seconds between an exception of a handler and the next call (client-go's pause after a handler's panic)."""
+HANDLER_BACKOFF = Backoff(duration=1.0, factor=2.0, cap=300.0)
+"""Delays of a call that raised: at first client-go's pause after a handler's panic, which is for every object there."""
+
+DELETION_ATTEMPTS = 20
+"""Calls for a deletion that raise, after which it is dropped, about an hour: deletions alone could grow without end."""
+
+TRACEBACK_PERIOD = 60.0
+"""Seconds in which equal tracebacks of a handler are logged once, however many objects it fails for."""
 
 SLOW_SECONDS = 1.0
 """Seconds from which a call of a handler is logged as slow: a handler should only put a key into a queue."""
@@ -61,6 +74,76 @@ INITIAL_LIST_END = InitialListEnd()
 Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 
 
+def merged(earlier: Notification[T], later: Notification[T]) -> Notification[T]:
+    """Return one notification with the effect of two successive ones of an object."""
+    match earlier, later:
+        case Added(_, initial), Updated(_, new):
+            return Added(new, initial)
+        case Updated(old, _), Updated(_, new):
+            return Updated(old, new)
+        case Removed(gone), Added(obj, _) if (last := last_known(gone)) is not None:
+            return Updated(last, obj)
+    return later
+
+
+class _Failed(msgspec.Struct, Generic[T], frozen=True, gc=False):
+    notification: Notification[T]
+    attempts: int
+    due: float
+    error: str
+
+
+class HandlerRetries(Generic[T]):
+    """Notifications that a handler raised for, at most one for each object; `next_due` is the time of the next retry.
+
+    Used by the listener's thread only, except for `failures`.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.next_due: float | None = None
+        self._clock = clock
+        self._failed: dict[ObjectName, _Failed[T]] = {}
+
+    def __len__(self) -> int:
+        return len(self._failed)
+
+    def __contains__(self, key: ObjectName) -> bool:
+        return key in self._failed
+
+    def failures(self) -> dict[ObjectName, str]:
+        """Return the error of each object that the handler fails for."""
+        return {key: failed.error for key, failed in list(self._failed.items())}
+
+    def merged(self, key: ObjectName, notification: Notification[T]) -> Notification[T]:
+        """Return the notification, merged with the one of the object that failed, if any."""
+        earlier = self._failed.get(key)
+        return notification if earlier is None else merged(earlier.notification, notification)
+
+    def add(self, key: ObjectName, notification: Notification[T], error: str) -> float | None:
+        """Store a notification that failed; return the delay until its retry, or None if it is dropped."""
+        attempts = self._failed[key].attempts + 1 if key in self._failed else 1
+        if isinstance(notification, Removed) and attempts >= DELETION_ATTEMPTS:
+            del self._failed[key]
+            return None
+        delay = HANDLER_BACKOFF.delay(attempts - 1)
+        due = self._clock.now() + delay
+        self._failed[key] = _Failed(notification, attempts, due, error)
+        self.next_due = due if self.next_due is None else min(self.next_due, due)
+        return delay
+
+    def succeeded(self, key: ObjectName) -> None:
+        """Remove the object."""
+        self._failed.pop(key, None)
+
+    def due(self) -> list[Notification[T]]:
+        """Return the notifications whose retry is due; each is to be delivered now."""
+        if self.next_due is None or self._clock.now() < self.next_due:
+            return []
+        now = self._clock.now()
+        self.next_due = min((failed.due for failed in self._failed.values() if failed.due > now), default=None)
+        return [failed.notification for failed in self._failed.values() if failed.due <= now]
+
+
 class Listener(Generic[T]):
     """Inbox and thread of one handler, and its registration: use `has_synced`, `waiting` and `remove` in programs."""
 
@@ -69,6 +152,7 @@ class Listener(Generic[T]):
         handler: ResourceEventHandler[T],
         *,
         name: str,
+        kind: str,
         resync: float,
         clock: Clock,
         unregister: Callable[["Listener[T]"], None],
@@ -76,6 +160,7 @@ class Listener(Generic[T]):
     ) -> None:
         """`on_idle` is called in the listener's thread whenever no notification waits any more."""
         self.name = name
+        self.kind = kind
         self.resync = resync  # seconds; 0 for never
         self._unregister = unregister
         self.resynced: float | None = None  # time of the last resync
@@ -93,7 +178,8 @@ class Listener(Generic[T]):
         self._closed = False
         self._thread: int | None = None
         self._ended = threading.Event()
-        self._initial_failed = False
+        self._retries: HandlerRetries[T] = HandlerRetries(clock)
+        self._tracebacks = Repeats(TRACEBACK_PERIOD, clock=clock)
 
     def __repr__(self) -> str:
         state = "synced" if self.has_synced else "not synced"
@@ -101,13 +187,23 @@ class Listener(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """True once the handler has been called for every object of the initial list, without raising."""
+        """True once the handler has been called for every object of the initial list; it may have raised for some."""
         return self.synced.is_set()
 
     @property
     def waiting(self) -> int:
         """Number of notifications that wait for the handler, without the one it processes."""
         return len(self._inbox) + len(self._batch)
+
+    @property
+    def failing(self) -> int:
+        """Number of objects that the handler raised for, and is called for again."""
+        return len(self._retries)
+
+    def failures(self) -> Iterator[ObjectFailure]:
+        """Yield the objects that the handler raised for, and is called for again."""
+        for key, error in self._retries.failures().items():
+            yield ObjectFailure(f"handler {self.name}", key, error)
 
     def push(self, notification: Notification[T]) -> None:
         """Put a notification into the inbox; never blocks."""
@@ -148,7 +244,7 @@ class Listener(Generic[T]):
     def _run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
         due = self._clock.now() + self.resync if self.resync > 0 else None
         while True:
-            batch = self._take(due)
+            batch = self._take(min((at for at in (due, self._retries.next_due) if at is not None), default=None))
             if batch is None:
                 return
             if due is not None and self._clock.now() >= due:
@@ -156,7 +252,8 @@ class Listener(Generic[T]):
                 resync(self)
                 due = self._clock.now() + self.resync
             self._batch = batch
-            self._deliver_all(batch, stop)
+            self._deliver_all(batch)
+            self._deliver_all(deque(self._retries.due()))
             if self._on_idle is not None and not self._inbox:
                 self._on_idle()
 
@@ -169,37 +266,51 @@ class Listener(Generic[T]):
             batch, self._inbox = self._inbox, deque()
             return batch
 
-    def _deliver_all(self, batch: deque[Notification[T]], stop: threading.Event) -> None:
+    def _deliver_all(self, batch: deque[Notification[T]]) -> None:
         began = self._clock.now()
         while batch:
             if self._closed:
                 batch.clear()
                 return
             notification = batch.popleft()
-            succeeded = self._deliver(notification, stop)
+            succeeded = self._deliver(notification)
             ended = self._clock.now()
             if ended - began > SLOW_SECONDS and succeeded:  # an exception is logged already
-                log.warning("handler was slow", extra={**self._about(notification), "seconds": ended - began})
+                facts = {**self._about(_name_in(notification)), "seconds": ended - began}
+                log.warning("handler was slow", extra=facts)
             began = ended
 
-    def _deliver(self, notification: Notification[T], stop: threading.Event) -> bool:
+    def _deliver(self, notification: Notification[T]) -> bool:
+        key = _name_in(notification) if self._retries else None
+        if key is not None:
+            notification = self._retries.merged(key, notification)
         try:
-            self._call(notification)
-        except Exception:  # a handler is foreign code: it may raise anything, and must not end the informer
-            # A handler that failed for an object of the initial list never becomes synced.
-            self._initial_failed |= isinstance(notification, Added) and notification.initial
-            log.exception("handler raised; the notification is lost", extra=self._about(notification))
-            self._clock.sleep(stop, PAUSE_AFTER_CRASH)
+            run_callback(self._call, notification)
+        except CallbackFailed as error:
+            self._failed(notification, error)
             return False
+        if key is not None:
+            self._retries.succeeded(key)
         return True
 
-    def _about(self, notification: Notification[T]) -> dict[str, str]:
-        match notification:
-            case Added(obj) | Updated(_, obj) | Removed(obj):
-                name = str(object_name(obj))
-            case _:
-                name = ""
-        return {"handler": self.name, "functions": self._handler.name, "object": name}
+    def _failed(self, notification: Notification[T], error: CallbackFailed) -> None:
+        key = _name_in(notification)
+        assert key is not None  # the end of the initial list calls no function of the program
+        is_new = key not in self._retries
+        delay = self._retries.add(key, notification, str(error))
+        count_failure(self.kind, "handler")
+        facts = {**self._about(key), "err": error}
+        if delay is None:
+            log.error("handler raised; the deletion is dropped", extra=facts)
+        elif not is_new:
+            log.debug("handler raised again; will retry", extra={**facts, "retry_in": delay})
+        elif (cause := error.__cause__) is not None and self._tracebacks.due(traceback_id(cause)) is not None:
+            log.error("handler raised; will retry", exc_info=cause, extra={**facts, "retry_in": delay})
+        else:
+            log.error("handler raised; will retry", extra={**facts, "retry_in": delay})
+
+    def _about(self, key: ObjectName | None) -> dict[str, str]:
+        return {"handler": self.name, "functions": self._handler.name, "object": str(key or "")}
 
     def _call(self, notification: Notification[T]) -> None:
         handler = self._handler
@@ -215,8 +326,14 @@ class Listener(Generic[T]):
                 if handler.on_delete is not None:
                     handler.on_delete(obj)
             case _:
-                if not self._initial_failed:
-                    self.synced.set()
+                self.synced.set()
+
+
+def _name_in(notification: Notification[T]) -> ObjectName | None:
+    match notification:
+        case Added(obj) | Updated(_, obj) | Removed(obj):
+            return object_name(obj)
+    return None
 
 
 Registration = Listener

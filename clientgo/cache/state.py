@@ -8,11 +8,36 @@ import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.log import get_logger
+from clientgo.meta.names import ObjectName
+from clientgo.metrics import provider
 
 log = get_logger(__name__)
 
 POLL = 0.01
 """Seconds between two checks; client-go's 100 ms would be longer than the first list itself."""
+
+
+SHOWN_FAILURES = 20
+"""Maximum number of failing objects in an `InformerState`."""
+
+
+class ObjectFailure(msgspec.Struct, frozen=True, gc=False):
+    """An object that a cache cannot handle as its program wants, and why.
+
+    `hook` is what failed: `decode`, `index NAME`, or `handler NAME`. Other objects are not affected.
+    """
+
+    hook: str
+    name: ObjectName
+    error: str
+
+
+def count_failure(kind: str, callback: str) -> None:
+    """Count a failure of a callback (`index` or `handler`) for an object of a kind."""
+    labels = {"kind": kind, "callback": callback}
+    provider().counter(
+        "informer_callback_failures_total", "Calls of index functions and handlers that failed for an object.", labels
+    ).inc()
 
 
 class InformerState(msgspec.Struct, frozen=True):
@@ -23,6 +48,9 @@ class InformerState(msgspec.Struct, frozen=True):
     last list, event or bookmark, `last_active` that of the last request or response; `watching_since` is the time at
     which the open watch was requested (None without one). `last_error` is empty after a success. With several
     namespaces, times and errors are the worst ones: the longest silence, the newest watch, every error.
+
+    `failing` counts the failures of single objects now, in decoding, indexes and handlers; `failures` has the first of
+    them, with the names of the objects.
     """
 
     name: str
@@ -38,6 +66,8 @@ class InformerState(msgspec.Struct, frozen=True):
     last_error: str
     waiting: int = 0
     last_active: float | None = None
+    failing: int = 0
+    failures: tuple[ObjectFailure, ...] = ()
 
 
 class ReflectorState(NamedTuple):

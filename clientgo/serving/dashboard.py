@@ -255,7 +255,8 @@ class Dashboard:
             "lastEvent": self._at(state.last_event),
             "watching": self._at(state.watching_since),
             "waiting": state.waiting,
-            "undecodable": state.undecodable,
+            "failing": state.failing,
+            "failures": [f"{one.name}: {one.hook}: {redact(one.error)}" for one in state.failures],
             "error": redact(state.last_error),
         }
 
@@ -283,6 +284,12 @@ class Dashboard:
             ("the cache may be outdated: last event", self._at(state.last_event), redact(state.last_error))
             for state in own
             if state.last_error
+        ]
+        reasons += [
+            (f"the cache fails for this object in {failure.hook}", None, redact(failure.error))
+            for state in own
+            for failure in state.failures
+            if failure.name == key
         ]
         return reasons or [("idle: in the cache, not queued; waits for the next event", None, "")]
 

@@ -68,9 +68,9 @@ def queues_table(states: Iterable[QueueState[Any]], limit: int = SHOWN) -> str:
 
 
 def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
-    """Return a line for each informer."""
-    now = clock.now()
-    return table(
+    """Return a line for each informer, and one for each failing object if there are any."""
+    states, now = list(states), clock.now()
+    shown = table(
         ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "LAST EVENT", "ERROR"),
         (
             (
@@ -80,6 +80,8 @@ def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
             for state in states
         ),
     )
+    failing = [(state.name, one.hook, one.name, one.error) for state in states for one in state.failures]
+    return f"{shown}\n{table(('NAME', 'FAILS IN', 'OBJECT', 'ERROR'), failing)}" if failing else shown
 
 
 def _queue(state: QueueState[Any], limit: int) -> Mapping[str, Any]:
@@ -105,6 +107,8 @@ def _informer(state: InformerState, now: float) -> Mapping[str, Any]:
         "lists": state.lists,
         "watches": state.watches,
         "undecodable": state.undecodable,
+        "failing": state.failing,
+        "failures": [{"hook": one.hook, "object": str(one.name), "error": one.error} for one in state.failures],
         "notificationsWaiting": state.waiting,
         "secondsSinceLastEvent": None if state.last_event is None else round(now - state.last_event, 3),
         "secondsWatching": None if state.watching_since is None else round(now - state.watching_since, 3),

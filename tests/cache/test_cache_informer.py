@@ -14,6 +14,7 @@ from clientgo.meta import ObjectMeta, ObjectName, Undecodable, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
@@ -141,29 +142,34 @@ def test_resync_repeats_every_object(running: Running) -> None:
 
 @pytest.mark.feature("B-INF-06", "C-59")
 @pytest.mark.behaviour("SI-21")
-def test_handler_that_raises_loses_one_notification_and_never_syncs(
+def test_handler_that_raises_for_an_object_syncs_and_is_called_again_for_it(
     running: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
     running.source.add(config_map("bad"))
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    broken = True
 
     def on_add(obj: ConfigMap) -> None:
-        if obj.metadata.name == "bad":
+        if obj.metadata.name == "bad" and broken:
             raise LookupError("no such thing")
         handler.on_add(obj)
 
     registration = running.informer.add_event_handler(on_add=on_add)
-    healthy = running.handler()
     running.start()
     running.source.add(config_map("good"))
-    running.clock.wait_for_sleeps(1)
-    running.clock.step(1.0)
     assert handler.wait_for(1) == [("add", "ns/good")]
-    assert healthy.wait_for(2) == [("add", "ns/bad"), ("add", "ns/good")]
-    assert running.informer.has_synced
-    assert not registration.has_synced
-    assert "handler raised" in caplog.text
-    assert "no such thing" in caplog.text
+    assert registration.synced.wait(10)
+    [failure] = running.informer.state().failures
+    assert (failure.hook, str(failure.name), failure.error) == (
+        "handler listener-configmap-0", "ns/bad", "LookupError: no such thing",
+    )  # fmt: skip
+    [record] = [vars(record) for record in caplog.records if record.msg == "handler raised; will retry"]
+    assert (record["object"], record["exc_info"][0]) == ("ns/bad", LookupError)
+    broken = False
+    running.clock.wait_for_waiters()
+    running.clock.step(1.0)
+    assert handler.wait_for(2)[1] == ("add", "ns/bad")
+    eventually(lambda: running.informer.state().failing == 0)
 
 
 @pytest.mark.feature("B-INF-02", "C-57", "C-16")

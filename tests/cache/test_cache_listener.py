@@ -2,16 +2,22 @@
 
 import logging
 import threading
+from asyncio import CancelledError
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo.cache import DeletedFinalStateUnknown, Registration, SharedInformer
 from clientgo.cache.handlers import ResourceEventHandler, filtered
+from clientgo.cache.listener import DELETION_ATTEMPTS, INITIAL_LIST_END, Added, Listener, Removed, Updated
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
-from clientgo.meta import ObjectName
+from clientgo.meta import ObjectName, object_name
+from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource
 from tests.cache.scripted import Running, config_map
@@ -119,23 +125,118 @@ def test_handler_has_synced_after_it_was_called_for_all_initial_objects(running:
     assert first.wait_for(2) == second.wait_for(2) == [("initial add", "ns/pod1"), ("add", "ns/pod2")]
 
 
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+def listener_of(handler: ResourceEventHandler[ConfigMap]) -> tuple[Listener[ConfigMap], FakeClock]:
+    """Return a listener that closes itself once it has nothing to deliver and nothing to retry, and its clock."""
+    clock = FakeClock(auto=True)
+    listener: Listener[ConfigMap] = Listener(
+        handler,
+        name="listener-0",
+        kind="ConfigMap",
+        resync=0.0,
+        clock=clock,
+        unregister=lambda _: None,
+        on_idle=lambda: None if listener.failing else listener.close(),
+    )
+    return listener, clock
+
+
+def deliver_all(listener: Listener[ConfigMap]) -> None:
+    listener.run(threading.Event(), lambda _: None)
+
+
 @pytest.mark.feature("B-INF-06", "B-INF-21")
 @pytest.mark.behaviour("SI-22")
-def test_handler_that_raises_pauses_a_second_and_is_logged(running: Running, caplog: pytest.LogCaptureFixture) -> None:
-    def fail(obj: ConfigMap) -> None:
-        raise LookupError(obj.metadata.name)
+@pytest.mark.parametrize("error", [LookupError("no"), SystemExit(1), CancelledError(), Silent()], ids=repr)
+def test_each_handler_that_raises_is_called_again_after_growing_delays_and_is_named(
+    error: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    times: list[float] = []
 
-    for _ in range(2):
-        running.informer.add_event_handler(on_add=fail)
-    for number in range(5):
-        running.source.add(config_map(f"pod{number}"))
-    running.start()
-    for round_ in range(1, 6):
-        running.clock.wait_for_sleeps(2 * round_)
-        running.clock.step(1.0)
-    raised = [vars(r)["handler"] for r in caplog.records if "handler raised" in r.msg]
-    assert sorted(raised) == ["listener-configmap-0"] * 5 + ["listener-configmap-1"] * 5
-    assert running.clock.slept == [1.0] * 10
+    def fail(_: ConfigMap) -> None:
+        times.append(clock.now())
+        if len(times) == 12:
+            listener.close()
+        raise error
+
+    listener, clock = listener_of(ResourceEventHandler(on_add=fail))
+    listener.push(Added(config_map("a"), initial=False))
+    deliver_all(listener)
+    delays = [later - earlier for earlier, later in pairwise(times)]
+    assert delays == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0, 300.0]
+    [told] = [vars(record) for record in caplog.records if record.levelno >= logging.WARNING]
+    assert (told["handler"], told["object"]) == ("listener-0", "ns/a")
+
+
+def test_deletion_whose_handler_always_raises_is_dropped_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    calls = 0
+
+    def fail(_: object) -> None:
+        nonlocal calls
+        calls += 1
+        raise LookupError
+
+    listener, _ = listener_of(ResourceEventHandler(on_delete=fail))
+    listener.push(Removed(config_map("a")))
+    deliver_all(listener)
+    assert calls == DELETION_ATTEMPTS
+    assert caplog.records[-1].msg == "handler raised; the deletion is dropped"
+
+
+class Copy:
+    """Handler that copies the objects, and raises at the calls given by `raises`."""
+
+    def __init__(self, raises: list[bool]) -> None:
+        self.objects: dict[str, ConfigMap] = {}
+        self._raises = raises
+
+    def handler(self) -> ResourceEventHandler[ConfigMap]:
+        return ResourceEventHandler(self._add, self._update, self._delete)
+
+    def _add(self, obj: ConfigMap) -> None:
+        self._maybe_raise()
+        assert obj.metadata.name not in self.objects
+        self.objects[obj.metadata.name] = obj
+
+    def _update(self, old: ConfigMap, new: ConfigMap) -> None:
+        self._maybe_raise()
+        assert self.objects.get(old.metadata.name) is old
+        self.objects[new.metadata.name] = new
+
+    def _delete(self, deleted: ConfigMap | DeletedFinalStateUnknown[ConfigMap]) -> None:
+        self._maybe_raise()
+        self.objects.pop(object_name(deleted).name, None)
+
+    def _maybe_raise(self) -> None:
+        if self._raises and self._raises.pop():
+            raise LookupError
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["set", "set", "delete"])), max_size=20),
+    st.lists(st.booleans(), max_size=15),
+)
+def test_handler_that_raises_at_times_receives_consistent_changes_and_the_final_state(
+    changes: list[tuple[str, str]], raises: list[bool]
+) -> None:
+    server: dict[str, ConfigMap] = {}
+    copy = Copy(raises)
+    listener, _ = listener_of(copy.handler())
+    for version, (name, change) in enumerate(changes):
+        old = server.pop(name, None)
+        if change == "set":
+            new = server[name] = config_map(name, version)
+            listener.push(Added(new, initial=False) if old is None else Updated(old, new))
+        elif old is not None:
+            listener.push(Removed(old))
+    listener.push(INITIAL_LIST_END)
+    deliver_all(listener)
+    assert copy.objects == server
+    assert listener.has_synced
 
 
 def colored(color: str) -> ConfigMap:

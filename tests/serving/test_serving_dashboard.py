@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache.state import InformerState
+from clientgo.cache.state import InformerState, ObjectFailure
 from clientgo.commandline import ServingFlags
 from clientgo.flags import Address
 from clientgo.history import History
@@ -30,12 +30,13 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 class Informer:
-    """Informer with the last error of its watch."""
+    """Informer with the last error of its watch, and the failures of single objects."""
 
     error = ""
+    failures: tuple[ObjectFailure, ...] = ()
 
     def state(self) -> InformerState:
-        return InformerState("foos", "Foo", True, 1, "42", 1, 2, 0, None, None, self.error)
+        return InformerState("foos", "Foo", True, 1, "42", 1, 2, 0, None, None, self.error, failures=self.failures)
 
 
 class Counters:
@@ -164,6 +165,12 @@ def test_samples_of_the_last_minutes_are_kept() -> None:
 def test_reason_why_an_object_waits_is_shown() -> None:
     rig = Rig()
     assert rig.why() == ["idle"]
+    rig.informer.failures = (
+        ObjectFailure("index team", ObjectName("ns", "other"), "no"),
+        ObjectFailure("x", KEY, "no"),
+    )
+    assert rig.why() == ["the cache fails for this object in x"]
+    rig.informer.failures = ()
     rig.queue.add(KEY)
     assert rig.why() == ["queued"]
     with rig.queue.processing():

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache.state import InformerState
+from clientgo.cache.state import InformerState, ObjectFailure
+from clientgo.meta import ObjectName
 from clientgo.serving import Response, Route, ServingRequest
 from clientgo.serving.introspection import caches_route, queue_route, table
 from clientgo.serving.routing import Router
@@ -101,7 +102,8 @@ def test_invalid_limit_is_rejected(limit: str) -> None:
 
 def test_cache_page_shows_informer_state(clock: FakeClock) -> None:
     now = clock.now()
-    state = InformerState("foos", "Foo", True, 3, "42", 1, 2, 1, now, now, "boom", 7)
+    failure = ObjectFailure("index team", ObjectName("ns", "bad"), "KeyError: 'team'")
+    state = InformerState("foos", "Foo", True, 3, "42", 1, 2, 1, now, now, "boom", 7, failing=1, failures=(failure,))
     clock.step(1.5)
     never = InformerState("pods", "Pod", False, 0, "", 0, 0, 0, None, None, "")
     route = caches_route([Informer(state), Informer(never)], clock=clock)
@@ -114,6 +116,8 @@ def test_cache_page_shows_informer_state(clock: FakeClock) -> None:
         "lists": 1,
         "watches": 2,
         "undecodable": 1,
+        "failing": 1,
+        "failures": [{"hook": "index team", "object": "ns/bad", "error": "KeyError: 'team'"}],
         "notificationsWaiting": 7,
         "secondsSinceLastEvent": 1.5,
         "secondsWatching": 1.5,
@@ -123,6 +127,9 @@ def test_cache_page_shows_informer_state(clock: FakeClock) -> None:
         "NAME   KIND   SYNCED   OBJECTS   VERSION   LISTS   WATCHES   UNDECODABLE   LAST EVENT   ERROR\n"
         "foos   Foo    yes      3         42        1       2         1             1.5 s ago    boom\n"
         "pods   Pod    no       0         -         0       0         0             never        -\n"
+        "\n"
+        "NAME   FAILS IN     OBJECT   ERROR\n"
+        "foos   index team   ns/bad   KeyError: 'team'\n"
     )
 
 
