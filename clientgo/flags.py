@@ -10,7 +10,8 @@ from argparse import ArgumentTypeError
 from typing import NamedTuple
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|m|h)")
+# The unit is optional so that a part never fails behind its digits, which a search would read again from each of them.
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|m|h)?")
 
 
 class Address(NamedTuple):
@@ -77,7 +78,7 @@ def amount(text: str) -> float:
 def seconds(text: str) -> float:
     """Parse a duration of at least 0, in seconds."""
     parts = list(_PART.finditer(text))
-    if parts and "".join(part[0] for part in parts) == text:
+    if parts and all(part[2] for part in parts) and "".join(part[0] for part in parts) == text:
         return sum(float(part[1]) * _UNITS[part[2]] for part in parts)
     if text[-1:].isdecimal():
         return amount(text)

@@ -26,7 +26,7 @@ BACKDATED = timedelta(hours=1)
 Pair = tuple[bytes, bytes]
 """A certificate and its key, as PEM."""
 
-_BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 _MAX_COMMON_NAME = 64  # X.520; longer host names are in the alternative names only
 _NO_USAGE = dict.fromkeys(
     ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"),

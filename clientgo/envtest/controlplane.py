@@ -7,11 +7,11 @@ removes.
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import threading
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.webhooks import free_port
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
+from clientgo.flags import seconds
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config, RESTClient
 
@@ -32,8 +33,6 @@ ATTACH_OUTPUT = "KUBEBUILDER_ATTACH_CONTROL_PLANE_OUTPUT"
 
 _SECONDS = 20.0  # controller-runtime's limit for starting and for stopping
 _POLL_SECONDS = 0.1
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
-_TERM = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
 _LAST = 300  # characters of a program's output that an error repeats
 
 
@@ -246,7 +245,8 @@ def _duration(environ: Mapping[str, str], name: str) -> float:
     text = environ.get(name, "")
     if not text:
         return _SECONDS
-    terms = _TERM.findall(text)
-    if "".join(number + unit for number, unit in terms) != text:
-        raise ConfigError(f"invalid duration {name}={text}: expected a number with a unit, such as 20s or 1m30s")
-    return sum(float(number) * _UNITS[unit] for number, unit in terms)
+    try:
+        return seconds(text)
+    except ArgumentTypeError:
+        message = f"invalid duration {name}={text}: expected a number with a unit, such as 20s or 1m30s"
+        raise ConfigError(message) from None

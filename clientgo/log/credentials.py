@@ -62,16 +62,20 @@ def _finder(text: str) -> re.Pattern[str]:
 
     Compiled only after its unescaped part was found: a token of a thousand letters takes milliseconds.
     """
-    return re.compile("".join(map(_escaped_or_not, text)))
+    pattern = "".join(_escaped_or_not(len(run), char) for run, char in re.findall(r"(\\*)([^\\]?)", text))
+    # A search that begins within a run of backslashes would read the rest of the run from each of them.
+    return re.compile(rf"(?<!\\){pattern}" if pattern.startswith(_BACKSLASHES) else pattern)
 
 
-def _escaped_or_not(char: str) -> str:
-    if char == "\\":
-        return r"\\+"
+_BACKSLASHES = r"\\{"
+
+
+def _escaped_or_not(backslashes: int, char: str) -> str:
+    """Return the pattern of a character behind a run of backslashes, of which escaping only makes more."""
     if char.isascii() and char.isprintable() and char not in "\"'":
-        return re.escape(char)
+        return (rf"{_BACKSLASHES}{backslashes},}}" if backslashes else "") + re.escape(char)
     short = json.dumps(char)[1:-1].lstrip("\\")
-    return rf"\\*(?:{re.escape(char)}|{re.escape(short)})"
+    return rf"{_BACKSLASHES}{backslashes},}}(?:{re.escape(char)}|{re.escape(short)})"
 
 
 _SECRETS = _SecretRegistry()

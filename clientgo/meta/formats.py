@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
-_DURATION = re.compile(r"[-+]?((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|[-+]?0", re.ASCII)
-_AMOUNT = re.compile(r"\d+\s*([A-Za-z\u00b5]+)", re.ASCII)
+_DURATION = re.compile(r"[-+]?(((\d+(\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+|0)", re.ASCII)
+_AMOUNT = re.compile(r"\d\s*([A-Za-z\u00b5]+)", re.ASCII)
 _UNIT = re.compile(r"(ns|us|\u00b5s|ms|s|m|h|hr|d|w|wk)|(nano|micro|milli|sec|min|hour|day|week).*")
 _NODE = r"([^\W_]|[$+<=>^`|~])"  # letters, digits and symbols
 _HOSTNAME = re.compile(
@@ -52,10 +52,15 @@ def _is_date_time(value: str) -> bool:
     return _is_date(day) and _CLOCK.fullmatch(clock) is not None
 
 
+def is_go_duration(value: str) -> bool:
+    """Return whether Go's time.ParseDuration reads the text, such as 1h30m."""
+    return _DURATION.fullmatch(value) is not None
+
+
 def _is_duration(value: str) -> bool:
-    # What Go's time.ParseDuration reads, or any text with a number and a unit in it, such as "2 weeks".
+    # A duration of Go, or any text with a number and a unit in it, such as "2 weeks".
     units = (unit.lower() for unit in _AMOUNT.findall(value))
-    return _DURATION.fullmatch(value) is not None or any(map(_UNIT.fullmatch, units))
+    return is_go_duration(value) or any(map(_UNIT.fullmatch, units))
 
 
 def _is_uuid(version: str) -> Callable[[str], bool]:
@@ -64,7 +69,7 @@ def _is_uuid(version: str) -> Callable[[str], bool]:
 
 
 def _is_uri(value: str) -> bool:
-    if re.search(r"[\x00-\x20\x7f]|^(\w+:)?/.*%(?![0-9a-fA-F]{2})", value):
+    if re.search(r"[\x00-\x20\x7f]", value) or re.match(r"(\w+:)?/.*%(?![0-9a-fA-F]{2})", value):
         return False
     try:
         parts = urlsplit(value)

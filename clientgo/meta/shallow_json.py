@@ -84,8 +84,9 @@ class _Patterns:
         self.key = _compiled(rf"({string})\s*+:\s*+")
         # Except values nested deeper than _SHALLOW.
         self.value = _compiled(rf'{string}|[^\s,\]}}\[{{"]++|{nested}')
-        # Or a whole string, whose brackets do not count.
-        self.bracket = _compiled(rf"{string}|[\[{{]|[\]}}]")
+        # Or a whole string, whose brackets do not count. One without a closing quote extends to the end: a search for
+        # the quote would begin again at each escaped one.
+        self.bracket = _compiled(rf"{string}?|[\[{{]|[\]}}]")
         self.after = _compiled(rf"\s*+(?:,\s*+|{end})")
         self.null = _compiled(r"\s*+null")
 

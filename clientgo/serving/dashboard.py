@@ -7,7 +7,6 @@ A browser executes nothing but the file's script: the Content-Security-Policy al
 
 import base64
 import hashlib
-import re
 import threading
 import zlib
 from collections import defaultdict, deque
@@ -335,9 +334,12 @@ def content_security_policy(page: str) -> str:
 
 
 def _sources(page: str, tag: str) -> str:
-    bodies = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
-    hashes = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in bodies)
+    hashes = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in _bodies(page, tag))
     return " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+
+
+def _bodies(page: str, tag: str) -> list[str]:
+    return [part.partition(f"</{tag}>")[0] for part in page.split(f"<{tag}>")[1:]]
 
 
 def _index(component: str, paths: Sequence[str], page: str, request: ServingRequest) -> Response:
@@ -345,7 +347,7 @@ def _index(component: str, paths: Sequence[str], page: str, request: ServingRequ
     if "text/html" not in request.headers.get("accept", ""):
         width = max(map(len, paths), default=0)
         return Response(200, "".join(f"{path.ljust(width)}   {DESCRIPTIONS[path]}\n" for path in paths))
-    style = "".join(re.findall(r"<style>.*?</style>", page, re.DOTALL))
+    style = "".join(f"<style>{body}</style>" for body in _bodies(page, "style"))
     items = "".join(
         f'<tr><th scope="row"><a href="{path}">{path}</a></th><td>{escape(DESCRIPTIONS[path])}</td></tr>'
         for path in map(escape, paths)

@@ -5,7 +5,9 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-_TOKEN = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'|[^.\[\]]+", re.DOTALL)
+# A string without its closing quote is a token too: a search for one that is missing would begin again at each quote.
+_TOKEN = re.compile(r"[.\[\]]|'(?:\\.|[^'\\])*'?|[^.\[\]']+", re.DOTALL)
+_QUOTED = re.compile(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
 _NOT_FOUND, _END = "does not refer to a valid field", "unexpected end of JSON path"
 
 
@@ -28,9 +30,10 @@ def find_field(schema: Schema, path: str, *, brackets: bool = True) -> tuple[lis
             raise InvalidPath(f"expected [ or . but got: {symbol}")
         name = _next(symbols)
         if symbol == "[":
-            if len(name) < len("''") or name[0] != "'":
+            quoted = _QUOTED.fullmatch(name)
+            if quoted is None:
                 raise InvalidPath(f"expected single quoted string but got {name}")
-            name = re.sub(r"\\(.)", r"\1", name[1:-1])
+            name = re.sub(r"\\(.)", r"\1", quoted[1])
         here = _below(here, name)
         found.append(name)
         if symbol == "[" and (end := _next(symbols)) != "]":

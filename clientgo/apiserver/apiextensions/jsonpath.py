@@ -25,9 +25,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 _STEP = re.compile(
     r"""(?P<dots>\.{0,2}) (?:
     \[\s* (?: '(?P<single>(?:\\.|[^'\\])*)' | "(?P<double>(?:\\.|[^"\\])*)" ) \s*\]
-    | \[\s* (?: (?P<index>-?\d+) | (?P<slice>-?\d*\s*:\s*-?\d*\s*(?::\s*-?\d*)?) | (?P<all>\*) ) \s*\]
-    | \[\?\(\s* @(?P<left>(?:[^()'"=!<>]|'[^']*'|"[^"]*")*?) \s*
-      (?: (?P<operator>==|!=|<=|>=|<|>) \s* (?P<right>.+?) \s* )? \)\]
+    | \[\s* (?: (?P<index>-?\d+)\s* | (?P<all>\*)\s*
+      | (?P<slice>(?:-?\d+\s*)?:\s*(?:-?\d+\s*)?(?::\s*(?:-?\d+\s*)?)?) ) \]
+    | \[\?\(\s* @(?P<left>(?:[^()'"=!<>]|'[^']*'|"[^"]*")*)
+      (?: (?P<operator>==|!=|<=|>=|<|>) (?P<right>.+?) )? \)\]
     | (?P<field>(?:\\.|[^.\[\]\\'"])+) )""",
     re.VERBOSE,
 )
@@ -60,12 +61,13 @@ def parse(text: str) -> JSONPath:
         rest = rest[1:-1].strip()
     rest = rest.removeprefix("$").removeprefix("@")
     steps: list[Step] = []
-    while rest:
-        match = _STEP.match(rest)
+    place = 0
+    while place < len(rest):
+        match = _STEP.match(rest, place)
         if match is None:
-            raise ValueError(f"invalid JSON path {text!r}: unexpected {rest!r}")
+            raise ValueError(f"invalid JSON path {text!r}: unexpected {rest[place:]!r}")
         steps.append(_step(match.groupdict(), text))
-        rest = rest[match.end() :]
+        place = match.end()
     return JSONPath(text, tuple(steps))
 
 
@@ -114,8 +116,8 @@ def _descend(name: str) -> Step:
 
 
 def _filter(left: str, symbol: str | None, right: str | None, text: str) -> Step:
-    path = parse(left)
-    if symbol is None or right is None:
+    path, right = parse(left), (right or "").strip()
+    if symbol is None:
         return lambda value: [item for item in value if path.find(item)] if isinstance(value, list) else ()
     compare = _OPERATORS[symbol]
     literal = None if right.startswith("@") else _literal(right, text)

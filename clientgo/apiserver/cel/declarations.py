@@ -213,7 +213,7 @@ def _duration(text: str) -> Any:
     try:
         return convert("duration", text)
     except CelError:
-        amount, unit = re.findall(r"(\d+)\s*([a-z\u00b5]+)", text.lower())[-1]
+        amount, unit = re.findall(r"(?<!\d)(\d+)\s*([a-z\u00b5]+)", text.lower())[-1]
         return int(amount) * next(length for prefix, length in _LONG_UNITS.items() if unit.startswith(prefix))
 
 

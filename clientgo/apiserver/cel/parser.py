@@ -19,7 +19,7 @@ from clientgo.apiserver.cel.syntax import (
 )
 
 _TOKEN = re.compile(
-    r"""(?P<space>(?:\s+|//[^\n]*)+)
+    r"""(?P<space>(?:\s|//[^\n]*(?:\n|\Z))+)
     |(?P<string>[bB]?[rR]?(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'))
     |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
     |(?P<int>(?:0x[0-9a-fA-F]+|\d+)[uU]?)

@@ -14,21 +14,21 @@ from clientgo.apiserver.http.status import (
     required,
     too_long,
 )
+from clientgo.meta.formats import is_go_duration
 
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _MAX_MANAGER = 128
 # Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers.
 _MAX_DIGITS = 18
-_NUMBER, _UNITS = r"(?:\d+\.?\d*|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
-_DURATION = re.compile(rf"[-+]?(?:0|(?:{_NUMBER}{_UNITS})+)")
-_UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)")
+_NUMBER, _UNITS = r"(?:\d+(?:\.\d*)?|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
+_UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
 
 
 def check_timeout(query: Query) -> None:
     """Check the timeout of a request that is not a watch (400)."""
     text = query.get("timeout")
-    if not text or _DURATION.fullmatch(text):
+    if not text or is_go_duration(text):
         return
     unit = _UNIT.match(text)
     why = "invalid duration"

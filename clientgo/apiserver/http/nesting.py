@@ -18,7 +18,8 @@ from clientgo.meta.yamlio import is_nesting_limit
 MAX_DEPTH = 150
 MAX_NODES = 500_000  # far more than a body of the largest size holds without aliases
 _TOO_DEEP_YAML = f"exceeded max depth of {MAX_DEPTH}"
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+# Also without the closing quote: a search for one that is missing would begin again at each escaped quote.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
 _YAML_NESTING = (b":", b"- ", b"-\n", b"-\t", b"-\r", b"?", b"[", b"{")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -14,7 +14,7 @@ CATEGORIES = (
 )  # fmt: skip
 _MEDIA = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
 _MAIL = re.compile(r"[^@\s]+@[^@\s]+")
-_URL = re.compile(r"https?://[^\s/]+\S*")
+_URL = re.compile(r"https?://[^\s/]\S*")
 _CHANNELS = ("candidate", "fast", "stable")
 
 

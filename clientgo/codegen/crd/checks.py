@@ -32,7 +32,8 @@ _TYPES = ("string", "number", "integer", "boolean", "array", "object")
 _SELECTABLE = ("string", "boolean", "integer")
 _MOST_SELECTABLE = 8
 _REASONS = ("FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate")
-_STRINGS = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+# Also without the closing quote: a search for one that is missing would begin again at each escaped quote.
+_STRINGS = re.compile(r"'(?:\\.|[^'\\])*'?|\"(?:\\.|[^\"\\])*\"?")
 _OLD = re.compile(r"\boldSelf\b")
 _HAS = re.compile(r"has\(self\.(\w+)\)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")

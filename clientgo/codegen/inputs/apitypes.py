@@ -93,7 +93,7 @@ def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
 
 def _field_line(error: BaseException, file: str) -> int:
     """Return the line of a field with a mutable default; the error of dataclasses names only the field."""
-    found = re.search(r"mutable default .* for field (\w+) is not allowed", str(error))
+    found = re.search(r" for field (\w+) is not allowed", str(error))
     if found is None:
         return 0
     pattern = re.compile(rf"\s+{found[1]}\s*:.*=\s*(\[|\{{|list\(|dict\(|set\()")

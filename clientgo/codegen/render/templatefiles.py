@@ -75,7 +75,7 @@ def import_of(place: str) -> list[Import]:
     return [(module, [name])] if place else []
 
 
-_STRING = re.compile(r'"""[^\n]*"""|"(?:[^"\\\n]|\\.)*"' + r"|'(?:[^'\\\n]|\\.)*'")
+_STRING = re.compile(r'"""[^\n]*|"(?:[^"\\\n]|\\.)*"?' + r"|'(?:[^'\\\n]|\\.)*'?")
 _STANDARD = {"collections.abc": ("Mapping", "Sequence"), "datetime": ("datetime",), "typing": ("Any",)}
 
 

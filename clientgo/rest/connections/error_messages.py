@@ -91,7 +91,7 @@ def _chain(error: BaseException) -> list[BaseException]:
 
 def _reason(error: BaseException) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return re.sub(r"\s*\(_ssl\.c:\d+\)", "", text).strip() or type(error).__name__
+    return re.sub(r" ?\(_ssl\.c:\d+\)", "", text).strip() or type(error).__name__
 
 
 def _detail(error: BaseException) -> str:

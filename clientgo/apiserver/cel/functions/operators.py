@@ -23,6 +23,7 @@ from clientgo.apiserver.cel.values import (
     type_name,
 )
 from clientgo.apiserver.http.status import go_float
+from clientgo.meta.formats import is_go_duration
 
 Function = Callable[..., Any]
 
@@ -30,9 +31,9 @@ _BITS = {
     "int": (-(1 << 63), (1 << 63) - 1, "integer overflow"),
     "uint": (0, (1 << 64) - 1, "unsigned integer overflow"),
 }
-_DURATION_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-_DURATION = re.compile(rf"[-+]?(?:(?:{_DURATION_PART.pattern})+|0)")
+_DURATION_PART = re.compile(r"([0-9.]+)([a-z\u00b5\u03bc]*)")
 _UNITS = {
+    "": 0,  # of a zero without a unit
     "ns": 1,
     "us": 10**3,
     "\u00b5s": 10**3,
@@ -42,6 +43,7 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
+_INTEGERS = {"int": re.compile(r"[+-]?[0-9]+"), "uint": re.compile("[0-9]+")}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ZONE = re.compile(r"([+-]?)(\d\d):(\d\d)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -138,7 +140,7 @@ def _to_int(kind: str) -> Function:
     def run(value: Any) -> int:
         match value:
             case str():
-                if not re.fullmatch(r"[+-]?\d+" if kind == "int" else r"\d+", value, re.ASCII):
+                if not _INTEGERS[kind].fullmatch(value):
                     raise _failed(value, kind)
                 low, high, _ = _BITS[kind]
                 if not low <= int(value) <= high:
@@ -205,7 +207,7 @@ def to_duration(value: Any) -> timedelta:
         return value
     if isinstance(value, int):
         return timedelta(microseconds=value / 1000)
-    if not _DURATION.fullmatch(value):
+    if not is_go_duration(value):
         raise _failed(value, "google.protobuf.Duration")
     total = sum(Fraction(number) * _UNITS[unit] for number, unit in _DURATION_PART.findall(value))
     if total >= 1 << 63:

@@ -1,6 +1,5 @@
 """Rules of containers that relate several fields or depend on the pod."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -25,7 +24,6 @@ _LABELS = (
     "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName", "status.phase", "status.hostIP",
     "status.hostIPs", "status.podIP", "status.podIPs",
 )  # fmt: skip
-_SUBSCRIPT = re.compile(r"(.+)\['(.*)'\]")
 _DIVISORS = ("1", *(f"1{unit}" for unit in ("k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")))
 _RESOURCES = tuple(
     f"{kind}.{name}" for kind in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
@@ -74,13 +72,14 @@ def field_path(value: str, scope: FieldScope, supported: str) -> Iterator[Cause]
         why = f"error converting fieldPath: unsupported pod version: {version}"
         yield invalid_value("fieldPath", value, why)
         return
-    match = _SUBSCRIPT.fullmatch(value)
-    path = match[1] if match else value
-    if match and path not in ("metadata.annotations", "metadata.labels"):
+    before, bracket, key = value.removesuffix("']").rpartition("['")
+    subscript = bool(before and bracket) and value.endswith("']")
+    path = before if subscript else value
+    if subscript and path not in ("metadata.annotations", "metadata.labels"):
         why = f"error converting fieldPath: field label does not support subscript: {value}"
         yield invalid_value("fieldPath", value, why)
-    elif match:
-        key = match[2].lower() if path == "metadata.annotations" else match[2]
+    elif subscript:
+        key = key.lower() if path == "metadata.annotations" else key
         for why in qualified_errors(key):
             yield invalid_value("", key, why)
     elif value not in (*_LABELS, "spec.host"):

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from clientgo.apiserver.http.status import Cause, invalid_value
 from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.meta.formats import is_go_duration
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -18,7 +19,6 @@ _FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
 _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-_DURATION = re.compile(r"[-+]?(0|(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h))+")
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
@@ -64,7 +64,7 @@ def schedule_error(text: str) -> str:
 
 def _descriptor_error(text: str) -> str:
     every = text.removeprefix("@every ")
-    if text in _DESCRIPTORS or (every != text and _DURATION.fullmatch(every)):
+    if text in _DESCRIPTORS or (every != text and is_go_duration(every)):
         return ""
     if every != text:
         return f'failed to parse duration {text}: time: invalid duration "{every}"'
