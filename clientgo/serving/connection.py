@@ -47,7 +47,7 @@ class ServingConnection:
         self._socket = sock
         self._limits = limits
         self._clock = clock
-        self._buffer = b""
+        self._buffer = bytearray()
 
     def secure(self, context: ssl.SSLContext) -> None:
         """Perform the TLS handshake; raise `Closed` if it fails or takes too long."""
@@ -66,22 +66,28 @@ class ServingConnection:
         deadline = self._clock.now() + self._limits.idle
         # Empty lines before a request are allowed (RFC 9112, 2.2), but do not begin one.
         while not (begun := self._buffer.lstrip(b"\r\n")):
-            self._buffer = self._receive(deadline)
+            self._buffer = bytearray(self._receive(deadline))
         self._buffer = begun
 
-    def read(self) -> ServingRequest:
-        """Read the request that has started.
+    def read_head(self) -> ServingRequest:
+        """Read the request that has started, without its body.
 
         Raises:
             Closed: it did not arrive in time.
             RejectedRequest: it is malformed or too large.
         """
-        head, self._buffer = self._head()
-        request = parse_head(head, peer=self.peer)
-        if request.content_length == 0:
-            return request
-        if request.content_length > self._limits.body:
-            raise RejectedRequest(413, f"the body is longer than {self._limits.body} bytes")
+        return parse_head(self._head(), peer=self.peer)
+
+    def read_body(self, request: ServingRequest, largest: int | None = None) -> ServingRequest:
+        """Return the request with its body, of at most `largest` bytes (default: `Limits.body`).
+
+        Raises:
+            Closed: it did not arrive in time.
+            RejectedRequest: it is too large.
+        """
+        largest = self._limits.body if largest is None else largest
+        if request.content_length > largest:
+            raise RejectedRequest(413, f"the body is longer than {largest} bytes")
         if request.headers.get("expect", "").lower() == "100-continue":
             self._send(b"HTTP/1.1 100 Continue\r\n\r\n")
         return replace(request, body=self._body(request.content_length))
@@ -115,23 +121,28 @@ class ServingConnection:
         """Close the socket."""
         self._socket.close()
 
-    def _head(self) -> tuple[bytes, bytes]:
+    def _head(self) -> bytes:
         deadline = self._clock.now() + self._limits.request
-        while (end := self._buffer.find(_END)) < 0:
-            if len(self._buffer) > self._limits.head:
-                raise RejectedRequest(431, f"the head is longer than {self._limits.head} bytes")
+        searched = 0
+        while (end := self._buffer.find(_END, searched)) < 0 and len(self._buffer) <= self._limits.head:
+            searched = max(0, len(self._buffer) - len(_END) + 1)
             self._buffer += self._receive(deadline)
-        if end > self._limits.head:
+        if not 0 <= end <= self._limits.head:
             raise RejectedRequest(431, f"the head is longer than {self._limits.head} bytes")
-        return self._buffer[:end], self._buffer[end + len(_END) :]
+        head = self._take(end)
+        self._take(len(_END))
+        return head
 
     def _body(self, length: int) -> bytes:
         deadline = self._clock.now() + self._limits.request
-        body = bytearray(self._buffer)  # grows in place: copying for each piece would take seconds for 10 MiB
-        while len(body) < length:
-            body += self._receive(deadline)
-        self._buffer = bytes(body[length:])
-        return bytes(body[:length])
+        while len(self._buffer) < length:
+            self._buffer += self._receive(deadline)
+        return self._take(length)
+
+    def _take(self, length: int) -> bytes:
+        taken = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        return taken
 
     def _receive(self, deadline: float) -> bytes:
         try:

@@ -4,11 +4,14 @@ import enum
 import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
 log = get_logger(__name__)
+
+T = TypeVar("T")
 
 Handler = Callable[[ServingRequest], Response]
 """Handles a request; thread-safe."""
@@ -27,11 +30,15 @@ class Access(enum.Enum):
 
 @dataclass(frozen=True)
 class Route:
-    """Handler with its methods and access control; itself a handler. HEAD is allowed where GET is."""
+    """Handler with its methods and access control; itself a handler. HEAD is allowed where GET is.
+
+    `largest` is the limit of a request's body in bytes; None is that of the server (`Limits.body`).
+    """
 
     handle: Handler
     methods: tuple[str, ...] = ("GET",)
     access: Access = Access.AUTHORIZED
+    largest: int | None = None
 
     def __call__(self, request: ServingRequest) -> Response:
         """Return the handler's response."""
@@ -62,14 +69,26 @@ class Router:
 
     def answer(self, request: ServingRequest) -> Response:
         """Return the response to a request, also if it is rejected or its handler fails."""
+        route = self.resolve(request)
+        return self.call(route, request) if isinstance(route, Route) else route
+
+    def resolve(self, request: ServingRequest) -> Route | Response:
+        """Return the route that handles a request, or the response that rejects it; does not use the body."""
+        return self._guarded(self._resolve, request)
+
+    def call(self, route: Route, request: ServingRequest) -> Response:
+        """Return the response of a route, also if its handler fails."""
+        return self._guarded(route, request)
+
+    def _guarded(self, handle: Callable[[ServingRequest], T], request: ServingRequest) -> T | Response:
         try:
-            return self._answer(request)
+            return handle(request)
         except Exception:
             # The client gets one sentence; the traceback goes to the log.
             log.exception("request handler failed", extra={"method": request.method, "path": request.path})
             return Response(500, "Internal Server Error: see the program's log\n")
 
-    def _answer(self, request: ServingRequest) -> Response:
+    def _resolve(self, request: ServingRequest) -> Route | Response:
         route = self._find(request.path)
         if route is None:
             return Response(404, "404 page not found\n")
@@ -77,8 +96,7 @@ class Router:
         if method not in route.methods:
             allowed = ", ".join(("HEAD", *route.methods) if "GET" in route.methods else route.methods)
             return Response(405, f"Method Not Allowed: use {allowed}\n").with_header("Allow", allowed)
-        refusal = self._refusal(route, request)
-        return route(request) if refusal is None else refusal
+        return self._refusal(route, request) or route
 
     def _find(self, path: str) -> Route | None:
         exact = self._routes.get(path)

@@ -10,6 +10,7 @@ import socket
 import ssl
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -21,7 +22,7 @@ from clientgo.log import get_logger
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest
-from clientgo.serving.routing import Authorizer, Handler, Router
+from clientgo.serving.routing import Authorizer, Handler, Route, Router
 
 log = get_logger(__name__)
 
@@ -65,10 +66,7 @@ class Server:
         self._tls = tls
         self._limits = limits if limits is not None else Limits()
         self._clock = clock
-        self._limiter: ConnectionLimiter[ServingConnection] = ConnectionLimiter(
-            self._limits.connections, crowded=self._limits.crowded, clock=clock
-        )
-        self._ring: socket.socket | None = None
+        self._run: _Run | None = None
         self._count = 0
 
     def __repr__(self) -> str:
@@ -93,30 +91,42 @@ class Server:
 
         Raises:
             ConfigError: the address is in use, or the certificate is invalid.
+            RuntimeError: the server is running.
         """
         if self.address is None:
             return
+        if self._run is not None:
+            raise RuntimeError(f"the server {self.name} is running: stop it before starting it again")
         if self._tls is not None:
             self._tls.context()  # an invalid certificate fails now, not at the first client
         listener = listen(self.address)
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
-        bell, self._ring = socket.socketpair()
+        limiter: ConnectionLimiter[ServingConnection] = ConnectionLimiter(
+            self._limits.connections, crowded=self._limits.crowded, clock=self._clock
+        )
+        bell, ring = socket.socketpair()
+        self._run = run = _Run(group, listener, bell, ring, limiter)
         log.info("serving", extra={"server": self.name, "address": str(self.address), "url": self.url})
-        group.start(self._listen, group, listener, bell, name=f"{self.name}-accept")
+        group.start(self._listen, run, name=f"{self.name}-accept")
 
     def stop(self) -> None:
         """Stop listening and close idle connections; requests in progress continue. Returns at once."""
-        self._limiter.close()
-        ring, self._ring = self._ring, None
-        if ring is not None:
-            ring.close()  # wakes the selector at the other end
+        if self._run is not None:
+            self._end(self._run)
 
-    def _listen(self, group: Group, listener: socket.socket, bell: socket.socket) -> None:
+    def _end(self, run: "_Run") -> None:
+        if self._run is run:  # not if it was started again
+            self._run = None
+        run.limiter.close()
+        run.ring.close()  # wakes the selector at the other end
+
+    def _listen(self, run: "_Run") -> None:
+        group, limiter = run.group, run.limiter
         crowded = False
-        with listener, bell, selectors.DefaultSelector() as selector:
-            selector.register(listener, selectors.EVENT_READ)
-            ended = selector.register(bell, selectors.EVENT_READ)
+        with run.listener, run.bell, selectors.DefaultSelector() as selector:
+            selector.register(run.listener, selectors.EVENT_READ)
+            ended = selector.register(run.bell, selectors.EVENT_READ)
             while not group.stop_event.is_set():
                 ready = [key for key, _ in selector.select(_POLL_INTERVAL)]
                 if ended in ready:
@@ -124,45 +134,45 @@ class Server:
                 if not ready:
                     continue
                 # Before accepting: a connection in the backlog needs no thread.
-                room = self._limiter.wait_for_room(_POLL_INTERVAL)
-                if not room and not crowded and self._ring is not None:
+                room = limiter.wait_for_room(_POLL_INTERVAL)
+                if not room and not crowded and self._run is run:
                     log.warning("all connections in use; new clients must wait", extra={"server": self.name})
                 crowded = not room
-                if room and not self._accept(group, listener):
+                if room and not self._accept(run):
                     self._clock.sleep(group.stop_event, _POLL_INTERVAL)
-        self.stop()
+        self._end(run)
 
-    def _accept(self, group: Group, listener: socket.socket) -> bool:
+    def _accept(self, run: "_Run") -> bool:
         """Start a thread for the next client; return whether to continue at once."""
         try:
-            accepted, peer = listener.accept()
+            accepted, peer = run.listener.accept()
         except (BlockingIOError, ConnectionError):  # the client has disconnected
             return True
         except OSError as error:  # for example out of file descriptors, which takes time to change
             log.warning("cannot accept connections", extra={"server": self.name, "err": error})
             return False
         connection = ServingConnection(accepted, str(peer[0]), self._limits, self._clock)
-        if not self._limiter.add(connection):
+        if not run.limiter.add(connection):
             connection.close()
             return True
         self._count += 1
         try:
-            group.start(self._serve, connection, name=f"{self.name}-{self._count}")
+            run.group.start(self._serve, connection, run.limiter, name=f"{self.name}-{self._count}")
         except RuntimeError as error:  # out of threads
             log.warning("cannot start a thread for a connection", extra={"server": self.name, "err": error})
-            self._limiter.remove(connection)
+            run.limiter.remove(connection)
             connection.close()
             return False
         return True
 
-    def _serve(self, connection: ServingConnection) -> None:
+    def _serve(self, connection: ServingConnection, limiter: ConnectionLimiter[ServingConnection]) -> None:
         try:
             if self._tls is not None:
                 connection.secure(self._tls.context())
                 # Checked here, because an abort is lost while the socket is being wrapped.
-                if not self._limiter.move(connection, ConnectionState.READING):
+                if not limiter.move(connection, ConnectionState.READING):
                     return
-            while self._exchange(connection):
+            while self._exchange(connection, limiter):
                 pass
         except Closed as error:
             log.debug("connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
@@ -170,33 +180,53 @@ class Server:
             # A client must not be able to end the program, as a crash of this thread would.
             log.exception("connection aborted", extra={"server": self.name, "peer": connection.peer})
         finally:
-            self._limiter.remove(connection)
+            limiter.remove(connection)
             connection.close()
 
-    def _exchange(self, connection: ServingConnection) -> bool:
+    def _exchange(self, connection: ServingConnection, limiter: ConnectionLimiter[ServingConnection]) -> bool:
         """Handle one request; return whether another may follow."""
         try:
             connection.wait_for_request()
-            self._limiter.move(connection, ConnectionState.READING)
-            request = connection.read()
+            limiter.move(connection, ConnectionState.READING)
+            request = connection.read_head()
+            began = self._clock.now()
+            limiter.move(connection, ConnectionState.WORKING)
+            # Before the body is read: nobody may fill the memory for a route that rejects the request.
+            route = self._router.resolve(request)
+            if isinstance(route, Route) and request.content_length:
+                limiter.move(connection, ConnectionState.READING)
+                request = connection.read_body(request, route.largest)
+                limiter.move(connection, ConnectionState.WORKING)
         except RejectedRequest as refused:
             connection.write(Response(refused.status, f"{refused}\n"), keep_alive=False)
             connection.drain()
             return False
-        began = self._clock.now()
-        self._limiter.move(connection, ConnectionState.WORKING)
-        response = self._router.answer(request)
-        stays_open = self._limiter.move(connection, ConnectionState.WRITING)
+        response = self._router.call(route, request) if isinstance(route, Route) else route
+        stays_open = limiter.move(connection, ConnectionState.WRITING)
+        unread = request.content_length > len(request.body)
         # Announced in the response: a client that reused a closed connection would lose its request.
-        keep_alive = stays_open and request.keep_alive and not self._limiter.full
+        keep_alive = stays_open and request.keep_alive and not limiter.full and not unread
         connection.write(response, keep_alive=keep_alive, with_body=request.method != "HEAD")
         self._log_request(request, response, self._clock.now() - began)
-        return self._limiter.move(connection, ConnectionState.IDLE) and keep_alive
+        if unread:
+            connection.drain()
+        return limiter.move(connection, ConnectionState.IDLE) and keep_alive
 
     def _log_request(self, request: ServingRequest, response: Response, seconds: float) -> None:
         # Only the path: query and headers may contain secrets.
         facts = {"server": self.name, "method": request.method, "path": request.path, "status": response.status}
         log.debug("request handled", extra={**facts, "seconds": round(seconds, 6), "peer": request.peer})
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """State between a start and its stop."""
+
+    group: Group
+    listener: socket.socket
+    bell: socket.socket
+    ring: socket.socket
+    limiter: ConnectionLimiter[ServingConnection]
 
 
 _BACKLOG = 4096

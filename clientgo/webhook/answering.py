@@ -89,29 +89,27 @@ def admission_route(path: str, handler: AdmissionHandler, *, clock: Clock = SYST
         request = read_review(body)
         return _decision(path, handle_request, request, metrics)
 
-    return review_route(path, answer, largest=LARGEST_ADMISSION, clock=clock)
+    return review_route(path, answer, clock=clock)
 
 
-def review_route(path: str, answer: Answer, *, largest: int, clock: Clock = SYSTEM_CLOCK) -> Route:
-    """Return the route that handles reviews at `path`, of at most `largest` bytes."""
+def review_route(path: str, answer: Answer, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
+    """Return the route that handles reviews at `path`, of at most `largest` bytes (default: the server's limit)."""
     metrics = WebhookMetrics(path, clock=clock)
 
     def handle(request: ServingRequest) -> Response:
         with metrics.answering():
-            response = _rejection(request, largest) or _response(request, answer, metrics)
+            response = _rejection(request) or _response(request, answer, metrics)
         metrics.answered(response.status)
         return response
 
-    return Route(handle, methods=("POST",), access=Access.OPEN)
+    return Route(handle, methods=("POST",), access=Access.OPEN, largest=largest)
 
 
-def _rejection(request: ServingRequest, largest: int) -> Response | None:
+def _rejection(request: ServingRequest) -> Response | None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != JSON:
         given = media_type or "nothing"
         return Response(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"invalid content type {given}: expected {JSON}\n")
-    if len(request.body) > largest:
-        return Response(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the review is larger than {largest} bytes\n")
     if not request.body:
         return Response(HTTPStatus.BAD_REQUEST, "the request has no body\n")
     return None

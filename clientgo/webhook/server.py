@@ -14,7 +14,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ log = get_logger(__name__)
 DEFAULT_PORT = 9443
 
 LARGEST_CONVERSION = 64 * 1024 * 1024
-"""Bytes of a ConversionReview, which contains a whole list. Only servers with conversions accept as much."""
+"""Bytes of a ConversionReview, which contains a whole list. Only the path of conversions accepts as much."""
 
 DEFAULT_LIMITS = Limits(handshake=10.0, request=10.0, crowded=10.0, idle=120.0, body=LARGEST_ADMISSION)
 """Default limits of a webhook server.
@@ -202,7 +202,6 @@ class WebhookServer:
         if CONVERSION_PATH not in self._routes:
             route = conversion_route(self._hubs, largest=self._largest, clock=self._clock)
             self.register_route(CONVERSION_PATH, route)
-            self._limits = replace(self._limits, body=self._largest)
         self._check_not_started("a conversion")
         self._hubs[hub.group, hub.kind] = hub
 

@@ -182,12 +182,27 @@ def test_limits_can_be_set(tmp_path: Path, authority: CertificateAuthority) -> N
         assert ask(server, "/x", review(name="x" * 20), authority).status == 413
 
 
-def test_an_api_server_is_the_first_to_close_an_idle_connection_and_lists_are_converted_at_once() -> None:
-    server = WebhookServer()
-    assert server._limits.idle > 90.0  # Go's http.DefaultTransport
-    assert server._limits.body == LARGEST_ADMISSION
+def test_an_api_server_is_the_first_to_close_an_idle_connection() -> None:
+    assert WebhookServer()._limits.idle > 90.0  # Go's http.DefaultTransport
+
+
+def test_only_lists_to_convert_may_be_larger_than_two_objects(tmp_path: Path, authority: CertificateAuthority) -> None:
+    server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
+    server.register("/x", lambda request: allowed())
     server.register_hub(Hub(HomeV2))
-    assert server._limits.body == LARGEST_CONVERSION
+    context = ssl.create_default_context(cadata=authority.certificate.decode())
+    with running(server):
+        for path, length, status in (
+            ("/x", LARGEST_ADMISSION + 1, 413),
+            ("/convert", LARGEST_ADMISSION + 1, 400),
+            ("/convert", LARGEST_CONVERSION + 1, 413),
+        ):
+            with closing(http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)) as client:
+                client.putrequest("POST", path)
+                client.putheader("Content-Type", "application/json")
+                client.putheader("Content-Length", str(length))
+                client.endheaders(bytes(length) if status == 400 else None)
+                assert (path, length, client.getresponse().status) == (path, length, status)
 
 
 def test_port_in_use_is_reported(server: WebhookServer, tmp_path: Path) -> None:
