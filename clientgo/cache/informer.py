@@ -71,7 +71,7 @@ class SharedInformer(Generic[T]):
         kind = next(iter(sources.values())).kind.__name__
         self.name = name or kind.lower()
         self.resync = resync
-        self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace})
+        self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace}, kind=kind)
         self.undecodable = UndecodableObjects(kind)
         self.transform: Transform[T] = transform
         self._tweak = tweak
@@ -146,15 +146,16 @@ class SharedInformer(Generic[T]):
             resource_version=self.last_sync_resource_version,
             undecodable=len(self.undecodable),
             waiting=self.waiting,
-            failing=len(self.undecodable) + sum(listener.failing for listener in list(self._listeners)),
+            failing=sum([len(self.undecodable), self.indexer.failing, *(one.failing for one in list(self._listeners))]),
             failures=tuple(islice(self._failures(), SHOWN_FAILURES)),
             **reflectors._asdict(),
         )
 
     def _failures(self) -> Iterator[ObjectFailure]:
-        """Yield the failures of single objects: in decoding, and in handlers."""
+        """Yield the failures of single objects: in decoding, indexes and handlers."""
         for key, error in self.undecodable.current().items():
             yield ObjectFailure("decode", key, error.cause)
+        yield from self.indexer.failures()
         for listener in list(self._listeners):
             yield from listener.failures()
 
@@ -227,7 +228,7 @@ class SharedInformer(Generic[T]):
         with self._lock:
             if self._stopped:
                 raise RuntimeError(f"indexer was not added to {self.name} because it has stopped already")
-            self.indexer.add_indexers(indexers)
+        self.indexer.add_indexers(indexers)
 
     def set_transform(self, transform: Transform[T]) -> None:
         """Transform each object before it is stored; raise RuntimeError after the start."""
@@ -298,6 +299,7 @@ class SharedInformer(Generic[T]):
                 self._unsynced.remove(sink)
                 if self.has_synced:
                     self._publish(INITIAL_LIST_END)
+        self.indexer.report()
 
     def apply(self, event: WatchEvent[T]) -> None:
         """Apply a change of one object, which is transformed already."""
@@ -309,6 +311,7 @@ class SharedInformer(Generic[T]):
                 return
             old = self.indexer.put(obj)
             self._publish(Added(obj, initial=False) if old is None else Updated(old, obj))
+        self.indexer.report()
 
     def forget(self, key: ObjectName) -> None:
         """Remove an object whose last state is unknown."""

@@ -2,25 +2,34 @@
 
 Readers never wait for a list to be decoded and never see a part of one: a replacement is prepared first, and then
 stored at once. Objects are returned without a copy: they are values, and their maps are read-only.
+
+Transforms and index functions come from the program, and are called without the lock that readers take. An object that
+an index function fails for is missing in that index only; it is logged, counted and returned by `failures`.
 """
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
+from clientgo.cache.state import ObjectFailure, count_failure
+from clientgo.errors import CallbackFailed, run_callback
+from clientgo.log import get_logger
 from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
 
+log = get_logger(__name__)
+
 T = TypeVar("T", bound=ApiObject)
 
 Transform = Callable[[T], T]
-"""Returns the object to store; must be idempotent, and is called without any lock."""
+"""Returns the object to store, of the same class and name; must be idempotent, and is called without any lock."""
 
 IndexFunc = Callable[[T], Iterable[str]]
-"""Returns the index values of an object. It must not raise: its exception reaches the caller of `add`."""
+"""Returns the index values of an object; one that raises or returns something else leaves it out of the index."""
 
 List = list  # for annotations in classes with a method `list`
 
@@ -41,6 +50,45 @@ def keep_everything(obj: T) -> T:
     return obj
 
 
+def transformed(transform: Transform[T], obj: T) -> T:
+    """Return the object to store.
+
+    Raises:
+        CallbackFailed: the transform raised, or returned no object of the same class and name.
+    """
+    return run_callback(_transformed, transform, obj)
+
+
+def _transformed(transform: Transform[T], obj: T) -> T:
+    ready = transform(obj)
+    if ready is obj:
+        return obj
+    if not isinstance(ready, type(obj)):
+        raise CallbackFailed(f"returned a {type(ready).__name__}, expected a {type(obj).__name__}")
+    before, after = object_name(obj), object_name(ready)
+    if after != before:
+        raise CallbackFailed(f"returned an object named {after}, expected {before}")
+    return ready
+
+
+def _index_values(func: IndexFunc[T], obj: T) -> tuple[str, ...]:
+    values = func(obj)
+    if isinstance(values, str):  # an iterable of strings, which would index each character
+        raise CallbackFailed("returned a str, expected an iterable of str")
+    values = tuple(values)
+    for value in values:
+        if value.__class__ is not str:
+            return tuple(map(_plain_str, values))
+    return values
+
+
+def _plain_str(value: object) -> str:
+    # An enum's member is a str, too. The copy has neither its __hash__ nor its __eq__.
+    if not isinstance(value, str):
+        raise CallbackFailed(f"returned the value {value!r}, expected str")
+    return str.__str__(value)
+
+
 def by_namespace(obj: ApiObject) -> tuple[str, ...]:
     """Return the value of `NAMESPACE_INDEX`."""
     return _single(obj.metadata.namespace)
@@ -52,24 +100,45 @@ def _single(namespace: str) -> tuple[str, ...]:
     return (namespace,)
 
 
+_Values = tuple[str, ...] | CallbackFailed
+
+
 class _Index(Generic[T]):
     """Names of objects by index value; guarded by the lock of its store.
 
     The values of each name are recorded, and only those are removed: a second call of the function may return others.
     """
 
-    __slots__ = ("filed", "func", "names")
+    __slots__ = ("failed", "filed", "func", "names")
 
-    def __init__(self, func: IndexFunc[T], items: Mapping[ObjectName, T]) -> None:
+    def __init__(self, func: IndexFunc[T]) -> None:
         self.func = func
         self.filed: dict[ObjectName, tuple[str, ...]] = {}
         # A value without objects has no entry, so that unused values take no memory.
         self.names: dict[str, set[ObjectName]] = {}
-        for key, obj in items.items():
-            self.file(key, tuple(func(obj)))
+        self.failed: dict[ObjectName, str] = {}  # errors of the objects that the function fails for
 
-    def file(self, key: ObjectName, values: tuple[str, ...]) -> None:
+    def of(self, items: Mapping[ObjectName, T]) -> "_Index[T]":
+        """Return an index of these objects by the same function; calls it for each."""
+        made = _Index(self.func)
+        for key, obj in items.items():
+            made.file(key, made.values(obj))
+        return made
+
+    def values(self, obj: T) -> _Values:
+        """Return the values of an object, or the error of the function."""
+        try:
+            return run_callback(_index_values, self.func, obj)
+        except CallbackFailed as error:
+            return error
+
+    def file(self, key: ObjectName, values: _Values) -> None:
         """Set the values of a name."""
+        if isinstance(values, CallbackFailed):
+            self.failed[key] = str(values)
+            values = ()
+        elif self.failed:
+            self.failed.pop(key, None)
         before = self.filed.pop(key, ())
         for value in before:
             if value not in values and value in self.names:  # a function may return a value twice
@@ -86,15 +155,24 @@ class Indexer(Generic[T]):
     """Thread-safe store of objects by name, with any number of indexes.
 
     `transform`, if given, is applied to each added object. `resource_version` is that of the last change, replacement
-    or bookmark.
+    or bookmark. `kind` names the objects in logs and metrics.
     """
 
     def __init__(
-        self, indexers: Mapping[str, IndexFunc[T]] | None = None, *, transform: Transform[T] | None = None
+        self,
+        indexers: Mapping[str, IndexFunc[T]] | None = None,
+        *,
+        transform: Transform[T] | None = None,
+        kind: str = "",
     ) -> None:
         self.resource_version = ""
+        self._kind = kind
         self._transform = transform
+        # Held by writers while they call index functions; readers do not wait for it. Taken before _lock.
+        self._writing = threading.Lock()
+        self._unreported: deque[ObjectFailure] = deque()
         self._lock = threading.Lock()
+        # Below: changed with both locks held, read with one of them.
         self._items: dict[ObjectName, T] = {}
         self._indexes: dict[str, _Index[T]] = {}
         self.add_indexers(indexers or {})
@@ -111,7 +189,8 @@ class Indexer(Generic[T]):
     def add(self, obj: T) -> None:
         """Add an object, or replace the one of its name."""
         protect(obj.__class__)
-        self._put(object_name(obj), obj if self._transform is None else self._transform(obj))
+        self._put(object_name(obj), obj if self._transform is None else transformed(self._transform, obj))
+        self.report()
 
     def update(self, obj: T) -> None:
         """Replace the object of that name, or add it."""
@@ -122,44 +201,45 @@ class Indexer(Generic[T]):
         self.pop(object_name(obj), obj.metadata.resource_version)
 
     def put(self, obj: T) -> T | None:
-        """Add an object without a transform; return the replaced one, or None."""
+        """Add an object without a transform; return the replaced one, or None. The caller calls `report` afterwards."""
         meta = obj.metadata
         # As object_name(), without its check for tombstones: this is called for every event of an informer.
         return self._put(_tuple(ObjectName, (meta.namespace, meta.name)), obj)
 
     def pop(self, key: ObjectName, version: str = "") -> T | None:
         """Remove and return the object of that name, or None; set the store's version to `version`, if known."""
-        with self._lock:
+        with self._writing, self._lock:
             old = self._pop(key)
             self.resource_version = version or self.resource_version
         return old
 
     def replace(self, objects: Iterable[T], version: str = "") -> None:
-        """Replace all objects by a list of that version; if an index function raises, change nothing."""
+        """Replace all objects by a list of that version. The caller calls `report` afterwards."""
         items = self._prepared(objects)
-        with self._lock:
-            functions = {name: index.func for name, index in self._indexes.items()}
-        indexes = {name: _Index(func, items) for name, func in functions.items()}
-        with self._lock:
-            for name in self._indexes.keys() - indexes.keys():  # added in the meantime
-                indexes[name] = _Index(self._indexes[name].func, items)
-            self._items = items
-            self._indexes = indexes
-            self.resource_version = version or self.resource_version
+        with self._writing:
+            indexes = {name: index.of(items) for name, index in self._indexes.items()}
+            for name, index in indexes.items():
+                before = self._indexes[name].failed
+                self._add_unreported(name, {key: e for key, e in index.failed.items() if e != before.get(key)})
+            with self._lock:
+                self._items = items
+                self._indexes = indexes
+                self.resource_version = version or self.resource_version
 
     def replace_some(self, gone: Iterable[ObjectName], objects: Iterable[T], version: str = "") -> None:
         """Remove the objects named in `gone` and add these, atomically for `list` and the indexes.
 
-        The duration does not depend on the other objects.
+        The duration does not depend on the other objects. The caller calls `report` afterwards.
         """
         items = self._prepared(objects)
-        with self._lock:
-            values = {key: self._values(key, obj) for key, obj in items.items()}
-            for key in set(gone).difference(items):
-                self._pop(key)
-            for key, obj in items.items():
-                self._set(key, obj, values[key])
-            self.resource_version = version or self.resource_version
+        with self._writing:
+            values = {key: self._changed_values(key, obj) for key, obj in items.items()}
+            with self._lock:
+                for key in set(gone).difference(items):
+                    self._pop(key)
+                for key, obj in items.items():
+                    self._set(key, obj, values[key])
+                self.resource_version = version or self.resource_version
 
     def bookmark(self, version: str) -> None:
         """Set the store's version: all changes up to it are stored."""
@@ -185,11 +265,10 @@ class Indexer(Generic[T]):
 
     def index(self, name: str, obj: T) -> List[T]:
         """Return the objects that share a value of index `name` with `obj`; raise KeyError for an unknown index."""
+        values = self.values_of(name, obj)
         with self._lock:
-            found = self._index_named(name)
-            keys: set[ObjectName] = set()
-            for value in found.func(obj):
-                keys |= found.names.get(value, set())
+            names = self._index_named(name).names
+            keys = {key for value in values for key in names.get(value, ())}
             return [self._items[key] for key in keys]
 
     def by_index(self, name: str, value: str) -> List[T]:
@@ -208,10 +287,11 @@ class Indexer(Generic[T]):
             return list(self._indexes[name].names) if name in self._indexes else []
 
     def values_of(self, name: str, obj: T) -> List[str]:
-        """Return the values of `obj` in index `name`; raise KeyError for an unknown index."""
+        """Return the values of `obj` in index `name`, none if it fails for it; raise KeyError for an unknown index."""
         with self._lock:
-            func = self._index_named(name).func
-        return list(func(obj))
+            index = self._index_named(name)
+        values = index.values(obj)
+        return [] if isinstance(values, CallbackFailed) else [*values]
 
     def has_index(self, name: str) -> bool:
         """Return True if the index exists."""
@@ -223,14 +303,44 @@ class Indexer(Generic[T]):
         Raises:
             ValueError: an index of that name exists.
         """
-        with self._lock:
+        with self._writing:
             if taken := sorted(indexers.keys() & self._indexes.keys()):
                 raise ValueError(f"indexer conflict: {', '.join(taken)}")
-            self._indexes.update({name: _Index(func, self._items) for name, func in indexers.items()})
+            indexes = {name: _Index(func).of(self._items) for name, func in indexers.items()}
+            for name, index in indexes.items():
+                self._add_unreported(name, index.failed)
+            with self._lock:
+                self._indexes = {**self._indexes, **indexes}
+        self.report()
+
+    @property
+    def failing(self) -> int:
+        """Number of objects that an index function fails for, counted for each index."""
+        return sum(len(index.failed) for index in self._indexes.values())
+
+    def failures(self) -> Iterator[ObjectFailure]:
+        """Yield the objects that an index function fails for; takes no lock."""
+        for name, index in self._indexes.items():
+            for key, error in list(index.failed.items()):
+                yield ObjectFailure(f"index {name}", key, error)
+
+    def report(self) -> None:
+        """Log and count new failures of index functions. Separate from the changes, which may be made under a lock."""
+        while self._unreported:
+            try:
+                failure = self._unreported.popleft()
+            except IndexError:  # another thread was faster
+                return
+            count_failure(self._kind, "index")
+            facts = {"kind": self._kind, "namespace": failure.name.namespace, "name_": failure.name.name}
+            log.error("object left out of an index", extra={**facts, "index": failure.hook, "err": failure.error})
+
+    def _add_unreported(self, name: str, errors: Mapping[ObjectName, str]) -> None:
+        self._unreported += [ObjectFailure(f"index {name}", key, error) for key, error in errors.items()]
 
     def _prepared(self, objects: Iterable[T]) -> dict[ObjectName, T]:
         transform = self._transform
-        items = {object_name(obj): obj if transform is None else transform(obj) for obj in objects}
+        items = {object_name(obj): obj if transform is None else transformed(transform, obj) for obj in objects}
         for kind in set(map(type, items.values())):
             protect(kind)
         return items
@@ -242,29 +352,30 @@ class Indexer(Generic[T]):
             raise KeyError(f"Index with name {name} does not exist") from None
 
     def _put(self, key: ObjectName, obj: T) -> T | None:
-        with self._lock:
-            values = self._values(key, obj)
-            old = self._items.get(key)
-            self._set(key, obj, values)
-            self.resource_version = obj.metadata.resource_version or self.resource_version
+        with self._writing:
+            values = self._changed_values(key, obj)
+            with self._lock:
+                old = self._items.get(key)
+                self._set(key, obj, values)
+                self.resource_version = obj.metadata.resource_version or self.resource_version
         return old
 
-    def _values(self, key: ObjectName, obj: T) -> List[tuple[_Index[T], tuple[str, ...]]]:
-        """Return the changed values of an object by index.
-
-        Every index function is called before anything is changed: one that raises leaves the store unchanged.
-        """
-        changed = []
-        for index in self._indexes.values():
-            values = tuple(index.func(obj))
-            if values != index.filed.get(key, ()):
-                hash(values)
+    def _changed_values(self, key: ObjectName, obj: T) -> List[tuple[_Index[T], _Values]]:
+        """Return the changed values of an object by index."""
+        changed: list[tuple[_Index[T], _Values]] = []
+        for name, index in self._indexes.items():
+            values = index.values(obj)
+            if isinstance(values, CallbackFailed):
+                if str(values) != index.failed.get(key):
+                    self._add_unreported(name, {key: str(values)})
+                changed.append((index, values))
+            elif values != index.filed.get(key, ()) or (index.failed and key in index.failed):
                 changed.append((index, values))
         return changed
 
-    def _set(self, key: ObjectName, obj: T, values: Iterable[tuple[_Index[T], tuple[str, ...]]]) -> None:
-        for index, given in values:
-            index.file(key, given)
+    def _set(self, key: ObjectName, obj: T, changed: Iterable[tuple[_Index[T], _Values]]) -> None:
+        for index, values in changed:
+            index.file(key, values)
         self._items[key] = obj
 
     def _pop(self, key: ObjectName) -> T | None:

@@ -140,6 +140,21 @@ def test_object_whose_transform_raises_is_undecodable_and_keeps_its_last_state(
     assert caplog.text.count("object skipped") == 2
 
 
+def test_index_function_that_raises_for_an_object_does_not_affect_the_informer() -> None:
+    source = FakeSource(ConfigMap, pod("bad"), pod("good", team="a"))
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    by_team = {"team": lambda obj: [obj.metadata.labels["team"]]}
+    with following(source, handling(handler), indexers=by_team) as informer:
+        handler.wait_for(2)
+        source.wait_for_watch()
+        source.add(pod("worse"))
+        source.modify(pod("bad", team="a"))
+        assert handler.wait_for(4)[2:] == [("add", "ns/worse"), ("update", "ns/bad")]
+        assert {str(key) for key in informer.indexer.index_keys("team", "a")} == {"ns/bad", "ns/good"}
+        [failure] = informer.state().failures
+        assert (failure.hook, str(failure.name), failure.error) == ("index team", "ns/worse", "KeyError: 'team'")
+
+
 class Told:
     """Objects as a handler knows them from its calls; `problems` are inconsistent calls."""
 

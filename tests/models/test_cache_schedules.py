@@ -285,16 +285,25 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_store_with_readers,
         "store",
         (
-            ("                indexes[name] = _Index(self._indexes[name].func, items)\n            self._items"),
-            "                pass\n            self._items",
+            (
+                "        with self._writing:\n            indexes = {name: index.of(items) "
+                "for name, index in self._indexes.items()}"
+            ),
+            (
+                "        indexes = {name: index.of(items) for name, index in self._indexes.items()}\n"
+                "        with self._writing:"
+            ),
         ),
     ),
     "a list stored in two steps": (
         a_store_with_readers,
         "store",
         (
-            "            self._items = items\n            self._indexes = indexes",
-            ("            self._items = items\n        with self._lock:\n            self._indexes = indexes"),
+            "                self._items = items\n                self._indexes = indexes",
+            (
+                "                self._items = items\n            with self._lock:\n"
+                "                self._indexes = indexes"
+            ),
         ),
     ),
     "a factory that makes two": (
