@@ -21,18 +21,18 @@ from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.priority import NORMAL, PriorityQueue
 from clientgo.manager.requesters import limited
 from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import provider
 from clientgo.reconcile import Attempt, Attempts, LogFields
 from clientgo.workqueue import (
+    NORMAL,
     ItemExponentialFailureRateLimiter,
+    PriorityQueue,
     RateLimiter,
     RateLimitingQueue,
     ShutDown,
-    default_controller_rate_limiter,
 )
 
 log = get_logger(__name__)
@@ -137,10 +137,7 @@ class Controller:
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
         """Queue the object of that name."""
-        if isinstance(self.queue, PriorityQueue):
-            self.queue.add(request, priority=priority)
-        else:
-            self.queue.add(request)
+        self.queue.add(request, priority=priority)
 
     def warm_up(self, stop: threading.Event) -> None:
         """Start the sources, so that the queue fills before workers start. Idempotent."""
@@ -213,7 +210,7 @@ class Controller:
                 if result.requeue_after > 0:
                     attempt.succeeded("requeue_after", requeue_in=result.requeue_after)
                     self.queue.forget(request)
-                    self._later(request, result.requeue_after, result.priority)
+                    self.queue.add_after(request, result.requeue_after, priority=result.priority)
                 else:
                     attempt.succeeded()
                     self.queue.forget(request)
@@ -223,12 +220,6 @@ class Controller:
             attempt.failed(error)
             raise error
         attempt.failed(error, retry_in=self.queue.add_rate_limited(request), failures=self.queue.num_requeues(request))
-
-    def _later(self, request: ObjectName, delay: float, priority: int | None) -> None:
-        if isinstance(self.queue, PriorityQueue):
-            self.queue.add_after(request, delay, priority=priority)
-        else:
-            self.queue.add_after(request, delay)
 
     def _wait(self, stop: threading.Event) -> bool:
         timeout = self.options.cache_sync_timeout
@@ -240,11 +231,14 @@ class Controller:
 
 
 def new_queue(name: str, options: ControllerOptions, clock: Clock) -> RateLimitingQueue[ObjectName]:
-    """Return a priority queue with a limiter per object, or a plain queue with client-go's limiter."""
+    """Return a priority queue with a limiter per object, or a plain queue with client-go's limiter.
+
+    In both an event replaces a delay: after a reconciliation without a requeue, nothing happens until the next event.
+    """
     if options.priority_queue:
         limiter = options.limiter or ItemExponentialFailureRateLimiter(0.005, 1000.0)
         return PriorityQueue(limiter, name=name, clock=clock)
-    return RateLimitingQueue(options.limiter or default_controller_rate_limiter(clock=clock), name=name, clock=clock)
+    return RateLimitingQueue(options.limiter, name=name, clock=clock, merge_delays=True)
 
 
 _NAMES: "weakref.WeakValueDictionary[str, Controller]" = weakref.WeakValueDictionary()

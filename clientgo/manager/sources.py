@@ -16,10 +16,10 @@ from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
 from clientgo.cache.state import Synced
 from clientgo.manager.cache import Cache
 from clientgo.manager.predicates import And, Predicate
-from clientgo.manager.priority import LOW, NORMAL
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionKind, OwnerReference
 from clientgo.meta.scheme import api_of, kind_of
+from clientgo.workqueue import LOW, NORMAL
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -1,11 +1,13 @@
-"""Work queues with deduplication, delays and rate limits. A key is never processed by two workers at a time.
+"""Work queue with deduplication, delays, rate limits and priorities. A key is never processed by two workers at a time.
 
-`WorkQueue` ▸ `DelayingQueue` (`add_after`) ▸ `RateLimitingQueue` (`add_rate_limited`, `forget`), and the limiters.
+`WorkQueue` is the one class. `DelayingQueue` and `RateLimitingQueue` are client-go's names for it, `PriorityQueue` is
+controller-runtime's for one ordered by priority.
 """
 
-from clientgo.workqueue.delaying import DelayingQueue
 from clientgo.workqueue.metrics import keep_unfinished_work_updated, update_unfinished_work
-from clientgo.workqueue.queue import FIFO, ShutDown, Storage, WorkQueue
+from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage
+from clientgo.workqueue.priority import ByPriority, PriorityQueue
+from clientgo.workqueue.queue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQueue
 from clientgo.workqueue.ratelimiters import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -16,11 +18,11 @@ from clientgo.workqueue.ratelimiters import (
     default_controller_rate_limiter,
     default_item_based_rate_limiter,
 )
-from clientgo.workqueue.ratelimiting import RateLimitingQueue
 from clientgo.workqueue.state import QueueState
 
 __all__ = [
-    "WorkQueue", "DelayingQueue", "RateLimitingQueue", "ShutDown", "Storage", "FIFO", "QueueState",
+    "WorkQueue", "DelayingQueue", "RateLimitingQueue", "PriorityQueue", "ShutDown", "QueueState",
+    "Storage", "FIFO", "ByPriority", "NORMAL", "LOW",
     "RateLimiter", "BucketRateLimiter", "ItemExponentialFailureRateLimiter", "ItemFastSlowRateLimiter",
     "MaxOfRateLimiter", "WithMaxWaitRateLimiter", "default_controller_rate_limiter", "default_item_based_rate_limiter",
     "keep_unfinished_work_updated", "update_unfinished_work",

@@ -11,15 +11,19 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.metrics import NoMetrics, Provider, provider
+from clientgo.metrics import Gauge, NoMetrics, Provider, provider
+from clientgo.workqueue.order import LOW, NORMAL
 
 K = TypeVar("K")
 
 BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 """Upper bounds of both histograms in seconds: 10 ns, times ten, up to 1000 s (client-go's)."""
 
-DEPTH, DEPTH_HELP = "workqueue_depth", "Keys that wait for a worker"
-"""Also has the label priority, which is empty (to Prometheus: absent) except for priority queues."""
+MAX_PRIORITIES = 25
+"""Maximum number of priorities with a series of their own, for each queue (controller-runtime's)."""
+
+OTHER_PRIORITIES = "exceeded_cardinality_limit"
+"""Label of the series of all further priorities (controller-runtime's)."""
 
 UPDATE_PERIOD = 0.5
 """Seconds between two updates of the unfinished work (client-go's)."""
@@ -29,37 +33,58 @@ class QueueMetrics(Generic[K]):
     """The metrics of one queue, which calls every method but `update` with its lock held."""
 
     def __init__(
-        self, name: str, lock: threading.Lock, processing: Mapping[K, float], clock: Clock, kept_by: Provider
+        self,
+        name: str,
+        lock: threading.Lock,
+        processing: Mapping[K, float],
+        clock: Clock,
+        registry: Provider,
+        *,
+        by_priority: bool,
     ) -> None:
         labels = {"name": name}
+        self._name = name
         self._lock = lock
         self._clock = clock
+        self._registry = registry
         # Start times of the keys being processed; owned by the queue and guarded by its lock.
         self._processing = processing
-        self._depth = kept_by.gauge(DEPTH, DEPTH_HELP, {**labels, "priority": ""})
-        self._adds = kept_by.counter("workqueue_adds_total", "Keys added", labels)
-        self._latency = kept_by.histogram(
+        # Series of a priority each; further priorities share one. A queue without priorities has only that one, whose
+        # label is empty (to Prometheus: absent).
+        self._depths: dict[int | None, Gauge] = {}
+        self._max_depths = MAX_PRIORITIES if by_priority else 0
+        self._shared_label = OTHER_PRIORITIES if by_priority else ""
+        self._shared_depth: Gauge | None = None
+        for priority in (NORMAL, LOW) if by_priority else (None,):  # series from the start
+            self._depth(priority).set(0)
+        self._adds = registry.counter("workqueue_adds_total", "Keys added", labels)
+        self._latency = registry.histogram(
             "workqueue_queue_duration_seconds", "How long keys waited for a worker", labels, buckets=BUCKETS
         )
-        self.work = kept_by.histogram(
+        self.work = registry.histogram(
             "workqueue_work_duration_seconds", "How long workers had a key", labels, buckets=BUCKETS
         )
-        self._unfinished = kept_by.gauge(
-            "workqueue_unfinished_work_seconds", "How long the keys being processed have been so, in sum", labels
+        self._unfinished = registry.gauge(
+            "workqueue_unfinished_work_seconds", "Sum of the time that keys have been in processing", labels
         )
-        self._longest = kept_by.gauge(
+        self._longest = registry.gauge(
             "workqueue_longest_running_processor_seconds", "How long the slowest worker has had its key", labels
         )
-        self.retries = kept_by.counter("workqueue_retries_total", "Keys added with a delay", labels)
+        self.retries = registry.counter("workqueue_retries_total", "Keys added with a delay", labels)
 
-    def added(self) -> None:
-        """Count a key that became dirty."""
+    def added(self, priority: int | None) -> None:
+        """Count a key that became dirty; the priority of a queue without priorities is ignored."""
         self._adds.inc()
-        self._depth.inc()
+        self._depth(priority).inc()
 
-    def taken(self, waited: float) -> None:
+    def raised(self, before: int, priority: int) -> None:
+        """Count a dirty key under its new priority."""
+        self._depth(before).dec()
+        self._depth(priority).inc()
+
+    def taken(self, priority: int | None, waited: float) -> None:
         """Record a key returned by `get`, `waited` seconds after it was added."""
-        self._depth.dec()
+        self._depth(priority).dec()
         self._latency.observe(waited)
 
     def update(self) -> None:
@@ -75,6 +100,21 @@ class QueueMetrics(Generic[K]):
         with _Watched.lock:
             _Watched.queues.discard(self)
 
+    def _depth(self, priority: int | None) -> Gauge:
+        gauge = self._depths.get(priority)
+        if gauge is not None:
+            return gauge
+        if len(self._depths) < self._max_depths:
+            gauge = self._depths[priority] = self._new_depth(str(priority))
+            return gauge
+        if self._shared_depth is None:
+            self._shared_depth = self._new_depth(self._shared_label)
+        return self._shared_depth
+
+    def _new_depth(self, priority: str) -> Gauge:
+        labels = {"name": self._name, "priority": priority}
+        return self._registry.gauge("workqueue_depth", "Keys that wait for a worker", labels)
+
 
 class _Watched:
     # Weak references: the gauges must not keep a queue alive that was never shut down.
@@ -87,16 +127,18 @@ def metrics_of(
     lock: threading.Lock,
     processing: Mapping[K, float],
     clock: Clock,
-    kept_by: Provider | None = None,
+    registry: Provider | None = None,
+    *,
+    by_priority: bool = False,
 ) -> "QueueMetrics[Any] | None":
     """Return the metrics of a queue, or None without a name or a provider."""
-    kept_by = kept_by if kept_by is not None else provider()
-    if not name or isinstance(kept_by, NoMetrics):
+    registry = registry if registry is not None else provider()
+    if not name or isinstance(registry, NoMetrics):
         return None
-    made: QueueMetrics[Any] = QueueMetrics(name, lock, processing, clock, kept_by)
+    metrics: QueueMetrics[Any] = QueueMetrics(name, lock, processing, clock, registry, by_priority=by_priority)
     with _Watched.lock:
-        _Watched.queues.add(made)
-    return made
+        _Watched.queues.add(metrics)
+    return metrics
 
 
 def update_unfinished_work() -> None:

@@ -1,22 +1,28 @@
-"""Work queue with deduplication: each key waits at most once and is processed by one worker at a time.
+"""Work queue with deduplication, delays and rate limits: a key is never processed by two workers at a time.
 
 A key is *dirty* while it needs work, and *processing* while a worker has it. A key that is dirty and not processing is
 ready; a key that becomes dirty while processing is requeued by `done`. So any number of changes to one object become
 one key, and two workers never process the same object.
+
+A *delayed* key becomes dirty at a later time. No extra thread waits for it: the consumers blocked in `get` are the
+timer. One of them, the timekeeper, waits until the earliest key is due; the others wait for a notification. A consumer
+that wakes checks all conditions again, so an extra notification does no harm; the invariant at `_watched` prevents a
+lost one. While no consumer waits, no wake-up is needed: `get` and `len` promote the keys that are due.
 """
 
-import heapq
+import math
 import threading
-from collections import deque
-from collections.abc import Mapping
-from types import TracebackType
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.metrics import Provider
+from clientgo.workqueue.delaying import DelayHeap
 from clientgo.workqueue.fairlock import acquire_fairly
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
-from clientgo.workqueue.state import KeyState, QueueLoad, QueueState, since, until
+from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage, checked_priority
+from clientgo.workqueue.processing import Processing
+from clientgo.workqueue.ratelimiters import RateLimiter, default_controller_rate_limiter
+from clientgo.workqueue.state import KeyState, QueueLoad, QueueState, first_keys, snapshot
 
 K = TypeVar("K")
 
@@ -25,50 +31,31 @@ class ShutDown(Exception):
     """The queue is shut down and empty; the worker should end."""
 
 
-class Storage(Protocol[K]):
-    """Order of the ready keys; always called with the queue's lock held."""
-
-    def push(self, item: K, /) -> None:
-        """Add a key that is not in the storage."""
-
-    def pop(self) -> K:
-        """Remove and return the next key; called only when there is one."""
-
-    def touch(self, item: K, /) -> None:
-        """Note that a key in the storage was added again, for orders that depend on it."""
-
-    def __len__(self) -> int:
-        """Return the number of stored keys."""
-
-
-class FIFO(deque[K]):
-    """First in, first out: the default order."""
-
-    # A deque under other names instead of a wrapper: no Python code runs for a push or a pop.
-    __slots__ = ()
-    push = deque.append
-    pop = deque.popleft
-
-    def touch(self, item: K, /) -> None:
-        """Keep the position of a key that was added again."""
-
-
 class WorkQueue(Generic[K]):
     """Work queue that gives each added key to one worker at a time; thread-safe.
 
-    Only a queue with a `name` has metrics, in the provider `metrics` or else in that of `clientgo.metrics`.
+    A worker calls `add_rate_limited` if a key failed, `forget` if it succeeded, and `done` in both cases; `limiter`
+    determines the delays. `storage` determines the order of the ready keys. Only a queue with a `name` has metrics, in
+    the provider `metrics` or else in that of `clientgo.metrics`.
+
+    A delayed key that is also added directly is processed twice, as in client-go. With `merge_delays`, a key is either
+    delayed or dirty, and the earlier time counts, as in controller-runtime's priority queue: an event replaces a delay.
     """
 
     def __init__(
         self,
+        limiter: RateLimiter[K] | None = None,
         *,
         name: str = "",
         clock: Clock = SYSTEM_CLOCK,
         storage: Storage[K] | None = None,
         metrics: Provider | None = None,
+        merge_delays: bool = False,
     ) -> None:
         self.name = name
-        self._clock = clock
+        self._clock, self._now = clock, clock.now
+        self._limiter: RateLimiter[K] = limiter if limiter is not None else default_controller_rate_limiter(clock=clock)
+        self._merge_delays = merge_delays
         # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
         # for every key uses `acquire_fairly`, so that many threads do not slow each other down; the rest uses `with`.
         self._lock = threading.Lock()
@@ -80,29 +67,43 @@ class WorkQueue(Generic[K]):
         self._dirty: dict[K, float] = {}
         # Keys that workers have, and since when. In _processing and in _dirty = returns to _ready when done.
         self._processing: dict[K, float] = {}
+        # Keys that are not due yet, and due keys that are not promoted yet; _delays is its content, for fast checks.
+        self._delayed: DelayHeap[K] = DelayHeap()
+        self._delays = self._delayed.entries
         # Keys of _dirty, and of _processing, that came from a delay and not from an event.
         self._dirty_by_delay: set[K] = set()
         self._processing_by_delay: set[K] = set()
         # The keys of _dirty - _processing, each once, in the order of processing.
         self._ready: Storage[K] = storage if storage is not None else FIFO()
+        # Priorities of the keys that are dirty or delayed; None if the order does not depend on them.
+        self._priorities: dict[K, int] | None = getattr(self._ready, "priorities", None)
+        # Priorities with which the keys of _processing were taken, if the order depends on priorities.
+        self._taken: dict[K, int] = {}
         # Consumers blocked in get(). While it is 0 no notification is needed, which saves most of add's time.
         self._waiting = 0
+        # The time until which the timekeeper waits; infinity without one. Whenever the lock is free, keys are delayed
+        # and consumers wait, either _watched <= the earliest time, or a notified consumer is about to check.
+        self._watched = math.inf
         # Once True, never False again; no key is added any more.
         self._shutting_down = False
         # A thread waits in shut_down(drain=True) until all work is done.
         self._draining = False
         # None for a queue without a name, or without a metrics provider.
-        self._metrics: QueueMetrics[K] | None = metrics_of(name, self._lock, self._processing, clock, metrics)
+        self._metrics: QueueMetrics[K] | None = metrics_of(
+            name, self._lock, self._processing, clock, metrics, by_priority=self._priorities is not None
+        )
 
     def __repr__(self) -> str:
         # Without the lock: a log line or a debugger must never block here.
         name = f" {self.name!r}" if self.name else ""
+        counts = f"{len(self._ready)} ready, {len(self._processing)} processing, {len(self._delayed)} delayed"
         state = ", shutting down" if self._shutting_down else ""
-        return f"<{type(self).__name__}{name} {self._counts()}{state}>"
+        return f"<{type(self).__name__}{name} {counts}{state}>"
 
     def __len__(self) -> int:
-        """Return the number of ready keys, without those being processed."""
+        """Return the number of ready keys, including those whose delay has passed, without those being processed."""
         with self._lock:
+            self._promote()
             return len(self._ready)
 
     def __bool__(self) -> bool:
@@ -114,25 +115,95 @@ class WorkQueue(Generic[K]):
         """True after `shut_down` was called; keys added now are dropped."""
         return self._shutting_down
 
-    def add(self, item: K) -> None:
-        """Add a key; ignored if it is waiting already or the queue is shutting down."""
-        acquire_fairly(self._lock)
+    def add(self, item: K, *, after: float = 0.0, priority: int = NORMAL) -> None:
+        """Add a key now, or after some seconds, with at least this priority; ignored after `shut_down`.
+
+        A key that is waiting already is not added again. Only an order by priority depends on the priority.
+        """
+        if after:
+            self.add_after(item, after, priority=priority)
+            return
+        if not self._lock.acquire(False):
+            acquire_fairly(self._lock)
         try:
-            self._add(item)
+            if self._delays:
+                # Keys that became due earlier come first.
+                self._promote()
+            self._add(item, priority)
         finally:
             self._lock.release()
+
+    def add_after(self, item: K, delay: float, *, priority: int | None = None) -> None:
+        """Add a key after `delay` seconds, at once if that is not positive; ignored after `shut_down`.
+
+        By default a key that is being processed keeps the priority with which it was taken; others are `NORMAL`.
+        """
+        if not self._lock.acquire(False):
+            acquire_fairly(self._lock)
+        try:
+            if self._shutting_down:
+                return
+            due = self._now() + delay
+            self._promote()
+            dirty, processing = item in self._dirty, item in self._processing
+            if self._metrics is not None:
+                self._metrics.retries.inc()
+            if priority is None:
+                priority = self._taken.get(item, NORMAL)
+            # "not >" instead of "<=": NaN must not get into the heap.
+            if not delay > 0:
+                self._add(item, priority)
+                return
+            if self._priorities is not None:
+                self._raise_priority(self._priorities, item, priority)
+                if dirty and not processing:
+                    self._ready.touch(item)
+            if self._merge_delays and dirty:
+                return  # it is processed earlier
+            self._delayed.push(item, due)
+            if self._waiting and self._delayed.earliest < self._watched:
+                self._wake.notify()
+        finally:
+            self._lock.release()
+
+    def add_rate_limited(self, item: K, *, priority: int | None = None) -> float:
+        """Count a failure of the key, add it after the limiter's delay, and return the delay in seconds."""
+        delay = self._limiter.when(item)
+        self.add_after(item, delay, priority=priority)
+        return delay
+
+    def forget(self, item: K) -> None:
+        """Reset the failures of the key; does not remove it from the queue."""
+        self._limiter.forget(item)
+
+    def num_requeues(self, item: K) -> int:
+        """Return the number of failures of the key."""
+        return self._limiter.num_requeues(item)
 
     def get(self) -> K:
         """Return the next key, blocking until there is one; call `done` with it afterwards.
 
         Raises:
-            ShutDown: the queue is shut down and empty.
+            ShutDown: the queue is shut down and empty; keys that are not due yet are dropped.
         """
-        acquire_fairly(self._lock)
+        if not self._lock.acquire(False):
+            acquire_fairly(self._lock)
         try:
+            if self._delays:
+                self._promote()
             if not self._ready:
                 self._wait_until_ready()
-            return self._take()
+            item = self._ready.pop()
+            added_at = self._dirty.pop(item)
+            self._processing[item] = now = self._now()
+            if self._priorities is not None:
+                self._taken[item] = self._priorities.pop(item)
+            if self._dirty_by_delay and item in self._dirty_by_delay:
+                self._dirty_by_delay.discard(item)
+                self._processing_by_delay.add(item)
+            if self._metrics is not None:
+                self._metrics.taken(self._taken.get(item), now - added_at)
+            return item
         finally:
             self._lock.release()
 
@@ -141,23 +212,28 @@ class WorkQueue(Generic[K]):
 
         A key that is not being processed is ignored.
         """
-        acquire_fairly(self._lock)
+        if not self._lock.acquire(False):
+            acquire_fairly(self._lock)
         try:
             taken_at = self._processing.pop(item, None)
             if taken_at is None:
                 return
             if self._metrics is not None:
-                self._metrics.work.observe(self._clock.now() - taken_at)
+                self._metrics.work.observe(self._now() - taken_at)
+            if self._taken:
+                self._taken.pop(item, None)
             if self._processing_by_delay:
                 self._processing_by_delay.discard(item)
             if item in self._dirty:
-                self._push(item)
+                self._ready.push(item)
+                if self._waiting:
+                    self._wake.notify()
             elif self._draining and not self._busy():
                 self._idle.notify_all()
         finally:
             self._lock.release()
 
-    def processing(self) -> "Processing[K]":
+    def processing(self) -> Processing[K]:
         """Return a context manager that gets a key and always marks it done: `with queue.processing() as key`.
 
         Raises:
@@ -173,7 +249,10 @@ class WorkQueue(Generic[K]):
         with self._lock:
             self._shutting_down = True
             self._draining = drain
-            self._drop_delayed()
+            self._delayed.clear()
+            if self._priorities is not None:
+                for item in self._priorities.keys() - self._dirty.keys():
+                    del self._priorities[item]
             if self._metrics is not None:
                 self._metrics.stop_updates()
             self._wake.notify_all()
@@ -182,21 +261,17 @@ class WorkQueue(Generic[K]):
                 self._clock.wait(self._idle, None)
 
     def state(self) -> QueueState[K]:
-        """Return a consistent copy of the queue's state."""
+        """Return a consistent copy of the queue's state, with the failures of each of its keys."""
         with self._lock:
-            now = self._clock.now()
-            dirty, processing, delayed = self._dirty.copy(), self._processing.copy(), dict(self._due_times())
-            shutting_down = self._shutting_down
-        return QueueState(
-            self.name, since(dirty, now), since(processing, now), until(delayed, now), shutting_down=shutting_down
-        )
+            now, phases, shutting_down = self._now(), self._phases(), self._shutting_down
+        return snapshot(self.name, phases, now, self.num_requeues, shutting_down=shutting_down)
 
     def load(self) -> QueueLoad:
         """Return the numbers of keys; fast for any number."""
         with self._lock:
             self._promote()
             oldest = next(iter(self._dirty.values()), None)
-            return QueueLoad(len(self._ready), oldest, len(self._due_times()), len(self._processing))
+            return QueueLoad(len(self._ready), oldest, len(self._delayed), len(self._processing))
 
     def first_keys(self, limit: int, matching: str = "") -> list[KeyState[K]]:
         """Return the keys of each phase, at most `limit`: those queued for longest, and those due next.
@@ -205,71 +280,99 @@ class WorkQueue(Generic[K]):
         """
         with self._lock:
             self._promote()
-            phases = [(phase, dict(times)) for phase, times in self._phases()]
-        wanted, found = matching.lower(), []
-        for phase, times in phases:
-            items = ((key, at) for key, at in times.items() if not wanted or wanted in str(key).lower())
-            first = heapq.nsmallest(limit, items, key=lambda item: item[1])
-            found += [KeyState(key, phase, at, self._retries(key)) for key, at in first]
-        return found
+            phases = self._phases()
+        return first_keys(phases, limit, matching, self.num_requeues)
 
     def states_of(self, item: K) -> list[KeyState[K]]:
         """Return the states of one key: none, or several if it was added while it is processed or delayed."""
         with self._lock:
             self._promote()
-            found = [(phase, times[item]) for phase, times in self._phases() if item in times]
-        return [KeyState(item, phase, at, self._retries(item)) for phase, at in found]
+            processing, queued, delayed = self._processing.get(item), self._dirty.get(item), self._delayed.time_of(item)
+        times = {"processing": processing, "queued": queued, "delayed": delayed}
+        return [KeyState(item, phase, at, self.num_requeues(item)) for phase, at in times.items() if at is not None]
 
     def trigger(self, item: K) -> str:
-        """Return why a key that is being processed was queued: "event", or "requeue" after a delay."""
-        return "requeue" if item in self._processing_by_delay else "event"
+        """Return why a key that is being processed was queued: "event", "resync", "retry" or "requeue".
 
-    def _retries(self, item: K) -> int:
-        """Return the failures of a key; this queue counts none."""
-        return 0
+        A key of `LOW` priority comes from a resync or the initial list. After a delay it is a retry if it has failed,
+        and otherwise a requeue.
+        """
+        if item in self._processing_by_delay:
+            return "retry" if self.num_requeues(item) else "requeue"
+        return "resync" if self._taken.get(item) == LOW else "event"
 
     # The methods below are called with the lock held.
 
-    def _phases(self) -> tuple[tuple[str, Mapping[K, float]], ...]:
-        return ("processing", self._processing), ("queued", self._dirty), ("delayed", self._due_times())
+    def _phases(self) -> dict[str, dict[K, float]]:
+        return {"processing": self._processing.copy(), "queued": self._dirty.copy(), "delayed": self._delayed.times}
 
     def _promote(self) -> None:
-        """Make the keys ready whose delay has passed; this queue has none."""
+        """Make the keys ready whose delay has passed."""
+        if self._delays and self._delayed.earliest <= (now := self._now()):
+            for item in self._delayed.pop_due(now):
+                if item not in self._dirty:
+                    self._dirty_by_delay.add(item)
+                self._add(item, None)
 
-    def _add(self, item: K) -> None:
+    def _add(self, item: K, priority: int | None) -> None:
+        """Make a key dirty; None is the priority with which it was delayed."""
         if self._shutting_down:
             return
+        # All lookups come before the first change: a key whose __hash__ or __eq__ raises gets nowhere.
+        processing = item in self._processing
+        if self._priorities is not None:
+            priority = self._raise_priority(self._priorities, item, priority)
         if item in self._dirty:
-            if item not in self._processing:
+            if not processing:
                 self._ready.touch(item)
             return
+        if self._delays and item in self._delays and self._merge_delays:
+            self._delayed.remove(item)
         if self._metrics is not None:
-            self._metrics.added()
-        self._dirty[item] = self._clock.now()
-        if item not in self._processing:
-            self._push(item)
+            self._metrics.added(priority)
+        self._dirty[item] = self._now()
+        if not processing:
+            self._ready.push(item)
+            if self._waiting:
+                self._wake.notify()
 
-    def _push(self, item: K) -> None:
-        self._ready.push(item)
-        if self._waiting:
-            self._wake.notify()
-
-    def _take(self) -> K:
-        item = self._ready.pop()
-        added_at = self._dirty.pop(item)
-        self._processing[item] = now = self._clock.now()
-        if self._dirty_by_delay and item in self._dirty_by_delay:
-            self._dirty_by_delay.discard(item)
-            self._processing_by_delay.add(item)
-        if self._metrics is not None:
-            self._metrics.taken(now - added_at)
-        return item
+    def _raise_priority(self, priorities: dict[K, int], item: K, priority: int | None) -> int:
+        """Return the priority of a key, which is at least the given one from now on."""
+        before = priorities.get(item)
+        if before is None:
+            priorities[item] = before = NORMAL if priority is None else checked_priority(priority)
+        elif priority is not None and checked_priority(priority) > before:
+            priorities[item] = priority
+            if self._metrics is not None and item in self._dirty:
+                self._metrics.raised(before, priority)
+            return priority
+        return before
 
     def _wait_until_ready(self) -> None:
-        while not self._ready:
-            if self._shutting_down:
-                raise ShutDown
+        try:
+            while not self._ready:
+                if self._shutting_down:
+                    raise ShutDown
+                self._wait_for_earliest()
+                self._promote()
+        finally:
+            # This consumer stops waiting. If it was the timekeeper, or was notified to become it, another one must.
+            if self._waiting and self._delayed.earliest < self._watched:
+                self._wake.notify()
+
+    def _wait_for_earliest(self) -> None:
+        earliest = self._delayed.earliest
+        if earliest >= self._watched:
+            # The timekeeper waits for it. (Also if nothing is delayed: infinity is not watched.)
             self._wait(None)
+            return
+        self._watched = earliest
+        try:
+            self._wait(earliest)
+        finally:
+            # Another consumer may have begun to watch for an earlier key; keep its time.
+            if self._watched == earliest:
+                self._watched = math.inf
 
     def _wait(self, deadline: float | None) -> None:
         self._waiting += 1
@@ -283,34 +386,13 @@ class WorkQueue(Generic[K]):
         finally:
             self._waiting -= 1
 
-    def _drop_delayed(self) -> None:
-        """Remove delayed keys; this queue has none."""
-
-    def _due_times(self) -> Mapping[K, float]:
-        """Return the due time of each delayed key; this queue has none."""
-        return {}
-
     def _busy(self) -> bool:
         return bool(self._processing) or len(self._ready) > 0
 
-    def _counts(self) -> str:
-        return f"{len(self._ready)} ready, {len(self._processing)} processing"
+
+class DelayingQueue(WorkQueue[K]):
+    """Work queue under client-go's name for one with delays."""
 
 
-class Processing(Generic[K]):
-    """Context manager that has one key for the length of its block."""
-
-    __slots__ = ("_item", "_queue")
-
-    def __init__(self, queue: WorkQueue[K]) -> None:
-        self._queue = queue
-        self._item: K
-
-    def __enter__(self) -> K:
-        self._item = self._queue.get()
-        return self._item
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._queue.done(self._item)
+class RateLimitingQueue(DelayingQueue[K]):
+    """Work queue under client-go's name for one with delays and rate limits."""

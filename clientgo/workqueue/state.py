@@ -3,10 +3,13 @@
 It is copied under the queue's lock at once, so no key is missing or duplicated, and read without the lock.
 """
 
-from collections.abc import Mapping
+import heapq
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 import msgspec
+
+from clientgo.errors import text_of
 
 K = TypeVar("K")
 
@@ -50,15 +53,43 @@ class QueueState(msgspec.Struct, Generic[K], frozen=True):
         return tuple(dict.fromkeys(key for key, _ in (*self.processing, *self.queued, *self.waiting)))
 
 
-def since(times: Mapping[K, float], now: float) -> tuple[tuple[K, float], ...]:
-    """Return the seconds since each of the times, the earliest first; 0 for a time in the future."""
-    return tuple((key, max(now - at, 0.0)) for key, at in sorted(times.items(), key=_by_time))
+Phases = Mapping[str, Mapping[K, float]]
+"""Times of the keys in the phases "processing", "queued" and "delayed", by a queue's clock."""
 
 
-def until(times: Mapping[K, float], now: float) -> tuple[tuple[K, float], ...]:
-    """Return the seconds until each of the times, the earliest first; 0 for a time in the past."""
-    return tuple((key, max(at - now, 0.0)) for key, at in sorted(times.items(), key=_by_time))
+def snapshot(
+    name: str, phases: Phases[K], now: float, failures: Callable[[K], int], *, shutting_down: bool
+) -> QueueState[K]:
+    """Return the state of a queue; `failures` returns those of a key."""
+    processing, queued, delayed = phases["processing"], phases["queued"], phases["delayed"]
+    counts = ((key, failures(key)) for key in dict.fromkeys((*processing, *queued, *delayed)))
+    return QueueState(
+        name,
+        queued=_since(queued, now),
+        processing=_since(processing, now),
+        waiting=tuple((key, max(at - now, 0.0)) for key, at in _by_time(delayed)),
+        retries=tuple((key, count) for key, count in counts if count),
+        shutting_down=shutting_down,
+    )
 
 
-def _by_time(item: tuple[object, float]) -> float:
+def first_keys(phases: Phases[K], limit: int, matching: str, failures: Callable[[K], int]) -> list[KeyState[K]]:
+    """Return the keys of each phase with the earliest times, at most `limit`, whose text contains `matching`."""
+    text, states = matching.lower(), []
+    for phase, times in phases.items():
+        items = ((key, at) for key, at in times.items() if not text or text in text_of(key).lower())
+        first = heapq.nsmallest(limit, items, key=_time)
+        states += [KeyState(key, phase, at, failures(key)) for key, at in first]
+    return states
+
+
+def _since(times: Mapping[K, float], now: float) -> tuple[tuple[K, float], ...]:
+    return tuple((key, max(now - at, 0.0)) for key, at in _by_time(times))
+
+
+def _by_time(times: Mapping[K, float]) -> list[tuple[K, float]]:
+    return sorted(times.items(), key=_time)
+
+
+def _time(item: tuple[object, float]) -> float:
     return item[1]

@@ -136,6 +136,17 @@ def test_requeue_after_resets_the_backoff() -> None:
     assert counted(fixture.kept, "reconcile_total", "requeue_after") == 1
 
 
+@pytest.mark.parametrize("priority_queue", [True, False])
+def test_event_replaces_a_pending_requeue(*, priority_queue: bool) -> None:
+    fixture = Fixture(Result(requeue_after=60.0), priority_queue=priority_queue)
+    fixture.process()
+    assert fixture.waits() == 60.0
+    fixture.process()
+    assert fixture.waits() is None
+    fixture.clock.step(60.0)
+    assert len(fixture.queue) == 0
+
+
 @pytest.mark.feature("C-31")
 def test_requeue_keeps_or_sets_the_priority() -> None:
     fixture = Fixture(Result(requeue_after=1.0), Result(requeue_after=1.0, priority=5))

@@ -1,4 +1,4 @@
-"""Rate-limiting queue compared with a model: same calls, same keys, same order."""
+"""Work queue compared with a model: same calls, same keys, same order; first in first out, and by priority."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -6,60 +6,85 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
+from clientgo.workqueue import (
+    LOW,
+    NORMAL,
+    ItemExponentialFailureRateLimiter,
+    PriorityQueue,
+    RateLimitingQueue,
+    ShutDown,
+    WorkQueue,
+)
+from clientgo.workqueue.priority import STARVATION_INTERVAL
 from tests.models.budget import examples
 
 KEYS = st.sampled_from("abcde")
+PRIORITIES = st.sampled_from([LOW, NORMAL, 5])
 BASE, LONGEST = 1.0, 60.0
 
 
 class Model:
-    """Model of a queue without locks, waits or heaps: a list, two sets, and times."""
+    """Model of a queue without locks, waits or heaps: a list, a set, and times; all keys have a priority."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_priority: bool, merged: bool) -> None:
+        self.by_priority, self.merged = by_priority, merged
         self.now = 0.0
-        self.ready: list[str] = []
+        self.ready: list[str] = []  # in the order of arrival
         self.dirty: set[str] = set()
         self.processing: dict[str, float] = {}
         self.delayed: dict[str, tuple[float, int]] = {}
+        self.priorities: dict[str, int] = {}
+        self.taken: dict[str, int] = {}
         self.failures: dict[str, int] = {}
         self.closed = False
         self._number = 0
+        self._gets = 0
 
-    def add(self, key: str) -> None:
+    def add(self, key: str, priority: int) -> None:
         self.promote()
-        self._add(key)
+        self._add(key, priority)
 
-    def add_after(self, key: str, seconds: float) -> None:
+    def add_after(self, key: str, seconds: float, priority: int | None) -> None:
         if self.closed:
             return
         self.promote()
+        priority = self.taken.get(key, NORMAL) if priority is None else priority
         due = self.now + seconds
         if seconds <= 0:
-            self._add(key)
-        elif key not in self.delayed or due < self.delayed[key][0]:
+            self._add(key, priority)
+            return
+        self._raise(key, priority)
+        if self.merged and key in self.dirty:
+            return
+        if key not in self.delayed or due < self.delayed[key][0]:
             self._number += 1
             self.delayed[key] = (due, self._number)
 
-    def add_rate_limited(self, key: str) -> None:
+    def add_rate_limited(self, key: str, priority: int | None) -> None:
         failures = self.failures.get(key, 0)
         self.failures[key] = failures + 1
-        self.add_after(key, min(BASE * 2**failures, LONGEST))
+        self.add_after(key, min(BASE * 2**failures, LONGEST), priority)
 
     def promote(self) -> None:
         """Make due keys ready, in the order of their times."""
         for key, (due, _) in sorted(self.delayed.items(), key=lambda item: item[1]):
             if due <= self.now:
                 del self.delayed[key]
-                self._add(key)
+                self._add(key, self.priorities.get(key, NORMAL))
 
     def get(self) -> str:
-        key = self.ready.pop(0)
+        self._gets += 1
+        key = self.ready[0]
+        if self.by_priority and self._gets % STARVATION_INTERVAL:
+            key = max(self.ready, key=self.priorities.__getitem__)  # the first of equal ones
+        self.ready.remove(key)
         self.dirty.discard(key)
+        self.taken[key] = self.priorities.pop(key)
         self.processing[key] = self.now
         return key
 
     def done(self, key: str) -> None:
+        self.taken.pop(key, None)
         if self.processing.pop(key, None) is not None and key in self.dirty:
             self.ready.append(key)
 
@@ -71,12 +96,20 @@ class Model:
     def busy(self) -> bool:
         return bool(self.ready or self.processing)
 
-    def _add(self, key: str) -> None:
-        if self.closed or key in self.dirty:
+    def _add(self, key: str, priority: int) -> None:
+        if self.closed:
             return
+        self._raise(key, priority)
+        if key in self.dirty:
+            return
+        if self.merged:
+            self.delayed.pop(key, None)
         self.dirty.add(key)
         if key not in self.processing:
             self.ready.append(key)
+
+    def _raise(self, key: str, priority: int) -> None:
+        self.priorities[key] = max(priority, self.priorities.get(key, priority))
 
 
 class QueueMachine(RuleBasedStateMachine):
@@ -85,26 +118,33 @@ class QueueMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.queue: RateLimitingQueue[str] = RateLimitingQueue(
-            ItemExponentialFailureRateLimiter(BASE, LONGEST), clock=self.clock
-        )
-        self.model = Model()
+        self.queue, self.model = self.make()
         self.drainer: Group | None = None
 
-    @rule(key=KEYS)
-    def add(self, key: str) -> None:
-        self.queue.add(key)
-        self.model.add(key)
+    def make(self) -> tuple[WorkQueue[str], Model]:
+        return RateLimitingQueue(self.limiter(), clock=self.clock), Model(by_priority=False, merged=False)
 
-    @rule(key=KEYS, seconds=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 100.0]))
-    def add_after(self, key: str, seconds: float) -> None:
-        self.queue.add_after(key, seconds)
-        self.model.add_after(key, seconds)
+    def limiter(self) -> ItemExponentialFailureRateLimiter[str]:
+        return ItemExponentialFailureRateLimiter(BASE, LONGEST)
 
-    @rule(key=KEYS)
-    def add_rate_limited(self, key: str) -> None:
-        self.queue.add_rate_limited(key)
-        self.model.add_rate_limited(key)
+    @rule(key=KEYS, priority=PRIORITIES)
+    def add(self, key: str, priority: int) -> None:
+        self.queue.add(key, priority=priority)
+        self.model.add(key, priority)
+
+    @rule(
+        key=KEYS,
+        seconds=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 3.0, 100.0]),
+        priority=st.none() | PRIORITIES,
+    )
+    def add_after(self, key: str, seconds: float, priority: int | None) -> None:
+        self.queue.add_after(key, seconds, priority=priority)
+        self.model.add_after(key, seconds, priority)
+
+    @rule(key=KEYS, priority=st.none() | PRIORITIES)
+    def add_rate_limited(self, key: str, priority: int | None) -> None:
+        self.queue.add_rate_limited(key, priority=priority)
+        self.model.add_rate_limited(key, priority)
 
     @rule(key=KEYS)
     def forget(self, key: str) -> None:
@@ -121,7 +161,7 @@ class QueueMachine(RuleBasedStateMachine):
                 self.queue.get()
             except ShutDown:
                 return
-            raise AssertionError("handed out a key that is not there")
+            raise AssertionError("returned a key that is not there")
 
     @rule(key=KEYS)
     def done(self, key: str) -> None:
@@ -171,6 +211,12 @@ class QueueMachine(RuleBasedStateMachine):
         assert state.shutting_down is model.closed
 
     @invariant()
+    def memory_is_bounded_by_the_keys(self) -> None:
+        assert len(self.queue._delayed._heap) <= 2 * len(self.model.delayed)
+        assert self.queue._taken.keys() <= self.model.processing.keys()
+        assert (self.queue._priorities or {}).keys() <= self.model.dirty | self.model.delayed.keys()
+
+    @invariant()
     def a_drain_lasts_as_long_as_there_is_work(self) -> None:
         if self.drainer is not None and not self.model.busy:
             self._drained()
@@ -182,5 +228,25 @@ class QueueMachine(RuleBasedStateMachine):
         self._drained()
 
 
-TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
+class MergingMachine(QueueMachine):
+    """A key is delayed or dirty, and not both."""
+
+    def make(self) -> tuple[WorkQueue[str], Model]:
+        return WorkQueue(self.limiter(), clock=self.clock, merge_delays=True), Model(by_priority=False, merged=True)
+
+
+class PriorityMachine(QueueMachine):
+    """Priorities and merged delays."""
+
+    def make(self) -> tuple[WorkQueue[str], Model]:
+        return PriorityQueue(self.limiter(), clock=self.clock), Model(by_priority=True, merged=True)
+
+
+TestQueue, TestMergingQueue, TestPriorityQueue = (
+    QueueMachine.TestCase,
+    MergingMachine.TestCase,
+    PriorityMachine.TestCase,
+)
+for _case in (TestQueue, TestMergingQueue, TestPriorityQueue):
+    _case.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
+del _case

@@ -10,7 +10,7 @@ from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock
 from tests.models.schedules import Failed, Program, Scheduler, execute, exhaust, explore, replay, search
 
-QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.delaying"]
+QUEUE = ["clientgo.workqueue.fairlock", "clientgo.workqueue.queue", "clientgo.workqueue.priority"]
 
 # Each attempt would be one more decision, without a new state.
 NO_ATTEMPTS = ("_ATTEMPTS = 100", "_ATTEMPTS = 0")
@@ -21,10 +21,9 @@ RIGHT = Copies(QUEUE, {"fairlock": NO_ATTEMPTS})
 class Bench:
     """Queue, consumers, and the keys they got; no key may be in process twice."""
 
-    def __init__(self, code: Copies, scheduler: Scheduler, *, delaying: bool = False) -> None:
+    def __init__(self, code: Copies, scheduler: Scheduler, *, by_priority: bool = False) -> None:
         self.shut_down: type[Exception] = code.queue.ShutDown
-        made = code.delaying.DelayingQueue if delaying else code.queue.WorkQueue
-        self.queue: Any = made(clock=Clock())
+        self.queue: Any = (code.priority.PriorityQueue if by_priority else code.queue.WorkQueue)(clock=Clock())
         self.scheduler = scheduler
         self.out: set[str] = set()
         self.seen: Counter[str] = Counter()
@@ -130,7 +129,7 @@ def delayed(code: Copies) -> Program:
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True
-        bench = Bench(code, scheduler, delaying=True)
+        bench = Bench(code, scheduler)
         for number in range(2):
             scheduler.spawn(bench.take, f"consumer{number}")
         scheduler.spawn(lambda: bench.queue.add_after("late", 10.0), "producer0")
@@ -149,7 +148,7 @@ def delayed_and_ready(code: Copies) -> Program:
     """A timekeeper that leaves with a key passes its role to another consumer."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
-        bench = Bench(code, scheduler, delaying=True)
+        bench = Bench(code, scheduler)
         for number in range(2):
             scheduler.spawn(bench.take, f"consumer{number}")
 
@@ -172,7 +171,7 @@ def delayed_and_shut_down(code: Copies) -> Program:
     """Shutdown drops keys that are not due, and wakes all consumers."""
 
     def program(scheduler: Scheduler) -> Callable[[], object]:
-        bench = Bench(code, scheduler, delaying=True)
+        bench = Bench(code, scheduler)
         bench.consumers(2)
 
         def produce() -> None:
@@ -191,8 +190,36 @@ def delayed_and_shut_down(code: Copies) -> Program:
     return program
 
 
+def priority_while_processed(code: Copies) -> Program:
+    """A key that is requeued while it is processed keeps the priority with which it was taken."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler, by_priority=True)
+        bench.queue.add("a", priority=-7)
+        bench.queue.get()
+        expected = []
+
+        def requeue() -> None:
+            bench.queue.add_after("a", 0.0)
+            expected.append(-7 if bench.queue.state().processing else 0)
+
+        scheduler.spawn(requeue, "producer")
+        scheduler.spawn(lambda: bench.queue.done("a"), "consumer")
+        for number in range(2):
+            scheduler.spawn(lambda: [len(bench.queue) for _ in range(3)], f"observer{number}")
+
+        def holds() -> None:
+            bench.queue.get()
+            assert bench.queue._taken["a"] in (-7, *expected)
+
+        return holds
+
+    return program
+
+
 PROGRAMS = [
     two_producers_two_consumers, added_while_processed, draining, delayed, delayed_and_ready, delayed_and_shut_down,
+    priority_while_processed,
 ]  # fmt: skip
 
 
@@ -211,14 +238,17 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a notify removed": (
         added_while_processed,
         "queue",
-        ("        if self._waiting:\n            self._wake.notify()\n", "        pass\n"),
+        (
+            "            self._ready.push(item)\n            if self._waiting:",
+            "            self._ready.push(item)\n            if False:",
+        ),
     ),
     "an if for a while": (
         two_producers_two_consumers,
         "queue",
         (
-            "        while not self._ready:\n            if self._shutting_down",
-            "        if not self._ready:\n            if self._shutting_down",
+            "            while not self._ready:\n                if self._shutting_down",
+            "            if not self._ready:\n                if self._shutting_down",
         ),
     ),
     "shut_down wakes one": (
@@ -232,12 +262,15 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "done forgets what was added": (
         added_while_processed,
         "queue",
-        (("            if item in self._dirty:\n                self._push(item)\n            elif"), "            if"),
+        (
+            "            if item in self._dirty:\n                self._ready.push",
+            "            if False:\n                self._ready.push",
+        ),
     ),
     "what is processed is handed out": (
         added_while_processed,
         "queue",
-        (("        if item not in self._processing:\n            self._push(item)"), "        self._push(item)"),
+        ("        if not processing:\n            self._ready.push", "        if True:\n            self._ready.push"),
     ),
     "done without a word to the drainer": (
         draining,
@@ -251,21 +284,18 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "an earlier key does not wake the timekeeper": (
         delayed,
-        "delaying",
+        "queue",
         (
             (
-                "            self._delayed.push(item, self._clock.now() + delay)\n"
+                "            self._delayed.push(item, due)\n"
                 "            if self._waiting and self._delayed.earliest < self._watched:"
             ),
-            (
-                "            self._delayed.push(item, self._clock.now() + delay)\n"
-                "            if self._waiting and self._watched == math.inf:"
-            ),
+            ("            self._delayed.push(item, due)\n            if self._waiting and self._watched == math.inf:"),
         ),
     ),
     "the timekeeper leaves without a word": (
         delayed_and_ready,
-        "delaying",
+        "queue",
         (
             (
                 "            if self._waiting and self._delayed.earliest < self._watched:\n"
@@ -278,25 +308,28 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "the watch outlives the timekeeper": (
         delayed_and_ready,
-        "delaying",
-        ("                self._watched = math.inf\n\n    def _counts", "                pass\n\n    def _counts"),
+        "queue",
+        ("                self._watched = math.inf\n\n    def _wait(", "                pass\n\n    def _wait("),
     ),
     "a lock left out": (
         two_producers_two_consumers,
         "queue",
         (
+            "                self._wait_until_ready()\n            item = self._ready.pop()",
             (
-                "            if not self._ready:\n"
-                "                self._wait_until_ready()\n"
-                "            return self._take()"
-            ),
-            (
-                "            if not self._ready:\n"
                 "                self._wait_until_ready()\n"
                 "            self._lock.release()\n"
                 "            acquire_fairly(self._lock)\n"
-                "            return self._take()"
+                "            item = self._ready.pop()"
             ),
+        ),
+    ),
+    "the priority is forgotten before the key is done": (
+        priority_while_processed,
+        "queue",
+        (
+            ('        A key that is not being processed is ignored.\n        """\n'),
+            ('        """\n        with self._lock:\n            self._taken.pop(item, None)\n'),
         ),
     ),
 }
