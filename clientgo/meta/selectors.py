@@ -111,6 +111,13 @@ def _int64(text: str) -> int | None:
     return number if -(2**63) <= number < 2**63 else None
 
 
+def is_qualified_name(text: str) -> bool:
+    """Return whether a text may be the key of a label or the name of a controller: `app` or `example.com/app`."""
+    prefix, slash, name = text.rpartition("/")
+    has_prefix = _PREFIX.match(prefix) is not None and len(prefix) <= 253
+    return _NAME.match(name) is not None and len(name) <= 63 and (has_prefix or not slash)
+
+
 class SelectorError(ValueError):
     """An invalid label selector; `reason` is in Kubernetes' words."""
 
@@ -183,8 +190,7 @@ class _Parser:
         key = self._next()
         if key in _SPECIAL:
             raise self._invalid(key, ", expected: identifier")
-        prefix, slash, name = key.rpartition("/")
-        if not _NAME.match(name) or len(name) > 63 or (slash and (not _PREFIX.match(prefix) or len(prefix) > 253)):
+        if not is_qualified_name(key):
             raise self._error(f"{key!r} is not a valid label key")
         return key
 

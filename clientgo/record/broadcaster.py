@@ -16,12 +16,14 @@ from typing import Self
 
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, ConfigError, run_callback
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
+from clientgo.meta.selectors import is_qualified_name
 from clientgo.metrics import provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
-from clientgo.record.events import Occurrence, UniqueTimestamps
+from clientgo.record.events import Occurrence, UniqueTimestamps, shortened
 from clientgo.record.recorder import BroadcastRecorder, EventRecorder, SeriesRecorder
 from clientgo.record.sender import PAUSE, EventSender
 from clientgo.record.series import SeriesCache, SeriesSender
@@ -96,15 +98,15 @@ class EventWatcher:
 
     def _run(self) -> None:
         while (occurrence := self._queue.get()) is not None and not self._abandoned:
+            # Both may run foreign code, of the object and of the handler; later events must still be delivered.
             try:
-                event = occurrence.event()
-            except TypeError as error:
-                log.error("event can't be recorded", extra={"err": error})
+                event = run_callback(occurrence.event)
+            except CallbackFailed as error:
+                log.error("cannot record event", extra={"err": error})
                 continue
             try:
-                self._handle(event)
-            except Exception:
-                # The handler is the user's; later events must still be delivered.
+                run_callback(self._handle, event)
+            except CallbackFailed:
                 log.exception("event handler failed", extra={"watcher": self.name})
 
     def _drop(self) -> None:
@@ -247,8 +249,17 @@ class SeriesBroadcaster(Broadcaster):
         return watcher
 
     def new_recorder(self, controller: str, *, host: str = "") -> SeriesRecorder:
-        """Return a recorder of events reported by `controller`, instance `<controller>-<host name>`."""
-        instance = f"{controller}-{host or platform.node()}"
+        """Return a recorder of events reported by `controller`, instance `<controller>-<host name>`.
+
+        Raises:
+            ConfigError: the API server would reject events of a controller of that name.
+        """
+        if not is_qualified_name(controller):
+            raise ConfigError(
+                f"invalid name of an event recorder {controller!r}: expected at most 63 letters, digits, '-', '_' and "
+                "'.', beginning and ending with a letter or digit, such as foo-controller"
+            )
+        instance = shortened(f"{controller}-{host or platform.node()}")
         return SeriesRecorder(self.publish, EventSource(component=controller, host=instance), self._timestamps)
 
 
@@ -266,8 +277,8 @@ def log_structured(event: Event) -> None:
 
 def _built(occurrence: Occurrence) -> Event | None:
     try:
-        return occurrence.event()
-    except TypeError:  # its object has no kind, which the consumers log
+        return run_callback(occurrence.event)
+    except CallbackFailed:  # for example, its object has no kind; the consumers log it
         return None
 
 

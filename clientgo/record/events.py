@@ -33,6 +33,13 @@ _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 _MAX_NAME = 253
 
+MAX_NOTE = 1024
+MAX_WORD = 128
+"""Maximum bytes of a note, and of a reason, an action and a reporting instance: the server rejects longer ones in
+events.k8s.io/v1 (`NoteLengthLimit` and others of its validation). It does not limit events of core/v1."""
+
+_CUT = "..."
+
 
 class UniqueTimestamps:
     """Strictly increasing timestamps; thread-safe. An event's name contains one, so two must never be equal."""
@@ -82,12 +89,15 @@ def make_event(
 ) -> Event:
     """Return a new event about `obj` that happened `at` nanoseconds since the epoch.
 
-    An `action` makes it one of events.k8s.io/v1, with an event time in place of count, timestamps and source.
+    An `action` makes it one of events.k8s.io/v1, with an event time in place of count, timestamps and source, and with
+    texts shortened to the limits of that group.
     """
     involved = reference_to(obj)
     name, namespace = event_name(involved.name or "", at), involved.namespace or DEFAULT_NAMESPACE
     is_core = action is None
     when = moment(at) if is_core else None
+    if not is_core:
+        message, reason, action = shortened(message, MAX_NOTE), shortened(reason), shortened(action or "")
     return Event(
         metadata=ObjectMeta(name=name, namespace=namespace, annotations=annotations), involved_object=involved,
         type=event_type, reason=reason, message=message,
@@ -102,6 +112,12 @@ def event_name(involved: str, at: int) -> str:
     """Return `<object name>.<time in hex>`, or a random UUID if that is not a valid name (`system:node`)."""
     name = f"{involved}.{at:x}"
     return name if len(name) <= _MAX_NAME and _SUBDOMAIN.match(name) else random_uuid()
+
+
+def shortened(text: str, limit: int = MAX_WORD) -> str:
+    """Return the text, or its beginning with `...` if it is longer than `limit` bytes in UTF-8."""
+    data = text.encode(errors="replace")
+    return text if len(data) <= limit else data[: limit - len(_CUT)].decode(errors="ignore") + _CUT
 
 
 def moment(at: int) -> datetime:

@@ -241,6 +241,13 @@ def test_new_sink_starts_with_an_empty_correlator() -> None:
     assert first.calls.empty()
 
 
+class Unprintable:
+    """Name in an object of a foreign class, whose text cannot be read."""
+
+    def __str__(self) -> str:
+        raise SystemExit("no text")
+
+
 @pytest.mark.feature("B-REC-02")
 def test_events_of_unknown_type_or_object_kind_are_logged_and_dropped(caplog: pytest.LogCaptureFixture) -> None:
     seen: list[Event] = []
@@ -249,10 +256,11 @@ def test_events_of_unknown_type_or_object_kind_are_logged_and_dropped(caplog: py
         recorder = broadcaster.new_recorder(component="c")
         recorder.event(POD, "Nonsense", "R", "m")
         recorder.event(object(), "Normal", "R", "m")
+        recorder.event({"kind": "Foo", "apiVersion": "v1", "metadata": {"name": Unprintable()}}, "Normal", "R", "m")
         recorder.event(POD, "Warning", "R", "100% m")
     assert [event.message for event in seen] == ["100% m"]
     assert [record.msg for record in caplog.records] == [
-        "event of an unsupported type dropped", "event can't be recorded"
+        "event of an unsupported type dropped", "cannot record event", "cannot record event"
     ]  # fmt: skip
 
 
@@ -288,12 +296,13 @@ def test_stopped_watcher_receives_and_counts_nothing() -> None:
         assert (seen, watcher.dropped) == ([], 0)
 
 
-def test_watcher_that_raises_receives_the_next_event(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [ValueError("not this one"), SystemExit(1)])
+def test_watcher_that_raises_receives_the_next_event(error: BaseException, caplog: pytest.LogCaptureFixture) -> None:
     seen: list[str | None] = []
 
     def touchy(event: Event) -> None:
         seen.append(event.message)
-        raise ValueError("not this one")
+        raise error
 
     with EventBroadcaster() as broadcaster:
         broadcaster.start_event_watcher(touchy)

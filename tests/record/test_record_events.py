@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.kubernetes.types.core_v1 import EventSource, ObjectReference, Pod
 from clientgo.meta import GroupVersionResource, ObjectMeta, api_type
-from clientgo.record.events import NORMAL, UniqueTimestamps, event_name, make_event, reference_to
+from clientgo.record.events import NORMAL, UniqueTimestamps, event_name, make_event, reference_to, shortened
 from clientgo.testing.clock import FakeClock
 
+REF = ObjectReference(kind="Pod", api_version="v1", name="p", namespace="ns")
 PODS = GroupVersionResource("", "v1", "pods")
 
 
@@ -79,6 +80,38 @@ def test_reference_to_object_without_kind_is_rejected(thing: object) -> None:
 def test_event_with_invalid_name_gets_a_random_name(name: str) -> None:
     made = event_name(name, 1_700_000_000_000_000_000)
     assert str(uuid.UUID(made)) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n" * 1024, "n" * 1024),
+        ("n" * 1025, "n" * 1021 + "..."),
+        ("é" * 513, "é" * 510 + "..."),
+        ("a" + "\N{GRINNING FACE}" * 256, "a" + "\N{GRINNING FACE}" * 255 + "..."),
+    ],
+    ids=["longest", "ASCII", "two bytes each", "four bytes each"],
+)
+def test_long_note_is_shortened_to_1024_bytes_at_a_character(text: str, expected: str) -> None:
+    source = EventSource(component="c")
+    event = make_event(REF, event_type=NORMAL, reason="R", action="A", message=text, at=1, source=source)
+    assert event.message == expected
+    assert make_event(REF, event_type=NORMAL, reason="R", message=text, at=1, source=source).message == text
+
+
+def test_long_reason_and_action_are_shortened_to_128_bytes() -> None:
+    event = make_event(
+        REF, event_type=NORMAL, reason="R" * 129, action="A" * 200, message="m", at=1, source=EventSource()
+    )
+    assert (event.reason, event.action) == ("R" * 125 + "...", "A" * 125 + "...")
+
+
+@given(st.text(), st.integers(8, 40))
+def test_shortened_text_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
+    result = shortened(text, limit)
+    assert len(result.encode()) <= limit
+    assert result == text or text.startswith(result.removesuffix("..."))
+    assert (result == text) is (len(text.encode()) <= limit)
 
 
 def test_event_name_is_the_object_name_and_the_time_in_hex() -> None:

@@ -6,7 +6,7 @@ import threading
 import msgspec
 import pytest
 
-from clientgo.errors import AlreadyExists, InternalError, NotFound
+from clientgo.errors import AlreadyExists, ConfigError, InternalError, NotFound
 from clientgo.kubernetes.types import events_v1
 from clientgo.kubernetes.types.core_v1 import Event, EventSeries, ObjectReference, Pod
 from clientgo.lifecycle import Group
@@ -86,6 +86,23 @@ def test_second_equal_event_starts_a_series() -> None:
     assert patched.metadata.name == created.metadata.name
     assert patched.series == EventSeries(count=2, last_observed_time=micro_time(nanoseconds(START + 1)))
     assert (other.action, other.series) == ("stopping", None)
+
+
+@pytest.mark.parametrize("name", ["", "Foo controller", "foo/", "a" * 64, "-foo", "foo/bar/baz", "foo\n"])
+def test_name_that_the_server_would_reject_is_rejected_by_the_broadcaster(name: str) -> None:
+    with SeriesBroadcaster() as broadcaster, pytest.raises(ConfigError, match="invalid name of an event recorder"):
+        broadcaster.new_recorder(name)
+
+
+def test_instance_of_a_long_host_name_is_shortened() -> None:
+    sink = RecordingSink()
+    with SeriesBroadcaster(pause=0) as broadcaster:
+        broadcaster.start_recording_to_sink(sink)
+        recorder = broadcaster.new_recorder("example.com/foos", host="h" * 200)
+        recorder.eventf(POD, "Normal", "Started", "starting", "note")
+        event = sink.calls.get(timeout=SECONDS)[1]
+    assert event.reporting_component == "example.com/foos"
+    assert len(event.reporting_instance or "") == 128
 
 
 @pytest.mark.behaviour("EV-02")

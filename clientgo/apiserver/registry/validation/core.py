@@ -59,9 +59,9 @@ def _reported_errors(event: Object, controller: str) -> Iterator[Cause]:
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):
             yield required(field)
-        elif len(event[field]) > _MAX_WORD:
+        elif len(event[field].encode()) > _MAX_WORD:
             yield invalid_value(field, "", f"can have at most {_MAX_WORD} characters")
-    if len(event.get("message") or "") > _MAX_NOTE:
+    if len((event.get("message") or "").encode()) > _MAX_NOTE:
         yield invalid_value("message", "", f"can have at most {_MAX_NOTE} characters")
 
 
