@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
 from clientgo.workqueue.state import QueueState
 
@@ -20,7 +21,7 @@ SILENT_SECONDS = 900.0
 """Seconds without activity: the server ends a watch after at most ten minutes, and each attempt to reopen it counts."""
 
 
-class Unhealthy(Exception):
+class Unhealthy(ClientGoError):
     """A check failed; the message is one sentence."""
 
 

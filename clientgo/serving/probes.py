@@ -7,6 +7,7 @@ public.
 
 from collections.abc import Mapping
 
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest
@@ -66,9 +67,9 @@ class _Probe:
     def _failure_of(self, name: str, check: Check) -> str | None:
         """Run a check and return the reason of its failure, or None; log when it starts failing and recovers."""
         try:
-            check()
-        except Exception as error:  # noqa: BLE001  # any exception is a failure
-            failure = str(error) or type(error).__name__
+            run_callback(check)
+        except CallbackFailed as error:
+            failure = str(error)
             if self._failing.get(name) is None:
                 log.warning("check failing", extra={"probe": self._name, "check": name, "reason": failure})
             self._failing[name] = failure

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.serving.message import Response, ServingRequest
 
@@ -82,8 +83,8 @@ class Router:
 
     def _guarded(self, handle: Callable[[ServingRequest], T], request: ServingRequest) -> T | Response:
         try:
-            return handle(request)
-        except Exception:
+            return run_callback(handle, request)
+        except CallbackFailed:
             # The client gets one sentence; the traceback goes to the log.
             log.exception("request handler failed", extra={"method": request.method, "path": request.path})
             return Response(500, "Internal Server Error: see the program's log\n")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import context, get_logger
 from clientgo.metrics import Counter, provider
 from clientgo.serving import Access, Response, Route, ServingRequest
@@ -127,13 +128,17 @@ def _decision(path: str, handle_request: AdmissionHandler, request: AdmissionReq
     about = {"webhook": path, "uid": request.uid, "operation": request.operation, "kind": request.kind.kind}
     with context(**about, namespace=request.namespace or None, name=request.name or None):
         try:
-            response = handle_request(request)
-            if not response.allowed:
-                log.debug("request denied", extra={"code": response.status.code, "why": response.status.message})
-            return write_review(request.uid, response)
-        except Exception as error:
+            return run_callback(_review, handle_request, request)
+        except CallbackFailed as error:
             # The user gets one sentence, and the API server a response.
             metrics.panics.inc()
             log.exception("bug: webhook handler failed; request denied")
-            why = f"the webhook failed: {type(error).__name__}: {error}"
+            why = f"the webhook failed: {error}"
             return write_review(request.uid, errored(HTTPStatus.INTERNAL_SERVER_ERROR, why))
+
+
+def _review(handle_request: AdmissionHandler, request: AdmissionRequest) -> bytes:
+    response = handle_request(request)
+    if not response.allowed:
+        log.debug("request denied", extra={"code": response.status.code, "why": response.status.message})
+    return write_review(request.uid, response)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback, text_of
 from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.serving import Route
@@ -84,19 +85,23 @@ def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics
     where = f"{kind or 'an object without kind'} {name}".rstrip()
     with context(uid=request.uid, kind=kind, object=name):
         try:
-            hub = hubs.get((group, kind))
-            if hub is None:
-                raise ConversionError(f"unknown kind {obj.get('apiVersion')}, Kind={kind}")
-            return hub.convert(obj, request.desired or "")
-        except (ConversionError, Errors, ValueError) as error:
-            why = f"invalid object: {error}" if isinstance(error, ValueError) else str(error)
-            log.warning("cannot convert object", extra={"err": why, "at": raised_at(error)})
-            raise ConversionError(f"{where}: {why}") from error
-        except Exception as error:
+            return run_callback(_converted, hubs.get((group, kind)), obj, request.desired or "")
+        except CallbackFailed as failed:
+            error = failed.__cause__
+            if isinstance(error, ConversionError | Errors | ValueError):
+                why = f"invalid object: {text_of(error)}" if isinstance(error, ValueError) else text_of(error)
+                log.warning("cannot convert object", extra={"err": why, "at": raised_at(error)})
+                raise ConversionError(f"{where}: {why}") from error
             # A bug in a conversion function: the API server gets a response with the reason.
             metrics.panics.inc()
             log.exception("bug: cannot convert object")
-            raise ConversionError(f"{where}: the conversion failed: {type(error).__name__}: {error}") from error
+            raise ConversionError(f"{where}: the conversion failed: {failed}") from error
+
+
+def _converted(hub: Hub[Any] | None, obj: Object, desired: str) -> Object:
+    if hub is None:
+        raise ConversionError(f"unknown kind {obj.get('apiVersion')}, Kind={obj.get('kind', '')}")
+    return hub.convert(obj, desired)
 
 
 def _write(uid: str, objects: list[Object], result: Object) -> bytes:

@@ -17,6 +17,10 @@ def breaks() -> None:
     raise ZeroDivisionError
 
 
+def exits() -> None:
+    raise SystemExit(1)
+
+
 def passes() -> None:
     return
 
@@ -49,11 +53,12 @@ def test_verbose_lists_all() -> None:
 
 @pytest.mark.feature("A-25")
 def test_single_check_shows_the_reason() -> None:
-    routes = probe_routes({"a": passes, "b": fails, "c": breaks})
+    routes = probe_routes({"a": passes, "b": fails, "c": breaks, "e": exits})
     assert get(routes, "/healthz/a") == Response(200, "ok")
     assert get(routes, "/healthz/b") == Response(500, "internal server error: the canary has died\n")
     assert get(routes, "/healthz/c") == Response(500, "internal server error: ZeroDivisionError\n")
     assert get(routes, "/healthz/d").status == 404
+    assert get(routes, "/healthz/e") == Response(500, "internal server error: SystemExit: 1\n")
 
 
 @pytest.mark.feature("A-25")

@@ -32,10 +32,15 @@ def fails(_: ServingRequest) -> Response:
     raise ValueError("the reason is secret")
 
 
+def exits(_: ServingRequest) -> Response:
+    raise SystemExit(1)
+
+
 ROUTES: dict[str, Handler] = {
     "/hello": hello,
     "/hello/inner/": lambda request: Response(200, f"below {request.path}"),
     "/fails": fails,
+    "/exits": exits,
     "/echo": Route(echo, methods=("PUT",)),
     "/private": Route(hello, access=Access.PRIVATE),
 }
@@ -64,6 +69,7 @@ def test_a_head_is_a_get_without_its_body() -> None:
         ("POST", "/hello", 405, "Method Not Allowed: use HEAD, GET\n"),
         ("GET", "/echo", 405, "Method Not Allowed: use PUT\n"),
         ("GET", "/fails", 500, "Internal Server Error: see the program's log\n"),
+        ("GET", "/exits", 500, "Internal Server Error: see the program's log\n"),
     ],
 )
 def test_failed_request_gets_one_sentence(method: str, path: str, status: int, body: str) -> None:

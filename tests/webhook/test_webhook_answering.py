@@ -1,5 +1,6 @@
 """HTTP handling of webhooks: rejected requests, metrics, and a response to every request."""
 
+import asyncio
 import json
 import logging
 from typing import Any
@@ -23,6 +24,10 @@ DEFAULTING = admission_route("/mutate", defaulting(Home, HomeDefaulter()))
 
 def broken(request: AdmissionRequest) -> AdmissionResponse:
     raise ZeroDivisionError("division by zero")
+
+
+def cancelled(request: AdmissionRequest) -> AdmissionResponse:
+    raise asyncio.CancelledError
 
 
 def unwritable(request: AdmissionRequest) -> AdmissionResponse:
@@ -91,7 +96,12 @@ def test_denial_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "why"), [(broken, "ZeroDivisionError: division by zero"), (unwritable, "NotImplementedError: ")]
+    ("handler", "why"),
+    [
+        (broken, "ZeroDivisionError: division by zero"),
+        (unwritable, "NotImplementedError"),
+        (cancelled, "CancelledError"),
+    ],
 )
 def test_a_handler_s_bug_denies_with_500_and_is_logged_with_the_uid(
     handler: Any, why: str, caplog: pytest.LogCaptureFixture

@@ -98,6 +98,10 @@ def broken(obj: Home) -> HomeV2:
     raise KeyError("owner")
 
 
+def exiting(obj: Home) -> HomeV2:
+    raise SystemExit(1)
+
+
 def objecting(obj: Home) -> HomeV2:
     raise ConversionError("v2 knows no castles")
 
@@ -153,8 +157,9 @@ def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, why:
         (failing, home(), logging.WARNING),
         (refusing, home(), logging.WARNING),
         (broken, home(), logging.ERROR),
+        (exiting, home(), logging.ERROR),
     ],
-    ids=["undecodable", "ValueError", "field.Errors", "bug"],
+    ids=["undecodable", "ValueError", "field.Errors", "bug", "SystemExit"],
 )
 def test_an_invalid_object_is_logged_in_one_line_and_a_bug_with_its_traceback(
     to_hub: Any, obj: Object, level: int, caplog: pytest.LogCaptureFixture
