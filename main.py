@@ -1,32 +1,26 @@
-"""Entry point of the sample controller: flags, log and signals, then `controller.program`."""
-
-import gc
-import signal
-
-if __name__ == "__main__":
-    gc.disable()  # modules stay: collections during the imports would only delay the start
-    # Before all other imports: until stop_on_signals takes over, Ctrl-C ends the process at once, as SIGTERM does.
-    # Python's own handler raises KeyboardInterrupt in the middle of an import, which may swallow it or crash.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+"""Entry point of the sample controller: flags, then `controller.program`."""
 
 import sys
+import threading
 from collections.abc import Sequence
 
-from clientgo.commandline import setup_logging
-from controller.options import parse
+from controller.options import Options, parse
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run until a signal, and return the exit code."""
     options = parse(arguments)
-    # Loaded here, so that --help and invalid flags answer within a tenth of a second.
-    from clientgo.lifecycle import exit_code  # noqa: PLC0415
-    from clientgo.signals import stop_on_signals  # noqa: PLC0415
+    # Loaded here, as in `start`, so that --help and invalid flags answer within a tenth of a second.
+    from clientgo.program import run_program  # noqa: PLC0415
+
+    return run_program(start, options)
+
+
+def start(options: Options, stop: threading.Event) -> None:
+    """Run the controller until `stop` is set."""
     from controller.program import start  # noqa: PLC0415
 
-    gc.enable()
-    setup_logging(options)
-    return exit_code(lambda: start(options, stop_on_signals()))
+    start(options, stop)
 
 
 if __name__ == "__main__":

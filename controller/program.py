@@ -1,6 +1,5 @@
 """The controller on one cluster, from the connection to the last thread: informers, workers, coordination, servers."""
 
-import gc
 import logging
 import signal
 import sys
@@ -15,6 +14,7 @@ from clientgo.errors import ConfigError
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
 from clientgo.preflight import RequiredResource, wait_until_ready
+from clientgo.program import collect_rarely
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.body_log import show_bodies
@@ -45,9 +45,7 @@ def start(options: Options, stop: threading.Event) -> None:
         LeadershipLost: another replica may work now.
         StillRunning: workers did not end in time.
     """
-    # Cached objects hold no cycles, and walking them all again and again is half the cost of a long list.
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 100)
+    collect_rarely()
     on_signals([signal.SIGUSR1], lambda _: dump_stacks(sys.stderr))
     show_bodies(options.verbosity or 0)
     if not options.embedded:

@@ -7,7 +7,6 @@
 webhooks, clusters, checks, and reconcilers with parameters.
 """
 
-import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -25,20 +24,18 @@ from clientgo.commandline import (
     ServingFlags,
     flag,
     flag_values,
-    setup_logging,
 )
 from clientgo.coordination import leader_election_options
 from clientgo.flags import positive, seconds
-from clientgo.lifecycle import exit_code
 from clientgo.manager.manager import Manager
 from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.sources import KindSource
 from clientgo.meta.scheme import api_of
 from clientgo.preflight import RequiredResource, wait_until_ready
+from clientgo.program import collect_rarely, run_program
 from clientgo.rest import Config, load_config
 from clientgo.rest.body_log import show_bodies
-from clientgo.signals import stop_on_signals
 
 WORK = "controllers"
 
@@ -101,8 +98,6 @@ def run(
     the flags, and may be of a subclass with further flags; `hint` tells how to get a cluster if none is configured;
     `arguments` are the command line.
     """
-    # Until stop_on_signals takes over, Ctrl-C ends the process at once, as SIGTERM does.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     cluster = options if options is not None else ClusterOptions(name=name or Path(sys.argv[0]).stem)
     parser = FlagParser(
         flags if flags is not None else cast("F", ManagerFlags()),  # no function can expect other flags then
@@ -110,8 +105,7 @@ def run(
         description=f"Run the controllers of {cluster.name}.",
     )
     given = parser.parse(sys.argv[1:] if arguments is None else arguments)
-    setup_logging(given)
-    sys.exit(exit_code(lambda: run_manager(parts, given, given.config(hint), cluster, stop_on_signals())))
+    sys.exit(run_program(lambda flags, stop: run_manager(parts, flags, flags.config(hint), cluster, stop), given))
 
 
 def run_manager(
@@ -128,6 +122,7 @@ def run_manager(
         LeadershipLost: another replica may work now.
         StillRunning: workers did not end in time.
     """
+    collect_rarely()
     show_bodies(flags.verbosity or 0)
     with closing(Manager(config, options=flags.options(options))) as manager:
         for part in parts:
