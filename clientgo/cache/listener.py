@@ -74,23 +74,30 @@ INITIAL_LIST_END = InitialListEnd()
 Notification = Added[T] | Updated[T] | Removed[T] | InitialListEnd
 
 
-def merged(earlier: Notification[T], later: Notification[T]) -> Notification[T]:
-    """Return one notification with the effect of two successive ones of an object."""
-    match earlier, later:
-        case Added(_, initial), Updated(_, new):
-            return Added(new, initial)
-        case Updated(old, _), Updated(_, new):
-            return Updated(old, new)
-        case Removed(gone), Added(obj, _) if (last := last_known(gone)) is not None:
-            return Updated(last, obj)
-    return later
-
-
 class _Failed(msgspec.Struct, Generic[T], frozen=True, gc=False):
     notification: Notification[T]
+    base: T | None  # the state of the last call that returned
     attempts: int
     due: float
     error: str
+
+    def merged(self, later: Notification[T]) -> Notification[T]:
+        """Return the later notification as if this one had not been."""
+        match later:
+            case Added(obj) | Updated(_, obj):
+                if self.base is not None:
+                    return Updated(self.base, obj)
+                return Added(obj, isinstance(self.notification, Added) and self.notification.initial)
+        return later
+
+
+def _base(notification: Notification[T]) -> T | None:
+    match notification:
+        case Updated(old, _):
+            return old
+        case Removed(gone):
+            return last_known(gone)
+    return None
 
 
 class HandlerRetries(Generic[T]):
@@ -117,17 +124,18 @@ class HandlerRetries(Generic[T]):
     def merged(self, key: ObjectName, notification: Notification[T]) -> Notification[T]:
         """Return the notification, merged with the one of the object that failed, if any."""
         earlier = self._failed.get(key)
-        return notification if earlier is None else merged(earlier.notification, notification)
+        return notification if earlier is None else earlier.merged(notification)
 
     def add(self, key: ObjectName, notification: Notification[T], error: str) -> float | None:
         """Store a notification that failed; return the delay until its retry, or None if it is dropped."""
-        attempts = self._failed[key].attempts + 1 if key in self._failed else 1
+        before = self._failed.get(key)
+        attempts, base = (1, _base(notification)) if before is None else (before.attempts + 1, before.base)
         if isinstance(notification, Removed) and attempts >= DELETION_ATTEMPTS:
             del self._failed[key]
             return None
         delay = HANDLER_BACKOFF.delay(attempts - 1)
         due = self._clock.now() + delay
-        self._failed[key] = _Failed(notification, attempts, due, error)
+        self._failed[key] = _Failed(notification, base, attempts, due, error)
         self.next_due = due if self.next_due is None else min(self.next_due, due)
         return delay
 
