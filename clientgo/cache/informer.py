@@ -323,7 +323,7 @@ class SharedInformer(Generic[T]):
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:
         if old is None:
             self._publish(Added(obj, initial=initial))
-        elif _revision(old) != _revision(obj):
+        elif old is not obj:  # the sink replaces an equal object by the cached one
             self._publish(Updated(old, obj))
         else:  # unchanged: only for handlers whose resync is due
             now = self._clock.now()
@@ -369,8 +369,3 @@ class SharedInformer(Generic[T]):
         with self._lock:
             if self._group is not None:
                 raise RuntimeError("informer has already started")
-
-
-def _revision(obj: ApiObject) -> tuple[str, str]:
-    # With the uid: a new server may give another object of that name the same version.
-    return obj.metadata.resource_version, obj.metadata.uid

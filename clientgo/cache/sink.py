@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from msgspec.structs import replace
 
 from clientgo.cache.metrics import InformerMetrics
+from clientgo.cache.store import transformed
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent, at_least
@@ -108,7 +110,7 @@ class InformerSink(Generic[T]):
         self._kind = source.kind.__name__
 
     def prepare(self, page: ObjectList[T]) -> ObjectList[T]:
-        """Return a page with transformed objects; an object whose transform raises becomes an undecodable one.
+        """Return a page with transformed objects; an object whose transform fails becomes an undecodable one.
 
         An object equal to the cached one is replaced by it, so that a list without changes takes the memory of one page
         and not that of another cache.
@@ -119,8 +121,8 @@ class InformerSink(Generic[T]):
         indexer = self._cache.indexer if len(self._cache.indexer) else None
         for obj in page.items:
             try:
-                ready = transform(obj)
-            except Exception as error:  # noqa: BLE001  # foreign code: it must not affect other objects
+                ready = transformed(transform, obj)
+            except CallbackFailed as error:
                 failed.append(self._failed(obj, error))
                 continue
             held = indexer.get_by_key(object_name(ready)) if indexer is not None else None
@@ -149,8 +151,8 @@ class InformerSink(Generic[T]):
     def _apply(self, event: WatchEvent[T]) -> None:
         obj = event.object
         try:
-            ready = self._cache.transform(obj)
-        except Exception as error:  # noqa: BLE001  # foreign code: it must not end the watch
+            ready = transformed(self._cache.transform, obj)
+        except CallbackFailed as error:
             self.reject(BadEvent(event.type, self._failed(obj, error)))
             return
         if self._cache.undecodable:
@@ -177,13 +179,18 @@ class InformerSink(Generic[T]):
         if self._metrics is not None:
             self._metrics.stored(version, len(self._cache.indexer))
 
-    def _failed(self, obj: T, error: Exception) -> Undecodable:
-        return Undecodable(self._kind, obj.metadata, f"its transform raised {error!r}")
+    def _failed(self, obj: T, error: CallbackFailed) -> Undecodable:
+        return Undecodable(self._kind, obj.metadata, f"its transform failed: {error}")
 
 
 def _same(held: ApiObject, received: ApiObject) -> bool:
     # The version is not sufficient: a new schema's defaults change objects without it.
-    return held.metadata.resource_version == received.metadata.resource_version and held == received
+    if held.metadata.resource_version != received.metadata.resource_version:
+        return False
+    try:
+        return run_callback(lambda: bool(held == received))
+    except CallbackFailed:  # its class has an __eq__ that raises: both are kept
+        return False
 
 
 def oldest(versions: Sequence[str]) -> str:

@@ -225,15 +225,14 @@ def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: R
 @pytest.mark.feature("B-INF-12", "B-INF-13")
 @pytest.mark.behaviour("SI-09")
 def test_objects_are_transformed_before_they_are_stored_or_delivered(running: Running) -> None:
-    running.informer.set_transform(
-        lambda obj: replace(obj, metadata=replace(obj.metadata, name=obj.metadata.name.upper()))
-    )
+    running.informer.set_transform(lambda obj: replace(obj, data={"name": obj.metadata.name.upper()}))
     for name in ("pod1", "pod2"):
         running.source.add(config_map(name))
     handler = running.handler()
     running.start()
-    assert handler.wait_for(2) == [("add", "ns/POD1"), ("add", "ns/POD2")]
-    assert sorted(str(key) for key in running.informer.indexer.list_keys()) == ["ns/POD1", "ns/POD2"]
+    handler.wait_for(2)
+    assert [told.new.data["name"] for told in handler.told] == ["POD1", "POD2"]
+    assert sorted(obj.data["name"] for obj in running.informer.indexer.list()) == ["POD1", "POD2"]
     with pytest.raises(RuntimeError, match="informer has already started"):
         running.informer.set_transform(keep_everything)
     with pytest.raises(RuntimeError, match="informer has already started"):

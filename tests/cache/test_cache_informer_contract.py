@@ -2,7 +2,9 @@
 
 import gc
 import random
+import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from clientgo.cache.watchlist import (
     StreamedList,
 )
 from clientgo.errors import InternalError
-from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.listwatch import ListOptions, WatchEvent
@@ -111,18 +113,28 @@ def test_stored_object_is_not_transformed_again() -> None:
         assert informer.undecodable.total == 0
 
 
+BAD_TRANSFORMS: dict[str, tuple[Any, str]] = {
+    "raises": (lambda obj: obj.data["team"], "its transform failed: KeyError: 'team'"),
+    "exits": (lambda obj: sys.exit(1), "its transform failed: SystemExit: 1"),
+    "None": (lambda obj: None, "its transform failed: returned a NoneType, expected a ConfigMap"),
+    "another class": (lambda obj: Secret(metadata=obj.metadata), "returned a Secret, expected a ConfigMap"),
+    "another name": (lambda obj: pod("other"), "returned an object named ns/other, expected ns/"),
+}
+
+
 @pytest.mark.feature("B-INF-12")
-def test_object_whose_transform_raises_is_undecodable_and_keeps_its_last_state(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize("streamed", [False, True], ids=["list", "streamed list"])
+@pytest.mark.parametrize("case", BAD_TRANSFORMS)
+def test_object_whose_transform_fails_is_undecodable_and_keeps_its_last_state(
+    case: str, streamed: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source = FakeSource(ConfigMap)
+    source = FakeSource(ConfigMap, supports_watch_list=streamed)
     source.add(pod("bad"))
     source.add(pod("good"))
+    bad, message = BAD_TRANSFORMS[case]
 
-    def picky(obj: ConfigMap) -> ConfigMap:
-        if obj.metadata.generation == 13 or obj.metadata.name == "bad":
-            raise LookupError("unlucky")
-        return obj
+    def picky(obj: ConfigMap) -> Any:
+        return bad(obj) if obj.metadata.generation == 13 or obj.metadata.name == "bad" else obj
 
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     with following(source, handling(handler), transform=picky) as informer:
@@ -131,13 +143,16 @@ def test_object_whose_transform_raises_is_undecodable_and_keeps_its_last_state(
         source.modify(pod("good", generation=13))
         source.add(pod("fine"))
         assert handler.wait_for(2)[-1] == ("add", "ns/fine")
-        kept = informer.indexer.get_by_key(ObjectName("ns", "good"))
-        assert kept is not None
-        assert kept.metadata.generation == 1
+        cached = informer.indexer.get_by_key(ObjectName("ns", "good"))
+        assert cached is not None
+        assert cached.metadata.generation == 1
         assert informer.undecodable.total == 2
+        assert {str(failure.name) for failure in informer.state().failures} == {"ns/bad", "ns/good"}
         source.delete(pod("good", generation=13))
         assert handler.wait_for(3)[-1] == ("delete", "ns/good")
-    assert caplog.text.count("object skipped") == 2
+    skipped = [vars(record) for record in caplog.records if "object skipped" in record.msg]
+    assert [one["name_"] for one in skipped] == ["bad", "good"]
+    assert all(message in one["err"] for one in skipped)
 
 
 def test_index_function_that_raises_for_an_object_does_not_affect_the_informer() -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import AnyEvent
 from clientgo.meta.objects import ListMeta
+from clientgo.meta.scheme import api_type
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeSource, FakeWatch
@@ -183,7 +185,8 @@ def names(calls: list[tuple[str, str]]) -> set[str]:
 def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
     # As from a new server that counts versions from the start.
     def page_of(uid: str) -> list[ConfigMap]:
-        return [ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))]
+        obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))
+        return feed.prepare(ObjectList(ListMeta(), [obj])).items
 
     clock = FakeClock()
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
@@ -196,6 +199,52 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
         informer.replace(feed, page_of(uid), set(), "5")
         told.append(handler.waiting)
     assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
+
+
+@pytest.mark.parametrize("version", ["5", ""], ids=["same version", "version dropped by the transform"])
+def test_relist_reports_objects_whose_content_differs_without_their_version(version: str) -> None:
+    informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=(clock := FakeClock()))
+    (feed,) = informer._sinks
+    handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
+    clock.step(61.0)
+    told = []
+    for color in ("red", "red", "blue"):
+        listed = ObjectList(ListMeta(), [config_map("a", version, color=color)])
+        informer.replace(feed, feed.prepare(listed).items, set(), "5")
+        told.append(handler.waiting)
+    assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
+
+
+@api_type(group="test.example", version="v1")
+@dataclass(frozen=True, eq=False)
+class Incomparable:
+    """Kind whose objects cannot be compared."""
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+
+    def __eq__(self, other: object) -> bool:
+        raise SystemExit
+
+    def __hash__(self) -> int:
+        raise SystemExit
+
+
+def test_objects_that_cannot_be_compared_or_hashed_are_cached() -> None:
+    source = FakeSource(Incomparable)
+    source.add(Incomparable(ObjectMeta(name="a")))
+    clock = FakeClock(auto=True)
+    handler: RecordingHandler[Incomparable] = RecordingHandler()
+    informer: SharedInformer[Incomparable] = SharedInformer(source, clock=clock)
+    informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update)
+    with Group() as group:
+        informer.start(group)
+        source.wait_for_watch()
+        source.break_watches(EXPIRED)
+        source.wait_for_watch(2)
+        source.add(Incomparable(ObjectMeta(name="b")))
+        assert handler.wait_for(3) == [("add", "a"), ("update", "a"), ("add", "b")]
+        group.stop()
+        informer.close()
 
 
 def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
