@@ -12,6 +12,7 @@
     │   ├── AlreadyExists 409         ├── ServerTimeout 500/504, reason ServerTimeout
     │   ├── ServiceUnavailable 503    └── Timeout 504
     ├── ConnectionFailed              no valid response; the cause is kept
+    │   └── InvalidResponse           the response is not what was requested
     ├── LeaseNotHeld                  not sent: the lease was lost
     ├── CallbackFailed                a function that the program supplies raised; the cause is kept
     └── ConfigError                   missing or invalid configuration
@@ -29,6 +30,10 @@ import msgspec
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+MAX_RETRY_AFTER = 300.0
+"""Maximum seconds of a server's Retry-After; the server may ask for more time again. kube-apiserver asks for at most a
+minute."""
 
 MAX_DESCRIPTION = 4096
 """Maximum number of characters of a described error: caches and queues keep one per object."""
@@ -123,6 +128,20 @@ class ConnectionFailed(ClientGoError):
         return ConnectionFailed(message, sent=self.sent, refused=self.refused, timeout=self.timeout, broken=self.broken)
 
 
+class InvalidResponse(ConnectionFailed):
+    """The response is not what an API server sends to this request: a proxy's HTML, `{}`, an object of another kind.
+
+    A write may have been carried out. A retry may help: the next response may come from the server itself.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, broken=False)
+
+    def with_message(self, message: str) -> "InvalidResponse":
+        """Return the same failure with another message."""
+        return InvalidResponse(message)
+
+
 class StatusCause(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """One cause of an error, usually with a field (metav1.StatusCause)."""
 
@@ -153,7 +172,7 @@ class Status(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class ApiError(ClientGoError):
-    """The server rejected the request; `retry_after` is in seconds, or None."""
+    """The server rejected the request; `retry_after` is in seconds, at most `MAX_RETRY_AFTER`, or None."""
 
     code: int = 0
     reasons: ClassVar[tuple[str, ...]] = ()
@@ -172,7 +191,7 @@ class ApiError(ClientGoError):
         self.code = code or self.code
         self.reason = reason or (self.reasons[0] if self.reasons else "")
         self.details = details if details is not None else StatusDetails()
-        self.retry_after = retry_after
+        self.retry_after = None if retry_after is None else min(retry_after, MAX_RETRY_AFTER)
 
     def has_cause(self, reason: str) -> bool:
         """Return True if `details` has a cause of that reason."""
@@ -311,14 +330,15 @@ _STATUS = msgspec.json.Decoder(Status)
 def api_error(status: Status, *, retry_after: float | None = None) -> ApiError:
     """Return the error for a Status."""
     cls = _BY_REASON.get(status.reason) or _BY_CODE.get(status.code) or ApiError
-    if retry_after is None and status.details is not None and status.details.retry_after_seconds:
-        retry_after = _seconds(str(status.details.retry_after_seconds))
-    return cls(status.message, code=status.code, reason=status.reason, details=status.details, retry_after=retry_after)
+    if retry_after is None and status.details is not None:
+        retry_after = parse_retry_after(str(status.details.retry_after_seconds)) or None
+    message = status.message or status.reason or "the server sent a Status that is not a success"
+    return cls(message, code=status.code, reason=status.reason, details=status.details, retry_after=retry_after)
 
 
 def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> ApiError:
     """Return the error for an HTTP response, whose body may or may not be a Status."""
-    retry_after = _seconds(headers.get("Retry-After") or headers.get("retry-after"))
+    retry_after = parse_retry_after(headers.get("Retry-After") or headers.get("retry-after") or "")
     status = decode_status(body)
     if status.reason or status.message:
         return api_error(msgspec.structs.replace(status, code=status.code or code), retry_after=retry_after)
@@ -328,13 +348,29 @@ def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> A
 
 
 def decode_status(data: bytes | Any) -> Status:
-    """Return the Status in `data`, or an empty one."""
+    """Return the Status in `data`, without fields of another type; empty if it is not a JSON object."""
     try:
         return _STATUS.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):  # the last for nesting deeper than Python's stack
+    except (ValueError, RecursionError):  # invalid types, JSON or UTF-8; nesting deeper than Python's stack
+        return _valid_part(data)
+
+
+def _valid_part(data: bytes | Any) -> Status:
+    try:
+        found = msgspec.json.decode(data, type=dict[str, Any])
+    except (ValueError, RecursionError):
         return Status()
+    valid: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Status):
+        try:
+            valid[field.name] = msgspec.convert(found[field.encode_name], field.type)
+        except (KeyError, msgspec.ValidationError):
+            continue  # the default
+    return Status(**valid)
 
 
-def _seconds(text: str | None) -> float | None:
+def parse_retry_after(text: str) -> float | None:
+    """Return the seconds of a Retry-After header, at most `MAX_RETRY_AFTER`; None if it is no plausible number."""
     # Up to nine digits: longer numbers are not plausible, and very long ones overflow a float.
-    return float(text) if text is not None and re.fullmatch("[0-9]{1,9}", text.strip(" ")) else None
+    text = text.strip(" ")
+    return min(float(text), MAX_RETRY_AFTER) if re.fullmatch("[0-9]{1,9}", text) else None

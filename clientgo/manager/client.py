@@ -31,6 +31,7 @@ from clientgo.meta.selectors import Selector, everything, parse_selector
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import Patch
 from clientgo.typed.options import DeleteOptions, write_query
+from clientgo.typed.response import fetch_object
 from clientgo.typed.scale import ScaleClient
 
 T = TypeVar("T", bound=ApiObject)
@@ -62,8 +63,8 @@ class Subresource:
         return self._ask("get", obj, cls)
 
     def create(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
-        """Post `body` to the object's subresource; the response must have the class of `body`."""
-        return self._ask("create", obj, type(body), encode(body), dry_run=dry_run)
+        """Post `body` to the object's subresource; return the response, or `body` if that is only a Status."""
+        return self._ask("create", obj, type(body), encode(body), sent=body, dry_run=dry_run)
 
     def update(self, obj: ApiObject, body: R, *, dry_run: bool = False) -> R:
         """Replace the subresource; `Conflict` if the object changed since `body` was read."""
@@ -84,6 +85,7 @@ class Subresource:
         cls: type[R],
         body: bytes | None = None,
         *,
+        sent: R | None = None,
         content_type: str = JSON,
         dry_run: bool = False,
     ) -> R:
@@ -99,7 +101,7 @@ class Subresource:
             body=body,
             content_type=content_type,
         )
-        return codec_for(cls).decode(self._requester.do(request))
+        return fetch_object(self._requester, request, codec_for(cls), sent=sent)
 
 
 List = list  # the class below has a method named list

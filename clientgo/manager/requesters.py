@@ -15,7 +15,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.rest.limits import Deadline
-from clientgo.rest.request import ByteStream, EventStream, Request, Requester, open_stream
+from clientgo.rest.request import ForwardingRequester, Request, Requester
 
 # Not the deadline of the request under way (`clientgo.rest.limits`): a stream may be read after its request has ended.
 _DEADLINE: ContextVar[Deadline | None] = ContextVar("reconciliation", default=None)
@@ -46,25 +46,13 @@ def limit_of_wait(seconds: float) -> float:
     return seconds if deadline is None else max(0.0, min(seconds, deadline.left()))
 
 
-class LimitedRequester:
-    """Requester that sets the timeout of each request to the remaining time."""
+class LimitedRequester(ForwardingRequester):
+    """Requester that sets the timeout of each request to the remaining time; it does not apply to open streams.
 
-    def __init__(self, requester: Requester) -> None:
-        self._requester = requester
+    Requests raise `ReconciliationTimeout` if no time is left.
+    """
 
-    def do(self, request: Request) -> bytes:
-        """Return the body of the response; raise `ReconciliationTimeout` if no time is left."""
-        return self._requester.do(self._limited(request))
-
-    def watch(self, request: Request) -> EventStream:
-        """Open a watch within the limit, which does not apply to its events."""
-        return self._requester.watch(self._limited(request))
-
-    def stream(self, request: Request) -> ByteStream:
-        """Open a stream within the limit, which does not apply to reading it."""
-        return open_stream(self._requester, self._limited(request))
-
-    def _limited(self, request: Request) -> Request:
+    def _forwarded(self, request: Request) -> Request:
         deadline = _DEADLINE.get()
         if deadline is None:
             return request
@@ -81,7 +69,7 @@ FieldValidation = Literal["Strict", "Warn", "Ignore"]
 _WRITES = ("create", "update", "patch", "apply")
 
 
-class ValidatingRequester:
+class ValidatingRequester(ForwardingRequester):
     """Requester that sets the field validation of each write; ValueError for an unknown one.
 
     It tells the server how to treat unknown and duplicate fields. `Strict` rejects the write with `BadRequest`, or
@@ -93,19 +81,10 @@ class ValidatingRequester:
         if validation not in get_args(FieldValidation):
             known = ", ".join(get_args(FieldValidation))
             raise ValueError(f"invalid field validation {validation!r}: expected one of {known}")
-        self._requester = requester
+        super().__init__(requester)
         self._query = {"fieldValidation": validation}
 
-    def do(self, request: Request) -> bytes:
-        """Return the body of the response."""
-        if request.verb in _WRITES:
-            request = msgspec.structs.replace(request, query={**request.query, **self._query})
-        return self._requester.do(request)
-
-    def watch(self, request: Request) -> EventStream:
-        """Open a watch."""
-        return self._requester.watch(request)
-
-    def stream(self, request: Request) -> ByteStream:
-        """Open a stream."""
-        return open_stream(self._requester, request)
+    def _forwarded(self, request: Request) -> Request:
+        if request.verb not in _WRITES:
+            return request
+        return msgspec.structs.replace(request, query={**request.query, **self._query})

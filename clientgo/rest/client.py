@@ -1,6 +1,7 @@
 """REST client: adds credentials, retries, rate limiting, warnings and metrics to a `Transport`.
 
-It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error responses are raised as `ApiError`.
+It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error responses are raised as `ApiError`, and so
+is a failure Status with an HTTP status of 200.
 """
 
 import os
@@ -13,6 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, error_from_response
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.typemeta import ANY_RESPONSE, check_response
 from clientgo.metrics import provider
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
@@ -97,7 +99,8 @@ class RESTClient:
         self._clock = clock
         self._stop = stop if stop is not None else _NEVER
         self._credentials = credentials_for(config, clock)
-        self._where = server_url(config).geturl()
+        self.server = server_url(config).geturl()
+        """The server's address."""
         self._transport = transport or self._connections(environ)
         self._backoff = backoff_from(environ, clock, self._stop)
         self._on_warning = on_warning or WarningLogger()
@@ -114,7 +117,7 @@ class RESTClient:
             self._throttle = Throttle(rate_limiter, clock, self._stop)
 
     def __repr__(self) -> str:
-        return f"<RESTClient {self._where}>"
+        return f"<RESTClient {self.server}>"
 
     def do(self, request: Request) -> bytes:
         """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
@@ -145,7 +148,7 @@ class RESTClient:
         """
         try:
             answer, seconds = self._opened(request), float(request.query.get("timeoutSeconds") or 0)
-            return WatchStream(answer, self._where, seconds=seconds, idle_timeout=self.config.watch_idle_timeout)
+            return WatchStream(answer, self.server, seconds=seconds, idle_timeout=self.config.watch_idle_timeout)
         except ConnectionFailed as error:
             if not error.broken or self._stop.is_set():
                 raise
@@ -206,6 +209,7 @@ class RESTClient:
             if shown:
                 self._bodies.received(method, target, reply.status, reply.body)
             if 200 <= reply.status < 300:
+                check_response(reply.body, ANY_RESPONSE)
                 return reply.body
             raise _error_in(reply)
         except ClientGoError as error:
@@ -301,7 +305,7 @@ class RESTClient:
         answer = send(target)
         followed = 0
         while 300 <= answer.status < 400 and method in ("GET", "HEAD") and followed < MAX_REDIRECTS:
-            found = redirect_target(self._where, target, answer.status, answer.headers)
+            found = redirect_target(self.server, target, answer.status, answer.headers)
             if found is None:
                 break
             target, answer = found, send(found)

@@ -10,19 +10,17 @@ from collections.abc import Callable
 
 from clientgo.errors import LeaseNotHeld
 from clientgo.rest.limits import Checked
-from clientgo.rest.request import ByteStream, EventStream, Request, Requester, open_stream
+from clientgo.rest.request import ForwardingRequester, Request, Requester
 
 _READING = frozenset(("get", "list", "watch"))
 
 
-class FencedRequester:
+class FencedRequester(ForwardingRequester):
     """A requester that forwards reads always, and writes only while `may_write()` is true; thread-safe if both are."""
 
     def __init__(self, requester: Requester, may_write: Callable[[], bool]) -> None:
-        self._requester = requester
+        super().__init__(requester)
         self._may_write = may_write
-        # Read by informers.
-        self.supports_watch_list = getattr(requester, "supports_watch_list", None)
 
     def __repr__(self) -> str:
         return f"<FencedRequester {'open' if self._may_write() else 'closed'}, before {self._requester!r}>"
@@ -40,11 +38,3 @@ class FencedRequester:
         check()
         with Checked(check):
             return self._requester.do(request)
-
-    def watch(self, request: Request) -> EventStream:
-        """Open a watch, with or without the lease."""
-        return self._requester.watch(request)
-
-    def stream(self, request: Request) -> ByteStream:
-        """Open a stream, with or without the lease."""
-        return open_stream(self._requester, request)

@@ -34,7 +34,7 @@ _METHODS = {
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a resource; `namespace` and `name` are empty where they do not apply.
+    """A request for a resource; `namespace` and `name` are empty where they do not apply, `kind` if it is not known.
 
     `timeout` limits this request, in seconds; None means the requester's default. `accept` lists media types of the
     response, best first; callers that request `METADATA` must accept whole objects, which servers without support
@@ -44,6 +44,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     verb: str
     resource: GroupVersionResource
+    kind: str = ""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
@@ -136,3 +137,38 @@ def open_stream(requester: Requester, request: Request) -> ByteStream:
     if not isinstance(requester, StreamRequester):
         raise TypeError(f"{requester!r} cannot stream: use a RESTClient, or add a method stream(request)")
     return requester.stream(request)
+
+
+class ForwardingRequester:
+    """Base class of requesters that forward each request to another one, perhaps changed."""
+
+    def __init__(self, requester: Requester) -> None:
+        self._requester = requester
+        # Read by informers.
+        self.supports_watch_list = getattr(requester, "supports_watch_list", None)
+        self.server = server_of(requester)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} before {self._requester!r}>"
+
+    def do(self, request: Request) -> bytes:
+        """Send a request and return the response body."""
+        return self._requester.do(self._forwarded(request))
+
+    def watch(self, request: Request) -> EventStream:
+        """Open a watch."""
+        return self._requester.watch(self._forwarded(request))
+
+    def stream(self, request: Request) -> ByteStream:
+        """Open a stream."""
+        return open_stream(self._requester, self._forwarded(request))
+
+    def _forwarded(self, request: Request) -> Request:
+        """Return the request to send instead."""
+        return request
+
+
+def server_of(requester: object) -> str:
+    """Return the address of the server that a requester sends to, for messages."""
+    server = getattr(requester, "server", "")
+    return server if isinstance(server, str) and server else type(requester).__name__

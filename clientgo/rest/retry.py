@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.log import get_logger
 from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
 
@@ -43,14 +43,14 @@ def retry_for_response(done: int, status: int, headers: Mapping[str, str], *, li
     """Return the next retry after a response and `done` retries; None if the response is final."""
     if status != 429 and status < 500:
         return None
-    wait = headers.get("retry-after", "")
-    if done >= limit or not (wait.isascii() and wait.isdigit()):
+    wait = parse_retry_after(headers.get("retry-after", ""))
+    if done >= limit or wait is None:
         return None
     reason = str(status)
     if status == 429:
         reason = f'server-side throttling, FlowSchema UID: "{headers.get("x-kubernetes-pf-flowschema-uid", "")}"'
         reason = f"due to {reason}"
-    return Retry(done + 1, float(wait), reason)
+    return Retry(done + 1, wait, reason)
 
 
 def retry_for_error(done: int, method: str, error: ConnectionFailed, *, limit: int = MAX_RETRIES) -> Retry | None:

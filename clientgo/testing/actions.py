@@ -29,7 +29,7 @@ class Action:
 
     `object` is the submitted object of a create or update: of the class that the scheme has for it, else a dict.
     `patch` and `patch_type` are the bytes and media type of a patch or apply, `options` the query parameters,
-    `delete_options` the body of a deletion.
+    `delete_options` the body of a deletion, `kind` the resource's kind as the client knows it.
     """
 
     verb: str
@@ -42,6 +42,7 @@ class Action:
     patch_type: str = ""
     options: Mapping[str, str] = field(default=EMPTY_MAP, compare=False)
     delete_options: Mapping[str, Any] = field(default=EMPTY_MAP, compare=False)
+    kind: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, verb: str, obj: ApiObject, *, subresource: str = "") -> "Action":
@@ -127,6 +128,7 @@ def action_of(request: Request, scheme: Scheme) -> Action:
         patch_type=request.content_type if patches else "",
         options=request.query,
         delete_options=msgspec.json.decode(body, type=dict[str, Any]) if deletes and body else EMPTY_MAP,
+        kind=request.kind,
     )
 
 

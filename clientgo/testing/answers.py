@@ -1,6 +1,6 @@
 """Answers of the tracker to each verb: the last reactor of every fake."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -8,8 +8,9 @@ import msgspec
 
 from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from clientgo.meta.apply.fieldsets import MergeRules
-from clientgo.meta.codec import to_dict
+from clientgo.meta.codec import encode_value, to_dict
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.typemeta import type_meta
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.apply import Writer, applied, rules_of, updated
@@ -48,11 +49,17 @@ def _get(tracker: Tracker, action: Action) -> Object:
 def _list(tracker: Tracker, action: Action) -> Object:
     chosen = select(action.namespace, action.label_selector, action.field_selector)
     items, version = tracker.list(action.resource, chosen)
-    kind = items[0].get("kind", "") if items else ""
+    return list_of(action, items, {"resourceVersion": version})
+
+
+def list_of(action: Action, items: Sequence[Any], metadata: object) -> Object:
+    """Return the list with these items that answers the action."""
+    # The items of a subresource may be of another kind.
+    first = type_meta(encode_value(items[0])) if items else None
     return {
         "apiVersion": action.resource.api_version,
-        "kind": f"{kind}List",
-        "metadata": {"resourceVersion": version},
+        "kind": f"{(first.kind if first is not None else '') or action.kind}List",
+        "metadata": metadata,
         "items": items,
     }
 

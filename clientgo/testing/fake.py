@@ -25,7 +25,7 @@ from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.rest.request import ByteStream, EventStream, Request
 from clientgo.testing.actions import Action, action_of
-from clientgo.testing.answers import SUCCESS, answer, not_supported
+from clientgo.testing.answers import SUCCESS, answer, list_of, not_supported
 from clientgo.testing.changes import select
 from clientgo.testing.discovery import discovered
 from clientgo.testing.tracker import Tracker
@@ -220,23 +220,28 @@ def _reply(action: Action, result: object) -> bytes:
         return _success(action)
     if action.verb == "list" and isinstance(result, ObjectList | list | tuple):
         page = result if isinstance(result, ObjectList) else ObjectList(ListMeta(), list(result))
-        items = [msgspec.Raw(_encoded(item)) for item in page.items]
-        return encode_value({"metadata": page.metadata, "items": items})
-    return _encoded(result)
+        items = [msgspec.Raw(_encoded(action, item)) for item in page.items]
+        return encode_value(list_of(action, items, page.metadata))
+    return _encoded(action, result)
 
 
 def _success(action: Action) -> bytes:
     if action.verb in ("delete", "deletecollection"):
         return encode_value(SUCCESS)
     if action.verb == "list":
-        return encode_value({"metadata": {}, "items": []})
+        return encode_value(list_of(action, [], {}))
     if action.object is None:
         raise TypeError(f"a reactor handled {action} and returned no result")
-    return _encoded(action.object)
+    return _encoded(action, action.object)
 
 
-def _encoded(obj: Any) -> bytes:
-    return encode_value(obj) if isinstance(obj, dict) else encode(obj)
+def _encoded(action: Action, obj: Any) -> bytes:
+    if not isinstance(obj, dict):
+        return encode(obj)
+    own = (
+        {"apiVersion": action.resource.api_version, "kind": action.kind} if action.subresource in ("", "status") else {}
+    )
+    return encode_value({**own, **obj})
 
 
 class FakeControls:

@@ -8,12 +8,13 @@ and no state. All verbs raise `ApiError` for errors of the server, `ConnectionFa
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from clientgo.meta.codec import ObjectList, encode_value, identity
+from clientgo.meta.codec import ObjectList, encode_value
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
-from clientgo.typed.create import CreateClient, Patch
+from clientgo.typed.create import CreateClient, Patch, metadata_in
 from clientgo.typed.options import DeleteOptions, write_query
-from clientgo.typed.watch import DecodedWatch, ObjectWatch
+from clientgo.typed.response import fetch_list, fetch_success, kinds_of
+from clientgo.typed.watch import DecodedWatch, ObjectWatch, open_watch
 
 T = TypeVar("T")
 
@@ -24,7 +25,7 @@ class TypedClient(CreateClient[T]):
     def get(self, name: str, *, resource_version: str = "") -> T:
         """Return the object of that name; raise `NotFound` if it does not exist."""
         query = {"resourceVersion": resource_version} if resource_version else {}
-        return self._one(self._request("get", name, query=query))
+        return self._fetch(self._request("get", name, query=query), self._codec)
 
     def list(
         self,
@@ -52,7 +53,7 @@ class TypedClient(CreateClient[T]):
 
     def list_page(self, options: ListOptions) -> ObjectList[T]:
         """Return the list, or one page of it, for these options."""
-        return self._codec.decode_list(self._requester.do(self._listing("list", options)))
+        return fetch_list(self._requester, self._listing("list", options), self._codec)
 
     def watch(
         self,
@@ -76,13 +77,14 @@ class TypedClient(CreateClient[T]):
     def watch_from(self, options: ListOptions) -> DecodedWatch[T]:
         """Open a watch with these options; its events include bookmarks and undecodable objects."""
         request = self._request("watch", query=options.query(), retry_lagging=options.retry_lagging)
-        return DecodedWatch(self._requester.watch(request), self._codec)
+        return open_watch(self._requester, request, self._codec)
 
     def update(self, obj: T, *, field_manager: str = "", subresource: str = "", dry_run: bool = False) -> T:
         """Replace the object of that name; raise `Conflict` if it changed since `obj` was read."""
         body = self._codec.encode(obj)
-        query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return self._one(self._request("update", _name_in(obj, body), subresource=subresource, query=query, body=body))
+        query, name = write_query(field_manager=field_manager, dry_run=dry_run), metadata_in(obj, body).name
+        request = self._request("update", name, subresource=subresource, query=query, body=body)
+        return self._fetch(request, self._codec)
 
     def patch(
         self,
@@ -100,7 +102,7 @@ class TypedClient(CreateClient[T]):
         `content_type` is the media type of a mapping or bytes. `force` applies to server-side apply only.
         """
         query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
-        return self._one(self._patching(name, patch, content_type, subresource, query))
+        return self._fetch(self._patching(name, patch, content_type, subresource, query), self._codec)
 
     def apply(
         self,
@@ -121,15 +123,18 @@ class TypedClient(CreateClient[T]):
             body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
         else:
             body = self._codec.encode(obj)
-        name = _name_in(obj, body)
+        name = metadata_in(obj, body).name
         if not name:
             raise ValueError(f"{self._api.kind}: metadata.name is required for apply")
         query = write_query(field_manager=field_manager, dry_run=dry_run, force=force)
-        return self._one(self._patching(name, body, APPLY_PATCH, subresource, query))
+        return self._fetch(self._patching(name, body, APPLY_PATCH, subresource, query), self._codec)
 
     def delete(self, name: str, options: DeleteOptions | None = None) -> None:
         """Delete the object of that name; raise `NotFound` if it does not exist. Finalizers may delay the deletion."""
-        self._do(self._request("delete", name, body=options.body() if options is not None else None))
+        request = self._request("delete", name, body=options.body() if options is not None else None)
+        self._need_namespace(request)
+        # The object itself, if finalizers or a grace period delay the deletion.
+        fetch_success(self._requester, request, kinds_of(self._codec, success=True))
 
     def delete_collection(
         self,
@@ -144,7 +149,8 @@ class TypedClient(CreateClient[T]):
             label_selector=label_selector, field_selector=field_selector, timeout_seconds=timeout_seconds
         )
         body = options.body() if options is not None else None
-        self._requester.do(self._listing("deletecollection", which, body))
+        accepted = kinds_of(self._codec, suffix="List", success=True)
+        fetch_success(self._requester, self._listing("deletecollection", which, body), accepted)
 
     def _listing(self, verb: str, options: ListOptions, body: bytes | None = None) -> Request:
         timeout, retry = float(options.timeout_seconds) or None, options.retry_lagging
@@ -177,9 +183,3 @@ class StatusClient(TypedClient[T]):
     ) -> T:
         """Set fields of the status by server-side apply."""
         return self.apply(obj, field_manager=field_manager, subresource="status", force=force, dry_run=dry_run)
-
-
-def _name_in(obj: object, body: bytes) -> str:
-    # Mappings and the official client's models have no ObjectMeta.
-    meta = getattr(obj, "metadata", None)
-    return str(getattr(meta, "name", "") or identity(body).name)

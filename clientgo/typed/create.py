@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.errors import BadRequest
-from clientgo.meta.codec import Codec, codec_for, encode_value
-from clientgo.meta.objects import EMPTY_MAP
+from clientgo.meta.codec import Codec, codec_for, encode_value, identity
+from clientgo.meta.objects import EMPTY_MAP, ObjectMeta
 from clientgo.meta.scheme import ApiType
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, Request, Requester
 from clientgo.typed.options import write_query
+from clientgo.typed.response import fetch_object
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 Patch = Mapping[str, Any] | Sequence[Mapping[str, Any]] | bytes
 """A merge patch (a mapping), a JSON patch (a list of operations), or bytes of any media type."""
@@ -48,7 +50,11 @@ class CreateClient(Generic[T]):
     def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
         """Create `obj` and return the stored object; raise `AlreadyExists` if its name is taken."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return self._one(self._request("create", query=query, body=self._codec.encode(obj)))
+        body = self._codec.encode(obj)
+        sent = metadata_in(obj, body)
+        # Reviews have no name.
+        name = sent.name if sent.name or sent.generate_name else None
+        return self._fetch(self._request("create", query=query, body=body), self._codec, name=name)
 
     def _request(
         self,
@@ -65,6 +71,7 @@ class CreateClient(Generic[T]):
         return Request(
             verb=verb,
             resource=self._gvr,
+            kind=self._api.kind,
             namespace=self._namespace,
             name=name,
             subresource=subresource,
@@ -95,15 +102,18 @@ class CreateClient(Generic[T]):
             return self.accept_list
         return JSON if verb in ("delete", "deletecollection") else self.accept
 
-    def _one(self, request: Request) -> T:
-        return self._codec.decode(self._do(request))
-
-    def _do(self, request: Request) -> bytes:
-        """Send a request for one object; raise `BadRequest` if its namespace is missing."""
+    def _fetch(self, request: Request, codec: Codec[R], *, name: str | None = None, sent: R | None = None) -> R:
+        """Return the object that answers a request; raise `BadRequest` if its namespace is missing."""
         self._need_namespace(request)
-        return self._requester.do(request)
+        return fetch_object(self._requester, request, codec, name=name, sent=sent)
 
     def _need_namespace(self, request: Request) -> None:
         # An empty namespace means all of them: the server would return an unclear 405 or 404.
         if not self._namespace and self._api.namespaced:
             raise BadRequest(f"a namespace must be given to {request.verb} a {self._api.kind}")
+
+
+def metadata_in(obj: object, body: bytes) -> ObjectMeta:
+    """Return the metadata of an object with this JSON; mappings and the official client's models have no ObjectMeta."""
+    meta = getattr(obj, "metadata", None)
+    return meta if isinstance(meta, ObjectMeta) else identity(body)

@@ -6,11 +6,20 @@
 Each call is a request; `clientgo.dynamic.mapper` caches.
 """
 
-from typing import Protocol, TypeVar, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from clientgo.errors import ConnectionFailed, NotFound
+from clientgo.errors import ClientGoError, InvalidResponse, NotFound
+from clientgo.meta.typemeta import (
+    ANY_RESPONSE,
+    AcceptedKinds,
+    TypeMeta,
+    accepted_kinds,
+    check_response,
+)
+from clientgo.rest.request import server_of
 
 S = TypeVar("S")
 
@@ -23,12 +32,12 @@ class Raw(Protocol):
         """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
 
 
-class ServerVersion(msgspec.Struct, frozen=True, rename="camel"):
+class ServerVersion(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
     """The version of a server, as in `kubectl version`."""
 
     major: str = ""
     minor: str = ""
-    git_version: str = ""
+    git_version: str
     git_commit: str = ""
     platform: str = ""
 
@@ -91,8 +100,18 @@ class _Core(msgspec.Struct):
     versions: tuple[str, ...] | None = None
 
 
-class _Resources(msgspec.Struct):
+class _Resources(msgspec.Struct, rename="camel"):
+    group_version: str = ""
     resources: list[ServedResource] | None = None
+
+
+_KINDS: Mapping[type[Any], AcceptedKinds] = {
+    ServerVersion: ANY_RESPONSE,  # has no kind
+    _Core: accepted_kinds(TypeMeta("", "APIVersions")),
+    _Groups: accepted_kinds(TypeMeta("", "APIGroupList")),
+    _Group: accepted_kinds(TypeMeta("", "APIGroup")),
+    _Resources: accepted_kinds(TypeMeta("", "APIResourceList")),
+}
 
 
 class Discovery:
@@ -144,8 +163,13 @@ class Discovery:
         return any(resource.kind == kind and not resource.is_subresource for resource in served)
 
     def _get(self, path: str, cls: type[S]) -> S:
-        body = self._server.raw("GET", path)
+        body, server = self._server.raw("GET", path), server_of(self._server)
         try:
+            check_response(body, _KINDS[cls], server)
             return msgspec.json.decode(body, type=cls)
         except msgspec.DecodeError as error:
-            raise ConnectionFailed(f"invalid response for {path}, not from an API server: {error}") from error
+            message = f"invalid response for {path}, not from an API server: {error} (from {server})"
+            raise InvalidResponse(message) from error
+        except ClientGoError as error:
+            error.request = f"GET {path}"
+            raise

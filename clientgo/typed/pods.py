@@ -7,9 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from clientgo.meta.codec import encode_value
+from clientgo.meta.typemeta import accepted_kinds, type_meta
 from clientgo.rest.request import ByteStream, open_stream
 from clientgo.typed.create import CreateClient
 from clientgo.typed.options import DeleteOptions, write_query
+from clientgo.typed.response import fetch_success
 from clientgo.typed.watch import StreamReader
 
 MAX_LINE = 1024 * 1024
@@ -98,9 +100,11 @@ class PodExpansion(CreateClient[Any]):
         self._act(name, "binding", body, dry_run=dry_run)
 
     def _act(self, name: str, subresource: str, body: Mapping[str, object], *, dry_run: bool) -> None:
-        # The server returns a Status, which has no further information.
-        query = write_query(dry_run=dry_run)
-        self._do(self._request("create", name, subresource=subresource, query=query, body=encode_value(body)))
+        sent = encode_value(body)
+        request = self._request("create", name, subresource=subresource, query=write_query(dry_run=dry_run), body=sent)
+        self._need_namespace(request)
+        kind = type_meta(sent)
+        fetch_success(self._requester, request, accepted_kinds(*([kind] if kind else []), success=True))
 
 
 def _given(query: Mapping[str, object]) -> dict[str, str]:

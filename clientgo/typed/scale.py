@@ -7,7 +7,7 @@ import msgspec
 from clientgo.meta.codec import codec_for
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.scheme import api_type
-from clientgo.rest.request import MERGE_PATCH, Request
+from clientgo.rest.request import MERGE_PATCH
 from clientgo.typed.client import StatusClient
 from clientgo.typed.create import Patch
 from clientgo.typed.options import write_query
@@ -45,13 +45,13 @@ class ScaleClient(StatusClient[T]):
 
     def get_scale(self, name: str) -> Scale:
         """Return the replica counts of the object of that name."""
-        return self._scale(self._request("get", name, subresource="scale"))
+        return self._fetch(self._request("get", name, subresource="scale"), _CODEC)
 
     def update_scale(self, name: str, scale: Scale, *, field_manager: str = "", dry_run: bool = False) -> Scale:
         """Set the desired replicas; raise `Conflict` if the object changed since `scale` was read."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         body = _CODEC.encode(scale)
-        return self._scale(self._request("update", name, subresource="scale", query=query, body=body))
+        return self._fetch(self._request("update", name, subresource="scale", query=query, body=body), _CODEC)
 
     def patch_scale(
         self,
@@ -64,7 +64,4 @@ class ScaleClient(StatusClient[T]):
     ) -> Scale:
         """Apply a patch to the replica counts: `{"spec": {"replicas": 3}}`."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
-        return self._scale(self._patching(name, patch, content_type, "scale", query))
-
-    def _scale(self, request: Request) -> Scale:
-        return _CODEC.decode(self._do(request))
+        return self._fetch(self._patching(name, patch, content_type, "scale", query), _CODEC)

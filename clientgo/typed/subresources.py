@@ -9,10 +9,12 @@ from clientgo.errors import BadRequest
 from clientgo.meta.codec import ObjectList, codec_for, encode, encode_value
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import api_of
+from clientgo.meta.typemeta import ANY_OBJECT
 from clientgo.rest.request import APPLY_PATCH, JSON, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import write_query
-from clientgo.typed.watch import DecodedWatch, ObjectWatch
+from clientgo.typed.response import fetch_list, fetch_success
+from clientgo.typed.watch import ObjectWatch, open_watch
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,18 +26,18 @@ class SubresourceClient(CreateClient[T]):
     """A mixin with protected methods for subresources; precedes the client class with the usual verbs."""
 
     def _get_from(self, name: str, subresource: str, result: type[R]) -> R:
-        return codec_for(result).decode(self._do(self._request("get", name, subresource=subresource)))
+        return self._fetch(self._request("get", name, subresource=subresource), codec_for(result))
 
     def _list_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectList[R]:
-        return codec_for(result).decode_list(
-            self._do(self._collection_request("list", name, subresource, options or _EVERYTHING))
-        )
+        request = self._collection_request("list", name, subresource, options or _EVERYTHING)
+        self._need_namespace(request)
+        return fetch_list(self._requester, request, codec_for(result))
 
     def _watch_at(self, name: str, subresource: str, result: type[R], options: ListOptions | None) -> ObjectWatch[R]:
         watching = replace(options or _EVERYTHING, allow_watch_bookmarks=True, watch=True)
         request = self._collection_request("watch", name, subresource, watching)
         self._need_namespace(request)
-        return ObjectWatch(DecodedWatch(self._requester.watch(request), codec_for(result)))
+        return ObjectWatch(open_watch(self._requester, request, codec_for(result)))
 
     def _collection_request(self, verb: str, name: str, subresource: str, options: ListOptions) -> Request:
         if not name:
@@ -64,7 +66,7 @@ class SubresourceClient(CreateClient[T]):
         """Send an object; `verb` is create or update."""
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         request = self._request(verb, name, subresource=subresource, query=query, body=encode(body))
-        return codec_for(result).decode(self._do(request))
+        return self._fetch(request, codec_for(result), sent=body if isinstance(body, result) else None)
 
     def _patch_at(
         self,
@@ -79,7 +81,7 @@ class SubresourceClient(CreateClient[T]):
     ) -> R:
         query = write_query(field_manager=field_manager, dry_run=dry_run)
         request = self._patching(name, patch, content_type, subresource, query)
-        return codec_for(result).decode(self._do(request))
+        return self._fetch(request, codec_for(result))
 
     def _apply_to(
         self,
@@ -104,7 +106,9 @@ class SubresourceClient(CreateClient[T]):
             body=encode_value({**named, **config}) if isinstance(config, Mapping) else encode(config),
             content_type=APPLY_PATCH,
         )
-        return codec_for(result).decode(self._do(request))
+        return self._fetch(request, codec_for(result))
 
     def _delete_at(self, name: str, subresource: str) -> None:
-        self._do(self._request("delete", name, subresource=subresource, content_type=JSON))
+        request = self._request("delete", name, subresource=subresource, content_type=JSON)
+        self._need_namespace(request)
+        fetch_success(self._requester, request, ANY_OBJECT)

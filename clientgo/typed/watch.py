@@ -5,12 +5,15 @@ from typing import Any, Generic, Literal, Self, TypeVar, cast
 
 import msgspec
 
-from clientgo.errors import api_error, decode_status
+from clientgo.errors import InvalidResponse, api_error, decode_status
 from clientgo.log import get_logger
 from clientgo.meta.codec import Codec, Undecodable, identity
 from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
-from clientgo.rest.request import EventStream, OpenStream, RawEvent
+from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.typemeta import check_response, invalid_response, type_meta
+from clientgo.rest.request import JSON, EventStream, OpenStream, RawEvent, Request, Requester
 from clientgo.rest.transport import IdleTimeout
+from clientgo.typed.response import kinds_of
 
 log = get_logger(__name__)
 
@@ -36,25 +39,58 @@ class StreamReader(Generic[S]):
 
 
 class DecodedWatch(StreamReader[EventStream], Generic[T]):
-    """The events of one stream; an ERROR frame is raised as an `ApiError`."""
+    """The events of one stream; an ERROR frame, or any other failure Status, is raised as an `ApiError`.
 
-    def __init__(self, stream: EventStream, codec: Codec[T]) -> None:
+    An object of another kind, or without a name, is logged and skipped, as in client-go.
+    """
+
+    def __init__(self, stream: EventStream, codec: Codec[T], *, accept: str = JSON) -> None:
         super().__init__(stream)
         self._codec = codec
+        self._accepted = kinds_of(codec, accept=accept)
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
         for frame in self._stream:
             kind = frame.type
-            if kind in ("ADDED", "MODIFIED", "DELETED"):
-                yield self._change(cast(ChangeType, kind), frame.object)
-            else:
-                yield _special(frame)
+            event: WatchEvent[T] | Bookmark | BadEvent
+            try:
+                if kind in ("ADDED", "MODIFIED", "DELETED"):
+                    event = self._change(cast(ChangeType, kind), frame.object)
+                else:
+                    event = self._special(frame)
+            except InvalidResponse as error:
+                log.error("watch event skipped", extra={"type": kind, "err": error})
+                continue
+            yield event
 
     def _change(self, kind: ChangeType, raw: msgspec.Raw) -> WatchEvent[T] | BadEvent:
+        check_response(raw, self._accepted)
         try:
-            return WatchEvent(kind, self._codec.decode(raw))
+            obj = self._codec.decode(raw)
         except Undecodable as error:
             return BadEvent(kind, error)
+        meta = getattr(obj, "metadata", None)
+        if isinstance(meta, ObjectMeta) and not meta.name:
+            raise invalid_response(self._accepted.text, "one without a name", "")
+        return WatchEvent(kind, obj)
+
+    def _special(self, frame: RawEvent) -> Bookmark:
+        if frame.type == "BOOKMARK":
+            if (found := type_meta(frame.object)) is not None and found.kind:
+                check_response(frame.object, self._accepted)
+            meta = identity(frame.object)
+            ended: Literal["true"] | str | None = meta.annotations.get(INITIAL_EVENTS_END)
+            return Bookmark(meta.resource_version, ended == "true")
+        status = decode_status(frame.object)
+        if frame.type == "ERROR":
+            raise api_error(status)
+        message = f"the server sent a watch event of type {frame.type!r}"
+        raise api_error(msgspec.structs.replace(status, message=message))
+
+
+def open_watch(requester: Requester, request: Request, codec: Codec[T]) -> DecodedWatch[T]:
+    """Open a watch of objects of one kind."""
+    return DecodedWatch(requester.watch(request), codec, accept=request.accept)
 
 
 class ObjectWatch(StreamReader[DecodedWatch[T]]):
@@ -72,14 +108,3 @@ class ObjectWatch(StreamReader[DecodedWatch[T]]):
                     log.warning("undecodable object skipped in a watch", extra={"err": event.error})
         except IdleTimeout as error:  # the next watch continues from the last version, as after any other end
             log.debug("idle watch ended", extra={"err": error})
-
-
-def _special(frame: RawEvent) -> Bookmark:
-    if frame.type == "BOOKMARK":
-        meta = identity(frame.object)
-        ended: Literal["true"] | str | None = meta.annotations.get(INITIAL_EVENTS_END)
-        return Bookmark(meta.resource_version, ended == "true")
-    status = decode_status(frame.object)
-    if frame.type == "ERROR":
-        raise api_error(status)
-    raise api_error(msgspec.structs.replace(status, message=f"the server sent a watch event of type {frame.type!r}"))

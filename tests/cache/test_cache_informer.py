@@ -328,11 +328,12 @@ def test_informer_of_two_namespaces_has_synced_after_both_lists() -> None:
 
 def deep(name: str, version: int) -> bytes:
     meta = f'"name":"{name}","namespace":"ns","uid":"u-{name}","resourceVersion":"{version}"'.encode()
-    return b'{"metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (meta, DEEP)
+    return b'{"kind":"ConfigMap","metadata":{%s,"managedFields":[{"fieldsV1":%s}]}}' % (meta, DEEP)
 
 
 def good(name: str, version: int) -> bytes:
-    return f'{{"metadata":{{"name":"{name}","namespace":"ns","resourceVersion":"{version}"}}}}'.encode()
+    meta = f'{{"name":"{name}","namespace":"ns","resourceVersion":"{version}"}}'
+    return f'{{"kind":"ConfigMap","metadata":{meta}}}'.encode()
 
 
 def page(version: int, *items: bytes) -> bytes:

@@ -20,8 +20,8 @@ OTHERS = [
     {"name": "foos/scale", "kind": "Scale", "group": "autoscaling", "version": "v1", "verbs": ["get"]},
     {"name": "realms", "kind": "Realm", "verbs": ["get"]},
 ]
-V1 = {"groupVersion": "example.com/v1", "resources": [FOO, *OTHERS]}
-GROUP = {"name": "example.com", "versions": [{"version": "v1beta1"}, {"version": "v1"}]}
+V1 = {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [FOO, *OTHERS]}
+GROUP = {"kind": "APIGroup", "name": "example.com", "versions": [{"version": "v1beta1"}, {"version": "v1"}]}
 FOO_MAPPING = RestMapping(
     GroupVersionKind("example.com", "v1", "Foo"), GroupVersionResource("example.com", "v1", "foos"), True
 )
@@ -30,7 +30,7 @@ FOO_MAPPING = RestMapping(
 @pytest.fixture
 def server() -> Documents:
     group = GROUP | {"preferredVersion": {"version": "v1"}}
-    older = {"resources": [FOO, {"name": "olds", "kind": "Old", "verbs": []}]}
+    older = {"kind": "APIResourceList", "resources": [FOO, {"name": "olds", "kind": "Old", "verbs": []}]}
     return Documents({"/apis/example.com": group, "/apis/example.com/v1": V1, "/apis/example.com/v1beta1": older})
 
 
@@ -55,7 +55,7 @@ def test_default_version_is_the_preferred_one_with_the_kind(server: Documents) -
 def test_new_kind_is_found_by_refreshing_the_cache(server: Documents, version: str) -> None:
     mapper = RestMapper(Discovery(server))
     mapper.mapping("Foo", "example.com", version)
-    server.documents["/apis/example.com/v1"] = {"resources": [FOO, {"name": "news", "kind": "New", "verbs": []}]}
+    server.documents["/apis/example.com/v1"] = V1 | {"resources": [FOO, {"name": "news", "kind": "New", "verbs": []}]}
     server.asked.clear()
     assert mapper.mapping("New", "example.com", version).resource.resource == "news"
     assert server.asked.count("/apis/example.com/v1") == 1

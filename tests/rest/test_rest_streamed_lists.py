@@ -11,9 +11,13 @@ from generated.clientset import Clientset
 from generated.clientset.fake import FakeClientset
 from generated.informers import SharedInformerFactory
 
-FOO = {"metadata": {"name": "a", "namespace": "ns", "resourceVersion": "5"}, "spec": {"deploymentName": "d"}}
+FOO = {
+    "kind": "Foo",
+    "metadata": {"name": "a", "namespace": "ns", "resourceVersion": "5"},
+    "spec": {"deploymentName": "d"},
+}
 END = {"metadata": {"resourceVersion": "6", "annotations": {"k8s.io/initial-events-end": "true"}}}
-PAGE = {"metadata": {"resourceVersion": "6"}, "items": [FOO]}
+PAGE = {"kind": "FooList", "metadata": {"resourceVersion": "6"}, "items": [FOO]}
 
 
 def names_after_sync(clientset: Clientset) -> list[str]:

@@ -1,6 +1,7 @@
 """Kinds for tests, and their clients."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from clientgo.meta import ObjectMeta, ScaleSubresource, api_type
 from clientgo.typed import CreateClient, ScaleClient, TypedClient
@@ -55,3 +56,11 @@ WIRE = {
     "status": {"ready": 2},
 }
 """A Gadget as a server sends it."""
+
+SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+"""The response to most deletions."""
+
+
+def page(*items: Any, kind: str = "Gadget", **metadata: str) -> dict[str, Any]:
+    """Return a list as a server sends it."""
+    return {"kind": f"{kind}List", "metadata": metadata, "items": items}

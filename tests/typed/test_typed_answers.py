@@ -12,7 +12,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import Undecodable
 from clientgo.rest.request import JSON, METADATA, METADATA_LIST
 from clientgo.typed import DeleteOptions
-from tests.typed.gadgets import WIRE, Gadget, Gadgets, GadgetSpec, GadgetStatus, gadget
+from tests.typed.gadgets import SUCCESS, WIRE, Gadget, Gadgets, GadgetSpec, GadgetStatus, gadget, page
 from tests.typed.recorder import Frames, Recorder
 
 READ = Gadget(ObjectMeta(name="g", namespace="ns", resource_version="7"), GadgetSpec(3, "red"), GadgetStatus(2))
@@ -36,9 +36,8 @@ def test_stored_object_is_returned(call: Callable[[Gadgets], Gadget]) -> None:
 
 
 def test_list_has_its_metadata_and_undecodable_objects() -> None:
-    broken: dict[str, Any] = {"metadata": {"name": "b", "namespace": "ns"}, "spec": {"replicas": "many"}}
-    page = {"metadata": {"resourceVersion": "9", "continue": "more"}, "items": [WIRE, broken]}
-    found = Gadgets(Recorder(page), "ns").list()
+    broken = {"metadata": {"name": "b", "namespace": "ns"}, "spec": {"replicas": "many"}}
+    found = Gadgets(Recorder(page(WIRE, broken, **{"resourceVersion": "9", "continue": "more"})), "ns").list()
     assert found.items == [READ]
     assert (found.metadata.resource_version, found.metadata.continue_) == ("9", "more")
     assert [error.metadata.name for error in found.undecodable] == ["b"]
@@ -46,7 +45,8 @@ def test_list_has_its_metadata_and_undecodable_objects() -> None:
 
 @pytest.mark.feature("A-20")
 def test_scale_is_read_and_updated() -> None:
-    scale = {"metadata": {"name": "g", "resourceVersion": "7"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
+    meta = {"name": "g", "resourceVersion": "7"}
+    scale = {"kind": "Scale", "metadata": meta, "spec": {"replicas": 2}, "status": {"replicas": 1}}
     client = Gadgets(Recorder(scale, scale, scale), "ns")
     found = client.get_scale("g")
     assert (found.metadata.resource_version, found.spec.replicas, found.status.replicas) == ("7", 2, 1)
@@ -55,7 +55,7 @@ def test_scale_is_read_and_updated() -> None:
 
 
 def test_undecodable_object_is_named() -> None:
-    broken = {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": "many"}}
+    broken = WIRE | {"spec": {"replicas": "many"}}
     with pytest.raises(Undecodable, match=r"Gadget ns/g cannot be decoded: .*replicas"):
         Gadgets(Recorder(broken), "ns").get("g")
 
@@ -81,7 +81,7 @@ def test_errors_are_raised_unchanged(call: Callable[[Gadgets], object], error: E
 
 def test_deletion_returns_nothing() -> None:
     finishing = {**WIRE, "metadata": {"name": "g", "finalizers": ["a/b"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
-    client = Gadgets(Recorder({"kind": "Status", "status": "Success"}, finishing), "ns")
+    client = Gadgets(Recorder(SUCCESS, finishing), "ns")
     client.delete("g")
     client.delete("g", DeleteOptions(grace_period_seconds=0))
 
@@ -128,16 +128,17 @@ def test_namespaced_object_requires_a_namespace(call: Callable[[Gadgets], object
 
 def test_objects_of_the_official_client_are_accepted() -> None:
     official: Any = V1ConfigMap(metadata=V1ObjectMeta(name="settings", labels={"a": "b"}), data={"k": "v"})
-    wire = {"metadata": {"name": "settings", "labels": {"a": "b"}}, "data": {"k": "v"}}
+    meta = {"name": "settings", "labels": {"a": "b"}}
+    wire = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"k": "v"}}
     recorder = Recorder(wire, wire, wire)
     client = CoreV1(recorder).config_maps("ns")
     assert client.create(official).data == {"k": "v"}
-    assert recorder.last_body == {"apiVersion": "v1", "kind": "ConfigMap", **wire}
+    assert recorder.last_body == wire
     client.update(official)
     assert recorder.last.path == "/api/v1/namespaces/ns/configmaps/settings"
     client.apply(official, field_manager="me")
     assert recorder.last.path == "/api/v1/namespaces/ns/configmaps/settings"
-    assert recorder.last_body == {"apiVersion": "v1", "kind": "ConfigMap", **wire}
+    assert recorder.last_body == wire
 
 
 def test_repr_of_a_client_names_resource_and_namespace() -> None:
@@ -151,7 +152,7 @@ class GadgetNames(Gadgets):
 
 
 def test_custom_accept_header_is_not_sent_with_deletions() -> None:
-    recorder = Recorder(WIRE, {"items": []}, Frames(), WIRE, {}, {})
+    recorder = Recorder(WIRE, page(), Frames(), WIRE, SUCCESS, SUCCESS)
     client = GadgetNames(recorder, "ns")
     client.get("g")
     client.list()

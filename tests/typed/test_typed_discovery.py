@@ -24,8 +24,12 @@ DOCUMENTS: dict[str, Any] = {
             {"name": "empty", "versions": None},
         ],
     },
-    "/api/v1": {"groupVersion": "v1", "resources": [{"name": "nodes", "kind": "Node", "verbs": ["get"]}]},
-    "/apis/batch/v1": {"groupVersion": "batch/v1", "resources": None},
+    "/api/v1": {
+        "kind": "APIResourceList",
+        "groupVersion": "v1",
+        "resources": [{"name": "nodes", "kind": "Node", "verbs": ["get"]}],
+    },
+    "/apis/batch/v1": {"kind": "APIResourceList", "groupVersion": "batch/v1", "resources": None},
 }
 
 

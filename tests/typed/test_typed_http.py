@@ -1,19 +1,18 @@
 """Requests of each verb: method, path, query, body and media type."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.typed import DeleteOptions, Preconditions, Scale
 from clientgo.typed.scale import ScaleSpec
-from tests.typed.gadgets import WIRE, GadgetReviews, Gadgets, Realms, gadget
+from tests.typed.gadgets import SUCCESS, WIRE, GadgetReviews, Gadgets, Realms, gadget, page
 from tests.typed.recorder import Frames, Recorder
 
 BASE = "/apis/shop.example.com/v1/namespaces/ns/gadgets"
-LIST: dict[str, Any] = {"metadata": {}, "items": []}
-SCALE: dict[str, Any] = {"metadata": {"name": "g"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
+LIST = page()
+SCALE = {"kind": "Scale", "metadata": {"name": "g"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
 HEAD = {"apiVersion": "shop.example.com/v1", "kind": "Gadget"}
 FULL = HEAD | {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": 3}, "status": {}}
 APPLIED = {"metadata": {"name": "g"}, "spec": {"color": "red"}}
@@ -119,7 +118,7 @@ Case = tuple[str, str, Mapping[str, str], object, str]
             ("PATCH", "/g/status", {"fieldManager": "me", "dryRun": "All"}, HEAD | APPLIED, APPLY_PATCH),
             id="apply_status",
         ),
-        pytest.param(lambda c: c.delete("g"), {}, ("DELETE", "/g", {}, None, JSON), id="delete"),
+        pytest.param(lambda c: c.delete("g"), SUCCESS, ("DELETE", "/g", {}, None, JSON), id="delete"),
         pytest.param(
             lambda c: c.delete(
                 "g",
@@ -130,7 +129,7 @@ Case = tuple[str, str, Mapping[str, str], object, str]
                     dry_run=("All",),
                 ),
             ),
-            {},
+            SUCCESS,
             (
                 "DELETE", "/g", {},
                 {
@@ -142,13 +141,13 @@ Case = tuple[str, str, Mapping[str, str], object, str]
             id="delete with options",
         ),
         pytest.param(
-            lambda c: c.delete("g", DeleteOptions()), {}, ("DELETE", "/g", {}, None, JSON), id="delete as usual"
+            lambda c: c.delete("g", DeleteOptions()), SUCCESS, ("DELETE", "/g", {}, None, JSON), id="delete as usual"
         ),
         pytest.param(
             lambda c: c.delete_collection(
                 DeleteOptions(propagation_policy="Orphan"), label_selector="a=b", timeout_seconds=30
             ),
-            {},
+            SUCCESS,
             (
                 "DELETE", "", {"labelSelector": "a=b", "timeoutSeconds": "30"}, {"propagationPolicy": "Orphan"}, JSON
             ),
@@ -183,7 +182,7 @@ def test_each_verb_sends_the_request_of_the_api(call: Call, answer: object, want
 
 
 def test_timeout_of_a_list_applies_to_the_request_but_not_of_a_watch() -> None:
-    recorder = Recorder(LIST, {}, LIST, Frames())
+    recorder = Recorder(LIST, SUCCESS, LIST, Frames())
     client = Gadgets(recorder, "ns")
     client.list(timeout_seconds=30)
     client.delete_collection(timeout_seconds=20)
@@ -194,7 +193,7 @@ def test_timeout_of_a_list_applies_to_the_request_but_not_of_a_watch() -> None:
 
 @pytest.mark.feature("A-41", "D-07")
 def test_empty_namespace_selects_all_namespaces() -> None:
-    recorder = Recorder(LIST, Frames(), {})
+    recorder = Recorder(LIST, Frames(), SUCCESS)
     client = Gadgets(recorder)
     client.list()
     client.watch()
@@ -204,8 +203,8 @@ def test_empty_namespace_selects_all_namespaces() -> None:
 
 @pytest.mark.feature("A-06")
 def test_cluster_scoped_and_core_kinds_have_shorter_paths() -> None:
-    realm = {"metadata": {"name": "r"}}
-    recorder = Recorder(realm, realm, LIST)
+    realm = {"kind": "Realm", "metadata": {"name": "r"}}
+    recorder = Recorder(realm, realm, page(kind="Realm"))
     client = Realms(recorder)
     client.create(client.get("r"))
     client.list()

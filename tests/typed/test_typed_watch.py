@@ -7,10 +7,14 @@ import pytest
 
 from clientgo.errors import ApiError, ConnectionFailed, Expired, InternalError
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListOptions, WatchEvent
-from tests.typed.gadgets import WIRE, Gadgets
+from tests.typed.gadgets import WIRE, Gadgets, page
 from tests.typed.recorder import Frames, Recorder
 
-BROKEN = {"metadata": {"name": "b", "namespace": "ns", "resourceVersion": "8"}, "spec": {"replicas": "many"}}
+BROKEN = {
+    "kind": "Gadget",
+    "metadata": {"name": "b", "namespace": "ns", "resourceVersion": "8"},
+    "spec": {"replicas": "many"},
+}
 
 
 def bookmark(version: str, **annotations: str) -> dict[str, Any]:
@@ -47,7 +51,7 @@ def test_watch_from_returns_bookmarks_and_undecodable_objects() -> None:
 
 @pytest.mark.parametrize("retried", [True, False])
 def test_retry_lagging_is_passed_to_the_requester(retried: bool) -> None:
-    recorder = Recorder({"items": []}, Frames())
+    recorder = Recorder(page(), Frames())
     gadgets, options = Gadgets(recorder, "ns"), ListOptions(resource_version="9", retry_lagging=retried)
     gadgets.list_page(options)
     gadgets.watch_from(options)

@@ -1,0 +1,169 @@
+"""TypeMeta (apiVersion and kind) of received JSON, and the check that a body is a success of the requested kind.
+
+An HTTP status describes the connection, not the content: a server, or a proxy in front of it, may answer 200 with a
+failure Status, a login page, `{}`, another kind or a table for printing. `check_response` decides for every response:
+
+- A Status other than Success is an `ApiError`, whatever was requested (client-go's rule).
+- A Status Success is a response to deletions, and to requests whose result is not an object.
+- Anything else must have one of the accepted kinds, or is an `InvalidResponse`.
+
+Reading the TypeMeta of a body costs a fifth of a microsecond, because servers write it first.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from clientgo.errors import InvalidResponse, api_error, decode_status
+from clientgo.meta.shallow_json import members
+
+Body = bytes | msgspec.Raw
+
+_TEXT = rb'\s*+:\s*+"([^"\\]*+)"'
+_HEAD = re.compile(
+    rb'\s*+\{\s*+(?:"kind"%b\s*+,\s*+"apiVersion"%b|"apiVersion"%b\s*+,\s*+"kind"%b)' % (_TEXT, _TEXT, _TEXT, _TEXT)
+).match
+
+_SHOWN = 80
+_SHOWN_KEYS = 5
+_HEADS = 1024
+
+
+class TypeMeta(NamedTuple):
+    """The group and kind of a JSON object: the group is None without an apiVersion, the kind empty if it has none."""
+
+    group: str | None
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} ({self.group})" if self.group else self.kind
+
+
+class AcceptedKinds(msgspec.Struct, frozen=True):
+    """The kinds of a response: `kinds`, and any kind of the `groups`; with `success`, a Status Success as well.
+
+    `text` describes them in messages. Without kinds and groups, any text is accepted.
+    """
+
+    text: str = ""
+    kinds: frozenset[TypeMeta] = frozenset()
+    groups: frozenset[str] = frozenset()
+    any_group: bool = False
+    success: bool = False
+
+
+ANY_RESPONSE = AcceptedKinds()
+"""Any content except a failure Status."""
+
+ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True)
+"""An object of any kind, or a Status Success."""
+
+
+def accepted_kinds(*kinds: TypeMeta, success: bool = False) -> AcceptedKinds:
+    """Return the set of these kinds; an object without an apiVersion is accepted by its kind alone."""
+    texts = [*(f"a {kind}" for kind in kinds), *(["a Status"] if success else [])]
+    without_group = (TypeMeta(None, kind) for _, kind in kinds)
+    return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success)
+
+
+def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> bool:
+    """Return True if `body` is a Status Success, False if it is of another accepted kind.
+
+    `server` is named in the error.
+
+    Raises:
+        ApiError: it is a Status other than Success.
+        InvalidResponse: it is of no accepted kind.
+    """
+    found = type_meta(body)
+    if found in accepted.kinds:
+        return False
+    if found in _STATUS:
+        status = decode_status(body)
+        if status.status != "Success":
+            raise api_error(status)
+        if accepted.success:
+            return True
+    elif found is not None and is_accepted(found, accepted):
+        return False
+    if accepted is ANY_RESPONSE:
+        return False
+    raise invalid_response(accepted.text, describe(body, found), server)
+
+
+def invalid_response(expected: str, received: str, server: str) -> InvalidResponse:
+    """Return the error for a response that is not what was requested."""
+    where = f" from {server}" if server else ""
+    return InvalidResponse(f"invalid response{where}: expected {expected}, got {received}")
+
+
+def type_meta(body: Body) -> TypeMeta | None:
+    """Return the TypeMeta of a JSON object; None if `body` is not a JSON object."""
+    head = _HEAD(body)
+    return _type_meta_in(head[0]) if head is not None else _type_meta_of(body)
+
+
+def is_accepted(found: TypeMeta, accepted: AcceptedKinds) -> bool:
+    """Report whether an object with this TypeMeta is of an accepted kind."""
+    if found in accepted.kinds:
+        return True
+    if not found.kind or found in _STATUS:
+        return False
+    return accepted.any_group or (bool(accepted.groups) and (found.group is None or found.group in accepted.groups))
+
+
+def describe(body: Body, found: TypeMeta | None) -> str:
+    """Return a description of a body for messages, without the values in it, which may be secret."""
+    text = bytes(body).lstrip()[:_SHOWN].decode("utf-8", "replace")
+    if not text:
+        return "an empty body"
+    if found is None:
+        return f"{'HTML' if text.startswith('<') else 'other text'}: {text!r}"
+    if found.kind:
+        return f"a {found}"
+    keys = [*_members(body)]
+    shown = ", ".join(repr(key[:_SHOWN]) for key in keys[:_SHOWN_KEYS])
+    more = ", ..." if len(keys) > _SHOWN_KEYS else ""
+    return f"a JSON object without a kind (its keys: {shown}{more})" if keys else "an empty JSON object"
+
+
+# Old servers and simple ones leave out the apiVersion of a Status.
+_STATUS = (TypeMeta("", "Status"), TypeMeta(None, "Status"))
+
+
+class _Head(msgspec.Struct):
+    # Any: a wrong type must not hide the other field.
+    api_version: Any = msgspec.field(default=None, name="apiVersion")
+    kind: Any = ""
+
+
+_DECODER = msgspec.json.Decoder(_Head)
+
+
+@lru_cache(_HEADS)
+def _type_meta_in(head: bytes) -> TypeMeta | None:
+    return _type_meta_of(head + b"}")
+
+
+def _type_meta_of(body: Body) -> TypeMeta | None:
+    try:
+        try:
+            head = _DECODER.decode(body)
+        except RecursionError:
+            found = members(bytes(body))
+            top = b",".join(b'"%b":%b' % (key.encode(), found[key]) for key in ("apiVersion", "kind") if key in found)
+            head = _DECODER.decode(b"{%b}" % top)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    version, kind = head.api_version, head.kind
+    group = version.rpartition("/")[0] if isinstance(version, str) and version else None
+    return TypeMeta(group, kind if isinstance(kind, str) else "")
+
+
+def _members(body: Body) -> dict[str, bytes]:
+    try:
+        return members(bytes(body))
+    except msgspec.DecodeError:
+        return {}

@@ -1,0 +1,197 @@
+"""Responses to the requests of all clients: one place sends a request, checks the body and decodes it.
+
+Besides the errors of the requester, the functions raise `ApiError` for a failure Status with the HTTP status 200, and
+`InvalidResponse` for anything else than what was requested.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from clientgo.errors import ClientGoError
+from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
+from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.shallow_json import raw_list
+from clientgo.meta.typemeta import (
+    AcceptedKinds,
+    TypeMeta,
+    accepted_kinds,
+    check_response,
+    invalid_response,
+    is_accepted,
+    type_meta,
+)
+from clientgo.rest.request import Request, Requester, server_of
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_PARTIAL = "PartialObjectMetadata"
+
+_CODECS = 1024
+
+_NAMED = frozenset(("", "status", "scale"))
+"""Subresources whose objects have the name of their resource; those of others may have none."""
+
+
+@lru_cache(_CODECS)
+def kinds_of(codec: Codec[Any], *, suffix: str = "", accept: str = "", success: bool = False) -> AcceptedKinds:
+    """Return the kinds of an object, or of a list with the suffix "List"; `accept` is the requested media type.
+
+    With `success`, a Status Success is accepted too. Of a resource whose kind is unknown, any kind in its group is.
+    """
+    api = codec.api
+    kinds = [TypeMeta("meta.k8s.io", f"{_PARTIAL}{suffix}")] if f"as={_PARTIAL}" in accept else []
+    if api.kind not in ("", _PARTIAL):
+        kinds.insert(0, TypeMeta(api.group, f"{api.kind}{suffix}"))
+        if suffix and api.list_kind:
+            kinds.insert(0, TypeMeta(api.group, api.list_kind))
+        return accepted_kinds(*kinds, success=success)
+    text = f"{'a list' if suffix else 'an object'} of the resource {api.plural}"
+    known = accepted_kinds(*kinds, success=success)
+    return replace(known, text=text, groups=frozenset((api.group,)), any_group=not api.version)
+
+
+def fetch_object(
+    requester: Requester, request: Request, codec: Codec[T], *, name: str | None = None, sent: T | None = None
+) -> T:
+    """Return the object that answers a request.
+
+    If the request has no name, the object must have this one; any, if it is empty. A subresource without an object to
+    return may answer with a Status Success, for the object that was `sent`.
+
+    Raises:
+        Undecodable: the object is of the kind, and does not fit its class.
+    """
+    accepted = kinds_of(codec, accept=request.accept, success=sent is not None)
+
+    def decode(body: bytes, server: str) -> T:
+        if check_response(body, accepted, server) and sent is not None:
+            return sent
+        obj = codec.decode(body)
+        _check_name(getattr(obj, "metadata", None), request.name or name, request, accepted, server)
+        return obj
+
+    return _fetch(requester, request, decode)
+
+
+def fetch_list(requester: Requester, request: Request, codec: Codec[T]) -> ObjectList[T]:
+    """Return the list that answers a request; items of another kind, or without a name, are in its `undecodable`."""
+    accepted = kinds_of(codec, suffix="List", accept=request.accept)
+    of_items = kinds_of(codec, accept=request.accept)
+
+    @without_collection()
+    def decode(body: bytes, server: str) -> ObjectList[T]:
+        check_response(body, accepted, server)
+        try:
+            body, rejected = _without_other_kinds(body, of_items, codec.api.kind)
+            page = codec.decode_list(body)
+        except Undecodable as error:
+            raise invalid_response(accepted.text, f"an invalid list: {error.cause}", server) from error
+        if not request.subresource:
+            page, nameless = _without_nameless(page, codec.api.kind)
+            rejected += nameless
+        if not rejected:
+            return page
+        if not (page.items or page.undecodable):
+            raise invalid_response(accepted.text, f"a list of which {rejected[0].cause}", server)
+        return replace(page, undecodable=(*page.undecodable, *rejected))
+
+    return _fetch(requester, request, decode)
+
+
+def fetch_success(requester: Requester, request: Request, accepted: AcceptedKinds) -> None:
+    """Send a request without a result: the response must be a Status Success or of another accepted kind."""
+
+    def check(body: bytes, server: str) -> None:
+        if not check_response(body, accepted, server) and request.name:
+            _check_name(identity(body), request.name, request, accepted, server)
+
+    _fetch(requester, request, check)
+
+
+def _fetch(requester: Requester, request: Request, decode: Callable[[bytes, str], R]) -> R:
+    body = requester.do(request)
+    try:
+        return decode(body, server_of(requester))
+    except ClientGoError as error:
+        error.request = f"{request.method} {request.path}"
+        raise
+
+
+def _check_name(meta: Any, name: str | None, request: Request, accepted: AcceptedKinds, server: str) -> None:
+    """Raise `InvalidResponse` unless the object has this name and is in the namespace; None requires no name."""
+    if not isinstance(meta, ObjectMeta):
+        return  # the result of a subresource, which has its own fields
+    if name is None or (not meta.name and request.subresource not in _NAMED):
+        return
+    if not meta.name or (name and meta.name != name):
+        raise invalid_response(
+            f"{accepted.text} {f'named {name!r}' if name else 'with a name'}",
+            f"one named {meta.name!r}" if meta.name else "one without a name",
+            server,
+        )
+    if request.namespace and meta.namespace not in ("", request.namespace):
+        raise invalid_response(
+            f"{accepted.text} in the namespace {request.namespace!r}", f"one in {meta.namespace!r}", server
+        )
+
+
+class _ItemHead(msgspec.Struct, gc=False):
+    kind: str | None = None
+
+
+class _Heads(msgspec.Struct, gc=False):
+    items: list[_ItemHead] | None = None
+
+
+_HEADS = msgspec.json.Decoder(_Heads)
+
+
+def _without_other_kinds(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, list[Undecodable]]:
+    """Return the list without its items of other kinds, and the errors for these.
+
+    Raises:
+        Undecodable: it has no items, although its kind does not show that it is a list.
+    """
+    try:
+        heads = _HEADS.decode(body).items
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass  # an item is no object, or nested too deep: each one is examined
+    else:
+        if heads is None and accepted.groups:
+            raise Undecodable(kind, ObjectMeta(), "it has no items")
+        # Items of built-in kinds have no kind, those of custom resources have one.
+        if not heads or {head.kind for head in heads} <= {None, "", kind}:
+            return body, []
+    return _examined(body, accepted, kind)
+
+
+def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, list[Undecodable]]:
+    try:
+        page = raw_list(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return body, []  # not a list, which its decoder reports
+    items: list[msgspec.Raw] = []
+    rejected: list[Undecodable] = []
+    for item in page.items or ():
+        found = type_meta(item)
+        if found is None or not found.kind or is_accepted(found, accepted):
+            items.append(item)
+        else:
+            rejected.append(Undecodable(kind, identity(item), f"an item is a {found}"))
+    if not rejected:
+        return body, []
+    head = {"apiVersion": page.api_version, "kind": page.kind, "metadata": page.metadata}
+    return encode_value({**head, "items": items}), rejected
+
+
+def _without_nameless(page: ObjectList[Any], kind: str) -> tuple[ObjectList[Any], list[Undecodable]]:
+    nameless = [obj for obj in page.items if not obj.metadata.name]
+    if not nameless:
+        return page, []
+    errors = [Undecodable(kind, obj.metadata, "an item has no name") for obj in nameless]
+    return replace(page, items=[obj for obj in page.items if obj.metadata.name]), errors
