@@ -1,8 +1,8 @@
 """Serving certificates: from files that are reloaded when they change, or self-signed.
 
 The files are checked for each new connection, which costs a fiftieth of its handshake; open connections keep the
-certificate they started with. If a pair is invalid (half written, or key and certificate of different versions), that
-is logged once, and the previous one stays in use until the files change again.
+certificate they started with. If a pair cannot be loaded (half written, key and certificate of different versions, no
+file descriptor left), that is logged once, the previous one stays in use, and the next connection tries again.
 """
 
 import socket
@@ -24,7 +24,6 @@ log = get_logger(__name__)
 CERTIFICATE, KEY = "tls.crt", "tls.key"
 """File names in a Secret of type kubernetes.io/tls."""
 
-_UNREAD = b"", b""
 _LIFETIME = timedelta(days=365)
 _LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
@@ -57,9 +56,10 @@ class CertificateDirectory:
         self._errors = provider().counter(
             "certwatcher_read_certificate_errors_total", "Serving certificates in files that could not be used", {}
         )
-        # Contents when last read, valid or not.
-        self._seen = self._pair()
-        self._context = self._load(self._seen)
+        # The contents that the context was made of, and the last error since then.
+        self._loaded = self._pair()
+        self._context = self._load(self._loaded)
+        self._failure = ""
 
     def __repr__(self) -> str:
         return f"<CertificateDirectory {self._directory}>"
@@ -75,20 +75,16 @@ class CertificateDirectory:
     def _reload(self) -> None:
         try:
             pair = self._pair()
-        except ConfigError as error:
-            if self._has_changed(_UNREAD):
-                self._log_failure(error)
-            return
-        if self._has_changed(pair):
-            try:
-                self._context = self._load(pair)
+            if pair != self._loaded:
+                # Recorded once it is loaded, so that each connection tries again.
+                self._context, self._loaded = self._load(pair), pair
                 log.info("serving certificate changed", extra={"directory": str(self._directory)})
-            except ConfigError as error:
-                self._log_failure(error)
-
-    def _has_changed(self, pair: tuple[bytes, bytes]) -> bool:
-        changed, self._seen = pair != self._seen, pair
-        return changed
+            self._failure = ""
+        except ConfigError as error:
+            if str(error) != self._failure:
+                self._failure = str(error)
+                self._errors.inc()
+                log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
 
     def _pair(self) -> tuple[bytes, bytes]:
         certificate, key = self._paths
@@ -106,12 +102,10 @@ class CertificateDirectory:
             ) from error
         except ConfigError as error:
             raise ConfigError(f"{self._paths[1]}: {error}") from error
+        except OSError as error:  # for example out of file descriptors
+            raise ConfigError(f"cannot load the serving certificate: {error}") from error
         self._read.inc()
         return context
-
-    def _log_failure(self, error: ConfigError) -> None:
-        self._errors.inc()
-        log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
 
 
 class SelfSigned:

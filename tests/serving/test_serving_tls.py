@@ -1,12 +1,14 @@
 """HTTPS over real sockets: certificates from changing files, self-signed ones, and failing handshakes."""
 
+import os
+import resource
 import shutil
 import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,40 @@ def test_invalid_pair_is_logged_once_and_the_previous_one_stays(
         assert [record.msg for record in told] == ["cannot reload the serving certificate; keeping the previous one"]
         second = issue(authority, tmp_path)
         assert shown(server.port).encode() == second
+
+
+@contextmanager
+def free_descriptors(count: int) -> Iterator[None]:
+    """Leave so many file descriptors to the block, as in a program that has opened too many."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
+    used = []
+    try:
+        with suppress(OSError):
+            while True:
+                used.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(count):
+            os.close(used.pop())
+        yield
+    finally:
+        for descriptor in used:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_certificate_that_could_not_be_loaded_is_loaded_by_the_next_connection(
+    tmp_path: Path, authority: CertificateAuthority, caplog: pytest.LogCaptureFixture
+) -> None:
+    issue(authority, tmp_path)
+    source = CertificateDirectory(tmp_path)
+    former = source.context()
+    issue(authority, tmp_path)
+    with free_descriptors(1):  # enough to read a file, but not to load a pair
+        assert source.context() is former
+        assert source.context() is former
+    assert source.context() is not former
+    errors = [vars(record)["err"] for record in caplog.records if record.levelname == "ERROR"]
+    assert [str(error) for error in errors] == ["cannot load the serving certificate: [Errno 24] Too many open files"]
 
 
 def test_swapped_secret_mount_is_reloaded(tmp_path: Path, authority: CertificateAuthority) -> None:
