@@ -78,6 +78,11 @@ class CertificateAuthority:
         return self.certificate + self.key
 
     @property
+    def valid_now(self) -> bool:
+        """True if the authority has not expired, and is not from the future: the clock may have been wrong."""
+        return _is_valid(self._certificate, self._clock)
+
+    @property
     def remaining(self) -> timedelta:
         """Time until the authority expires."""
         return self._certificate.not_valid_after_utc - utc(self._clock)
@@ -107,14 +112,14 @@ class CertificateAuthority:
         return self._issue(subject, ExtendedKeyUsageOID.CLIENT_AUTH, lifetime)
 
     def has_signed(self, certificate: bytes, hosts: Iterable[str]) -> bool:
-        """Return whether this authority signed the certificate (PEM), which is for all hosts and has not expired."""
+        """Return whether this authority signed the certificate (PEM), which is for all hosts and valid now."""
         try:
             found = x509.load_pem_x509_certificate(certificate)
             found.verify_directly_issued_by(self._certificate)
             names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
             return False
-        return found.not_valid_after_utc > utc(self._clock) and all(_general_name(host) in names for host in hosts)
+        return _is_valid(found, self._clock) and all(_general_name(host) in names for host in hosts)
 
     def _issue(
         self,
@@ -153,7 +158,7 @@ def merge_bundle(bundle: bytes, *, add: bytes = b"", remove: bytes = b"", clock:
     added = _BLOCK.findall(add)
     removed = set(_BLOCK.findall(remove)) - set(added)
     kept = [one for one in dict.fromkeys([*_BLOCK.findall(bundle), *added]) if one not in removed]
-    return b"".join(one + b"\n" for one in kept if _is_valid(one, clock))
+    return b"".join(one + b"\n" for one in kept if not _has_expired(one, clock))
 
 
 def _builder(
@@ -197,8 +202,13 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def _is_valid(certificate: bytes, clock: Clock) -> bool:
+def _is_valid(certificate: x509.Certificate, clock: Clock) -> bool:
+    return certificate.not_valid_before_utc <= utc(clock) < certificate.not_valid_after_utc
+
+
+def _has_expired(certificate: bytes, clock: Clock) -> bool:
+    """Return whether a certificate (PEM) is of no use any more; one from the future may be so to a slow clock alone."""
     try:
-        return expiry(certificate) > utc(clock)
+        return expiry(certificate) <= utc(clock)
     except ValueError:
-        return False
+        return True

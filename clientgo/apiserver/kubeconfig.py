@@ -5,13 +5,12 @@ never overwritten.
 """
 
 import base64
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from clientgo.files import PRIVATE, write_files
 from clientgo.meta.yamlio import to_yaml
 
 NAME = "clientgo-embedded"
@@ -59,25 +58,9 @@ def write_kubeconfig(
     """
     path = path.expanduser().absolute()
     _check_ours(path)
-    return write_private(path, to_yaml(kubeconfig(server, token=token, ca=ca, client=client)).encode())
-
-
-def write_private(path: Path, content: bytes) -> Path:
-    """Write a file of mode 0600 atomically, creating its directory if needed; return its path.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # mkstemp makes the file with mode 0600; the same folder, because a rename is atomic only within a file system.
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        return Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    content = to_yaml(kubeconfig(server, token=token, ca=ca, client=client)).encode()
+    write_files({path: content}, mode=PRIVATE)
+    return path
 
 
 def _check_ours(path: Path) -> None:

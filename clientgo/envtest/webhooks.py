@@ -5,7 +5,6 @@ the Service's path, and the CA of the webhook server's certificate. The certific
 `tls.key`, like a mounted Secret of type kubernetes.io/tls.
 """
 
-import os
 import socket
 import tempfile
 from base64 import b64encode
@@ -22,6 +21,7 @@ from clientgo.envtest.crds import (
     restore_objects,
     uninstall_objects,
 )
+from clientgo.files import PRIVATE, write_files
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 
@@ -75,8 +75,8 @@ class WebhookInstall:
     def renew(self) -> None:
         """Write a new certificate and key to `cert_dir`, one after the other, unlike a mounted Secret."""
         certificate, key = self._authority.server(dict.fromkeys((self.host, "localhost", "127.0.0.1")))
-        for name, content in zip(_FILES, (certificate, key), strict=True):
-            self._replace(name, content)
+        files = zip(_FILES, (certificate, key), strict=True)
+        write_files({self.cert_dir / name: content for name, content in files}, mode=PRIVATE)
 
     def install(self, requester: Requester) -> None:
         """Create the configurations, or update existing ones.
@@ -127,12 +127,6 @@ class WebhookInstall:
         service = (hook.get("clientConfig") or {}).get("service") or {}
         url = f"{self.url}/{str(service.get('path') or otherwise).lstrip('/')}"
         return {"url": url, "caBundle": b64encode(self.ca).decode()}
-
-    def _replace(self, name: str, content: bytes) -> None:
-        descriptor, temporary = tempfile.mkstemp(dir=self.cert_dir)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(self.cert_dir / name)
 
 
 def free_port(host: str = "127.0.0.1") -> int:

@@ -9,8 +9,6 @@ the server uses a certificate of the new one, and only then the old one is remov
 `overlap_seconds`, because API servers learn of configurations through a watch. In production use cert-manager.
 """
 
-import os
-import tempfile
 import threading
 from collections.abc import Iterable
 from datetime import timedelta
@@ -19,6 +17,7 @@ from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.files import PRIVATE, write_files
 from clientgo.log import get_logger
 from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest.request import Requester
@@ -34,8 +33,8 @@ LASTS = 90 * 24 * 3600.0
 """Lifetime of an authority in seconds (cert-manager's default for certificates)."""
 
 _RETRY_SECONDS = 60.0
-_LOOK_SECONDS = 3600.0
-"""Seconds between checks of the time: the machine may have been suspended meanwhile."""
+_LOOK_SECONDS = 10.0
+"""Seconds between checks: others may write the targets again without the authority, the machine may be suspended."""
 
 
 class SelfSignedCertificates:
@@ -67,6 +66,7 @@ class SelfSignedCertificates:
         self._lasts = lasts
         self._overlap = overlap_seconds
         self._clock = clock
+        self._next: CertificateAuthority | None = None
 
     def __repr__(self) -> str:
         return f"<SelfSignedCertificates in {self._folder}>"
@@ -95,22 +95,26 @@ class SelfSignedCertificates:
             ApiError: a target does not exist, or may not be read or patched. The old authority is still trusted.
             OSError: the directory is not writable.
         """
-        old, new = self._authority(), self._new_authority()
+        old = self._authority()
+        # The same one in each attempt: each that is injected is trusted until it expires.
+        new = self._next = self._next or self._new_authority()
         self._inject(add=new)
         if self._clock.sleep(stop, self._overlap):
             return  # the old one stays in use; the unused new one stays trusted until it expires
         self._write(new)
+        self._next = None
         log.info("webhook certificate rotated", extra={"directory": str(self._folder)})
         if old is not None and not self._clock.sleep(stop, self._overlap):
             self._inject(add=new, remove=old)
 
     def start(self, stop: threading.Event) -> None:
-        """Rotate when a third of the lifetime is left, until `stop` is set; retry failures after a minute."""
+        """Keep the certificate valid and trusted until `stop` is set; retry failures after a minute.
+
+        It is rotated when a third of the lifetime is left. A target that is written without the authority, for example
+        because it was deleted and created again, gets it again within ten seconds.
+        """
         while not stop.is_set():
-            wait = self._due()
-            if wait <= 0:
-                wait = self._try(stop)
-            self._clock.sleep(stop, min(wait, _LOOK_SECONDS))
+            self._clock.sleep(stop, self._try(stop))
 
     def _new_authority(self) -> CertificateAuthority:
         return CertificateAuthority.create(NAME, timedelta(seconds=self._lasts), clock=self._clock)
@@ -121,15 +125,19 @@ class SelfSignedCertificates:
         return 0.0 if authority is None else (authority.remaining - authority.lifetime / 3).total_seconds()
 
     def _try(self, stop: threading.Event) -> float:
+        """Do what is due; return the seconds until the next check."""
         try:
-            self.rotate(stop)
+            if self._due() <= 0:
+                self.rotate(stop)
+            else:
+                self.prepare()
         except (ClientGoError, OSError) as error:
-            log.error("cannot rotate the webhook certificate; will retry", extra={"err": error})
+            log.error("cannot renew the webhook certificate; will retry", extra={"err": error})
             return _RETRY_SECONDS
-        return 0.0
+        return min(_LOOK_SECONDS, max(0.0, self._due()))
 
     def _authority(self) -> CertificateAuthority | None:
-        """Return the authority in the directory, or None if it is missing, invalid or expired."""
+        """Return the authority in the directory, or None if it is missing, invalid, or not valid now."""
         files = [self._folder / name for name in (CA_CERTIFICATE, CA_KEY, CERTIFICATE, KEY)]
         if not all(file.is_file() for file in files):
             return None
@@ -138,7 +146,7 @@ class SelfSignedCertificates:
         except ConfigError as error:
             log.warning("creating a new certificate authority for webhooks", extra={"err": error})
             return None
-        return authority if authority.remaining > timedelta() else None
+        return authority if authority.valid_now else None
 
     def _names(self) -> list[str]:
         names = [*self._hosts, *server_names(self._requester, self._targets)]
@@ -154,17 +162,10 @@ class SelfSignedCertificates:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         # The pair last, so that it exists only once everything does. The server keeps the previous pair until key and
         # certificate match.
-        for name, content in (
-            (CA_CERTIFICATE, authority.certificate),
-            (CA_KEY, authority.key),
-            (KEY, key),
-            (CERTIFICATE, certificate),
-        ):
-            self._replace(name, content)
-
-    def _replace(self, name: str, content: bytes) -> None:
-        # Atomically, so that files are never read half written; temporary files are readable only by their owner.
-        descriptor, temporary = tempfile.mkstemp(dir=self._folder)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(self._folder / name)
+        files = {
+            CA_CERTIFICATE: authority.certificate,
+            CA_KEY: authority.key,
+            KEY: key,
+            CERTIFICATE: certificate,
+        }
+        write_files({self._folder / name: content for name, content in files.items()}, mode=PRIVATE)

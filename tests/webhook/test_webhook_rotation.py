@@ -23,6 +23,7 @@ from clientgo.rest.request import Request, Requester
 from clientgo.testing.clock import FakeClock
 from clientgo.webhook.injection import CRDS, MUTATING, VALIDATING, Targets, inject_ca, server_names
 from clientgo.webhook.rotation import SelfSignedCertificates
+from tests.fulldisk import contents, full_disk
 
 pytestmark = pytest.mark.integration
 
@@ -229,7 +230,54 @@ def test_failed_rotation_is_retried_after_a_minute(
     clock.look = lambda: stop.set() if len(caplog.records) == 2 else None
     missing.start(stop)
     assert clock.slept[0] == 60.0
-    assert {record.msg for record in caplog.records} == {"cannot rotate the webhook certificate; will retry"}
+    assert {record.msg for record in caplog.records} == {"cannot renew the webhook certificate; will retry"}
+
+
+def test_full_disk_leaves_the_pair_and_one_further_authority_for_the_next_attempt(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
+    certificates = keeper(installed, tmp_path, clock)
+    certificates.prepare()
+    before = contents(tmp_path)
+    for _ in range(3):
+        with full_disk(), pytest.raises(OSError, match="File too large"):
+            certificates.rotate(threading.Event())
+        assert contents(tmp_path) == before
+        assert [bundle.count(b"BEGIN") for bundle in bundles(installed)] == [2] * 4
+    certificates.rotate(threading.Event())
+    assert contents(tmp_path) != before
+    for bundle in bundles(installed):
+        assert (bundle.count(b"BEGIN"), trusts(bundle, tmp_path)) == (1, True)
+
+
+def test_authority_from_the_future_is_replaced(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
+    future = FakeClock(time=clock.time() + 365 * 24 * 3600.0)
+    keeper(installed, tmp_path, future, lasts=3600.0).prepare()
+    keeper(installed, tmp_path, clock).prepare()
+    assert all(trusts(bundle, tmp_path) for bundle in bundles(installed))
+
+
+def test_configuration_that_is_created_again_trusts_the_authority_again(
+    installed: Requester, tmp_path: Path, clock: LookingClock
+) -> None:
+    certificates = keeper(installed, tmp_path, clock)
+    certificates.prepare()
+    again, stop = configuration("MutatingWebhookConfiguration", {"service": SERVICE}), threading.Event()
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append(trusts(bundles(installed)[0], tmp_path))
+        if len(seen) == 1:
+            installed.do(Request(verb="delete", resource=MUTATING, name="mutating"))
+            installed.do(Request(verb="create", resource=MUTATING, body=encode_value(again)))
+            assert bundles(installed)[0] == b""
+        else:
+            stop.set()
+
+    clock.look = look
+    certificates.start(stop)
+    assert seen == [True, True]
+    assert clock.slept[0] == 10.0
 
 
 def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:

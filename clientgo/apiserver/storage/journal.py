@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from clientgo.apiserver.http.status import ApiFailure, internal_error
-from clientgo.apiserver.kubeconfig import write_private
 from clientgo.apiserver.storage.store import Store
 from clientgo.apiserver.storage.stored import Key, Name, name_of
+from clientgo.files import PRIVATE, write_files
 
 FILE_NAME = "state.db"
 _APPLICATION = 0x636C676F  # "clgo": tells this file from other programs' databases
@@ -179,7 +179,9 @@ def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]
         return make()
     path = folder / name
     try:
-        return path.read_bytes() if path.exists() else write_private(path, make()).read_bytes()
+        if not path.exists():
+            write_files({path: make()}, mode=PRIVATE)
+        return path.read_bytes()
     except OSError as error:
         raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
 
