@@ -31,7 +31,7 @@ from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.pager import ReflectorPager, out_of_range
 from clientgo.cache.sink import Sink
 from clientgo.cache.state import ReflectorState
-from clientgo.cache.validation import LastMetadata, describe, replaced_server, type_check_for
+from clientgo.cache.validation import LastMetadata, describe, replaced_server, type_check_for, without_unexpected
 from clientgo.cache.watcher import (
     MIN_WATCH_SECONDS,
     OpenWatch,
@@ -184,7 +184,7 @@ class Reflector(Generic[T]):
     def _list_page(self, options: ListOptions) -> ObjectList[T]:
         page = self._source.list_page(self._tweak(options))
         self._watcher.response_received()
-        return self._sink.prepare(page)
+        return self._sink.prepare(without_unexpected(page, self._source.kind, self._reject_reason))
 
     def _count_list(self) -> float:
         self.lists += 1
@@ -238,7 +238,7 @@ class Reflector(Generic[T]):
 
     def _read_list(self, opened: OpenWatch[T], began: float, stop: threading.Event) -> bool:
         """Fill the sink from the stream; return False if the stream ended before the list."""
-        streamed: StreamedList[T] = StreamedList(self._sink, self._reject_reason)
+        streamed: StreamedList[T] = StreamedList(self._sink, self._source.kind, self._reject_reason)
         filled = False
         ticker = BookmarkTicker(self.name, self._clock, period=self._bookmark_notice)
         try:

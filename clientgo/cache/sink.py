@@ -9,7 +9,7 @@ from clientgo.cache.metrics import InformerMetrics
 from clientgo.cache.store import transformed
 from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
-from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
@@ -36,7 +36,7 @@ class Sink(Protocol[T]):
         """Apply a change of one object."""
 
     def reject(self, event: BadEvent) -> None:
-        """Handle a change of an object that could not be decoded."""
+        """Handle a change of an object that could not be decoded, or that is not what was requested."""
 
     def bookmark(self, version: str) -> None:
         """Record that all changes up to `version` were received."""
@@ -49,7 +49,7 @@ class UndecodableObjects:
         self.kind = kind
         self._current: dict[ObjectName, tuple[str, Undecodable]] = {}
         self._counter = provider().counter(
-            "informer_undecodable_objects_total", "Objects received that could not be decoded.", {"kind": kind}
+            "informer_undecodable_objects_total", "Objects received that could not be cached.", {"kind": kind}
         )
         self.total = 0
 
@@ -77,8 +77,9 @@ class UndecodableObjects:
         self._current[key] = (state, error)
         self.total += 1
         self._counter.inc()
+        is_unexpected = isinstance(error, UnexpectedObject)
         log.error(
-            "object skipped: it can't be decoded",
+            "object skipped: it was not requested" if is_unexpected else "object skipped: it can't be decoded",
             extra={"kind": error.kind, "namespace": meta.namespace, "name_": meta.name, "err": error.cause},
         )
 
@@ -161,6 +162,9 @@ class InformerSink(Generic[T]):
 
     def reject(self, event: BadEvent) -> None:
         """Handle a change of an object that could not be decoded; a deletion needs only the name."""
+        if isinstance(event.error, UnexpectedObject):  # of an object that only has the same name, perhaps
+            self._cache.undecodable.add(event.error)
+            return
         meta = event.error.metadata
         key = ObjectName(meta.namespace, meta.name)
         if event.type == "DELETED":

@@ -242,8 +242,8 @@ class Indexer(Generic[T]):
                 self.resource_version = version or self.resource_version
 
     def bookmark(self, version: str) -> None:
-        """Set the store's version: all changes up to it are stored."""
-        self.resource_version = version
+        """Set the store's version, unless it is empty: all changes up to it are stored."""
+        self.resource_version = version or self.resource_version
 
     def get(self, obj: T) -> T | None:
         """Return the stored object with the name of `obj`, or None."""

@@ -1,7 +1,7 @@
 """Checks on objects received from the server.
 
 A server, or a proxy in front of it, may answer with something else than was requested: a table for printing, another
-kind, an object without a name. Such an object is logged and skipped; it must not end a watch or empty a cache.
+kind, an object without a name. Such an object is skipped and reported; it must not end a watch or empty a cache.
 
 A server that was restored from a backup, or replaced, may have reached the versions of before, and accepts them. It is
 detected by one object that differs from the cached one.
@@ -10,7 +10,9 @@ detected by one object that differs from the cached one.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from clientgo.meta.codec import ObjectList
+from msgspec.structs import replace
+
+from clientgo.meta.codec import ObjectList, UnexpectedObject
 from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionKind, ObjectMeta
@@ -51,9 +53,18 @@ def type_check_for(kind: type) -> RejectReason:
         has_type = obj.__class__ is kind or isinstance(obj, kind)
         if not has_type:
             return f"expected a {kind.__name__}, got a {type(obj).__name__}"
-        return "" if obj.metadata.name else "it has no name"
+        return _reason_of_name(obj)
 
     return reject_reason
+
+
+def _reason_of_name(obj: Any) -> str:
+    meta = getattr(obj, "metadata", None)
+    if not isinstance(meta, ObjectMeta):
+        return "it has no metadata"
+    if meta.name.__class__ is str and meta.name:
+        return ""
+    return f"it has no name (uid {meta.uid})" if meta.uid else "it has no name"
 
 
 def _check_for_any_kind(kind: type) -> RejectReason:
@@ -68,9 +79,26 @@ def _check_for_any_kind(kind: type) -> RejectReason:
             return f"the server sent a table ({own})"
         if expected is not None and own != expected:
             return f"expected {expected}, got {own}"
-        return "" if obj.metadata.name else "it has no name"
+        return _reason_of_name(obj)
 
     return reject_reason
+
+
+def unexpected(kind: type, obj: Any, reason: str) -> UnexpectedObject:
+    """Return the error of an object that is not what was requested."""
+    meta = getattr(obj, "metadata", None)
+    return UnexpectedObject(describe(kind), meta if isinstance(meta, ObjectMeta) else ObjectMeta(), reason)
+
+
+def without_unexpected(page: ObjectList[T], kind: type[T], reject_reason: RejectReason) -> ObjectList[T]:
+    """Return a page of a list with the objects that can be cached; errors for the others are in `undecodable`."""
+    reasons = [reject_reason(obj) for obj in page.items]
+    if not any(reasons):
+        return page
+    pairs = list(zip(page.items, reasons, strict=True))
+    errors = [unexpected(kind, obj, reason) for obj, reason in pairs if reason]
+    items = [obj for obj, reason in pairs if not reason]
+    return replace(page, items=items, undecodable=(*page.undecodable, *errors))
 
 
 def replaced_server(page: ObjectList[T], seen: str, known: LastMetadata, *, all_cached: bool = True) -> str:

@@ -7,10 +7,11 @@ from typing import Generic, NamedTuple, TypeVar
 from clientgo.backoff import Random
 from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.sink import Sink
-from clientgo.cache.validation import RejectReason
+from clientgo.cache.validation import RejectReason, unexpected
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
+from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import (
     BadEvent,
     Bookmark,
@@ -219,12 +220,14 @@ class ReflectorWatcher(Generic[T]):
         match event:
             case WatchEvent(change, obj):
                 if reason := self._reject_reason(obj):
-                    log.error("watch event skipped", extra={"reflector": self._name, "err": reason})
+                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)))
                     return
                 self._sink.apply(event)
                 version = obj.metadata.resource_version
             case BadEvent(change, error):
                 self._sink.reject(event)
+                if isinstance(error, UnexpectedObject):
+                    return
                 version = error.metadata.resource_version
             case Bookmark(version):
                 change = None

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from clientgo.cache.sink import Sink
-from clientgo.cache.validation import RejectReason
+from clientgo.cache.validation import RejectReason, unexpected
 from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
 from clientgo.log import get_logger
-from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
@@ -69,14 +69,16 @@ def streams_lists(source: ListerWatcher[T], wanted: bool | None) -> bool:
 class StreamedList(Generic[T]):
     """Objects of a streamed list; complete once `ended`."""
 
-    def __init__(self, sink: Sink[T], reject_reason: RejectReason) -> None:
+    def __init__(self, sink: Sink[T], kind: type[T], reject_reason: RejectReason) -> None:
         self.version = ""
         self.ended = False
         self._sink = sink
+        self._kind = kind
         self._reject_reason = reject_reason
         self._received: dict[ObjectName, T] = {}
         self._prepared: dict[ObjectName, T] = {}
         self._undecodable: dict[ObjectName, Undecodable] = {}
+        self._unexpected: list[Undecodable] = []
 
     def __repr__(self) -> str:
         objects = len(self._prepared) + len(self._received)
@@ -89,8 +91,8 @@ class StreamedList(Generic[T]):
 
     @property
     def undecodable(self) -> tuple[Undecodable, ...]:
-        """Errors of the objects that could not be decoded."""
-        return tuple(self._undecodable.values())
+        """Errors of the objects that could not be decoded, or that are not what was requested."""
+        return (*self._undecodable.values(), *self._unexpected)
 
     def take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
         """Add an event; objects may change and be deleted while the list is sent.
@@ -99,11 +101,14 @@ class StreamedList(Generic[T]):
             NoListEnd: a bookmark that does not mark the end; a server that streams lists sends none before it.
         """
         match event:
-            case WatchEvent():
-                if event.type == "DELETED":
-                    self._drop(object_name(event.object))
-                else:
-                    self._keep(event.object)
+            case WatchEvent(_, obj) if reason := self._reject_reason(obj):
+                self._unexpected.append(unexpected(self._kind, obj, reason))
+            case WatchEvent("DELETED", obj):
+                self._drop(object_name(obj))
+            case WatchEvent(_, obj):
+                self._keep(obj)
+            case BadEvent(_, UnexpectedObject() as error):
+                self._unexpected.append(error)
             case BadEvent(kind, error):
                 self._drop(object_name(error))
                 if kind != "DELETED":
@@ -115,9 +120,6 @@ class StreamedList(Generic[T]):
                 self.version, self.ended = version, ended
 
     def _keep(self, obj: T) -> None:
-        if reason := self._reject_reason(obj):
-            log.error("object skipped in a streamed list", extra={"err": reason})
-            return
         self._received[object_name(obj)] = obj
         if len(self._received) == PREPARED_AT_ONCE:
             self._prepare()

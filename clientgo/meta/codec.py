@@ -57,6 +57,10 @@ class Undecodable(ValueError):
         self.cause = cause
 
 
+class UnexpectedObject(Undecodable):
+    """A received object is of another kind than requested, or has no name; it says nothing about an object's state."""
+
+
 class ObjectList(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list: its metadata, the decoded objects, and errors for the others."""
 

@@ -20,8 +20,10 @@ from clientgo.errors import (
 )
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectList, ObjectMeta, ObjectName, Undecodable, replace
-from clientgo.meta.listwatch import ListOptions, WatchEvent
+from clientgo.meta.codec import UnexpectedObject
+from clientgo.meta.listwatch import BadEvent, ListOptions, WatchEvent
 from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.source import FakeWatch
 from tests.cache.scripted import (
@@ -31,6 +33,7 @@ from tests.cache.scripted import (
     config_map,
     following,
     handling,
+    list_end,
     modified,
     page,
     run,
@@ -70,16 +73,42 @@ def test_object_of_another_kind_is_skipped_and_logged() -> None:
     assert "expected an object of any kind" in type_check_for(pods)(config_map("a", 1))
 
 
+STRANGER: Any = Secret(metadata=ObjectMeta(name="a", namespace="ns", resource_version="11"))
+NAMELESS = replace(config_map("", 12), metadata=ObjectMeta(namespace="ns", uid="77"))
+FORMLESS: Any = replace(config_map("x", 12), metadata=None)
+
+
 @pytest.mark.feature("B-REF-13", "B-REF-15")
-def test_unexpected_objects_are_skipped_and_do_not_end_the_watch(caplog: pytest.LogCaptureFixture) -> None:
-    stranger: Any = WatchEvent("ADDED", Secret(metadata=ObjectMeta(name="s", resource_version="11")))
-    nameless = WatchEvent("ADDED", config_map("", 12))
-    sink = Sink()
-    source = Script(page(), watch(stranger, nameless, added("a", 13)), watch(added("b", 14)))
-    run(source, sink)
-    assert sink.told[1:3] == ["ADDED a", "ADDED b"]
-    said = [str(vars(record)["err"]) for record in caplog.records if "skipped" in record.msg]
-    assert said == ["expected a ConfigMap, got a Secret", "it has no name"]
+@pytest.mark.parametrize("where", ["list", "streamed list", "watch"])
+def test_unexpected_objects_are_skipped_and_reported(where: str, caplog: pytest.LogCaptureFixture) -> None:
+    unexpected = [STRANGER, NAMELESS, FORMLESS]
+    events: list[Any] = [WatchEvent("ADDED", obj) for obj in unexpected]
+    script: dict[str, Any] = {
+        "list": (page(config_map("a", 5), *unexpected), FakeWatch([added("b", 14)])),
+        "streamed list": (FakeWatch([added("a", 5), *events, list_end(10), added("b", 14)]),),
+        "watch": (page(config_map("a", 5)), FakeWatch([*events, added("b", 14)])),
+    }
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(Script(*script[where]), handling(handler), watch_list=where == "streamed list") as informer:
+        assert handler.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
+        assert informer.undecodable.total == 3
+    reasons = [vars(record)["err"] for record in caplog.records if "skipped" in record.msg]
+    assert reasons == ["expected a ConfigMap, got a Secret", "it has no name (uid 77)", "it has no metadata"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [WatchEvent("DELETED", STRANGER), BadEvent("DELETED", UnexpectedObject("ConfigMap", STRANGER.metadata, "no"))],
+)
+def test_unexpected_deletion_deletes_nothing_and_is_no_progress(event: Any) -> None:
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    source = Script(page(config_map("a", 5)), FakeWatch([event]), watch())
+    with following(source, handling(handler)) as informer:
+        handler.wait_for(1)
+        eventually(lambda: informer.state().failing == 1)
+        assert informer.state().failures[0].name == ObjectName("ns", "a")
+        assert len(informer.indexer) == 1
+        assert informer.last_sync_resource_version == informer.indexer.resource_version == "10"
 
 
 LOST = ConnectionFailed("reset by peer")

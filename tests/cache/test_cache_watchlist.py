@@ -301,7 +301,7 @@ def test_undecodable_object_is_reported_with_the_list() -> None:
     ]  # fmt: skip
     source = Script(watch(*events))
     run(source, Noting(), watch_list=True)
-    assert told == ["stays"]
+    assert told == ["stays", ""]
 
 
 def test_bookmark_ticker_ends_with_the_list() -> None:
