@@ -15,7 +15,7 @@ from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.apply import Writer, applied, rules_of, updated
 from clientgo.testing.changes import select
-from clientgo.testing.lifecycle import apply_subresource_rules
+from clientgo.testing.lifecycle import apply_subresource_rules, has_finalizers
 from clientgo.testing.tracker import Object, Tracker
 
 _UNSUPPORTED = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
@@ -133,8 +133,14 @@ def _rules(tracker: Tracker, obj: Object) -> MergeRules:
 
 def _delete(tracker: Tracker, action: Action) -> Object:
     wanted = action.delete_options.get("preconditions")
-    tracker.delete(action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_is_dry_run(action))
-    return SUCCESS
+    last = tracker.delete(
+        action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_is_dry_run(action)
+    )
+    if tracker.lifecycle and has_finalizers(last):
+        return last
+    gvr, uid = action.resource, last["metadata"].get("uid")
+    details = {"name": action.name, "group": gvr.group, "kind": gvr.resource, "uid": uid}
+    return {**SUCCESS, "details": {name: value for name, value in details.items() if value}}
 
 
 def _delete_collection(tracker: Tracker, action: Action) -> Object:
@@ -144,7 +150,7 @@ def _delete_collection(tracker: Tracker, action: Action) -> Object:
         # Another thread may have deleted it already.
         with suppress(NotFound):
             tracker.delete(action.resource, meta.get("namespace", ""), meta["name"], dry_run=_is_dry_run(action))
-    return SUCCESS
+    return list_of(action, items, {})
 
 
 def _is_dry_run(action: Action) -> bool:
@@ -218,7 +224,7 @@ _PATCHES: Mapping[str, Callable[[Any, Any, MergeRules], Any]] = {
 }
 
 SUCCESS: Object = {"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success"}
-"""Response to a deletion."""
+"""Response to a deletion, without its details."""
 
 _ANSWERS: Mapping[str, Callable[[Tracker, Action], Object]] = {
     "get": _get, "list": _list, "create": _create, "update": _update, "patch": _patch, "apply": _apply,

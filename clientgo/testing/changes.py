@@ -137,8 +137,14 @@ def seen_by(selection: Selection, change: Change) -> RawEvent | None:
     if change.new is not None and selection.matches(change.new):
         return _frame("MODIFIED" if before else "ADDED", change.new)
     if before and change.old is not None:
-        return _frame("DELETED", change.new if change.new is not None else change.old)
+        return _frame("DELETED", change.old if change.new is None else _last_selected(change.old, change.new))
     return None
+
+
+def _last_selected(old: Object, new: Object) -> Object:
+    """Return the object that left a selection, as a server sends it: its last selected state at the new version."""
+    version = new["metadata"].get("resourceVersion")
+    return {**old, "metadata": {**old["metadata"], "resourceVersion": version}} if version else old
 
 
 def _frame(kind: str, obj: Object) -> RawEvent:

@@ -263,6 +263,8 @@ class Tracker:
 
     def _drop(self, gvr: GroupVersionResource, last: Object) -> Object:
         del self._objects[gvr][_name_of(last)]
+        if self._versioned:  # the deletion is a change with a version of its own
+            last = read_only(_with_meta(last, resourceVersion=str(self._version + 1)))
         self._record(gvr, Change(self._version + 1, last, None))
         return last
 
