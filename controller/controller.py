@@ -183,26 +183,22 @@ class Controller:
         for foo in self._lister.list():
             self.enqueue_foo(foo)
 
-    def update_foo(self, old: Foo, new: Foo) -> None:
+    def update_foo(self, _old: Foo, new: Foo) -> None:
         """Queue a Foo that changed or was resynced."""
-        self._foos.on_update(old, new)
         self.enqueue_foo(new)
 
     def delete_foo(self, deleted: Foo | DeletedFinalStateUnknown[Foo]) -> None:
         """Forget a deleted Foo; the garbage collector deletes its Deployment."""
         self.queue.forget(object_name(deleted))
-        self._foos.on_delete(object_name(deleted), last_known(deleted))
 
     def update_deployment(self, old: Deployment, new: Deployment) -> None:
         """Queue the Foo of a changed Deployment; ignore resyncs, which repeat the same version."""
-        self._deployments.on_update(old, new)
         if old.metadata.resource_version != new.metadata.resource_version:
             self.handle_deployment(new)
 
     def delete_deployment(self, deleted: Deployment | DeletedFinalStateUnknown[Deployment]) -> None:
         """Queue the Foo of a deleted Deployment, which creates it again."""
         deployment = last_known(deleted)
-        self._deployments.on_delete(object_name(deleted), deployment)
         if deployment is not None:
             self.handle_deployment(deployment)
 

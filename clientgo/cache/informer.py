@@ -8,7 +8,7 @@ the stored objects and then every later change, each exactly once.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.handlers import (
     Accept,
@@ -31,6 +31,7 @@ from clientgo.cache.listener import (
 )
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity, informer_metrics
 from clientgo.cache.reflector import Reflector
+from clientgo.cache.selection import Selection, selection_of
 from clientgo.cache.sink import InformerSink, UndecodableObjects, oldest
 from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, combined
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform, by_namespace, drop_managed_fields
@@ -38,13 +39,23 @@ from clientgo.cache.watcher import Tweak
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.meta.listwatch import ListerWatcher, WatchEvent
+from clientgo.meta.listwatch import ListerWatcher, ListOptions, WatchEvent, is_older
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
+
+
+class StoreObserver(Protocol[T]):
+    """Observer of an informer's store, called under the informer's lock: it must not wait or call the informer."""
+
+    def stored(self, notification: Notification[T]) -> None:
+        """Handle a change that is in the store, before the handlers."""
+
+    def reset(self, namespace: str) -> None:
+        """Handle a list of an older version: the server of a namespace (of all, if empty) was restored or replaced."""
 
 
 class SharedInformer(Generic[T]):
@@ -74,6 +85,8 @@ class SharedInformer(Generic[T]):
         self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace}, kind=kind)
         self.undecodable = UndecodableObjects(kind)
         self.transform: Transform[T] = transform
+        self.newest_first_list = False
+        """Whether the first list is the server's newest state instead of any state in its cache; set before start."""
         self._tweak = tweak
         self._watch_list = watch_list
         self._on_error: Callable[[Exception], None] | None = None
@@ -81,14 +94,15 @@ class SharedInformer(Generic[T]):
         self._lock = threading.Lock()
         # Below: guarded by _lock.
         metrics = self._metrics = informer_metrics(identity, lambda: self.waiting, clock)
-        self._sinks = [InformerSink(self, namespace, one, metrics) for namespace, one in sources.items()]
+        self._sinks = {space: InformerSink(self, space, one, metrics) for space, one in sources.items()}
         self._periods = ResyncPeriods(resync)
         self._listeners: list[Listener[T]] = []
+        self._observers: tuple[StoreObserver[T], ...] = ()
         self._next_listener = 0
         self._group: Group | None = None
         self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
-        self._unsynced = set(self._sinks)
+        self._unsynced = set(self._sinks.values())
         self._stopped = False
 
     def __repr__(self) -> str:
@@ -113,12 +127,15 @@ class SharedInformer(Generic[T]):
     @property
     def last_sync_resource_version(self) -> str:
         """ResourceVersion of the store: with several sources, the oldest of theirs."""
-        return oldest([reflector.last_sync_resource_version for reflector in self._reflectors])
+        return oldest([sink.version for sink in self._sinks.values()])
 
     def last_sync_resource_version_in(self, namespace: str) -> str:
-        """Return the resourceVersion of the stored objects of a namespace; empty before the first list."""
-        pairs = zip(self._sinks, self._reflectors, strict=False)  # no reflectors before the start
-        return oldest([one.last_sync_resource_version for sink, one in pairs if sink.namespace in ("", namespace)])
+        """Return the resourceVersion of the stored objects of a namespace; empty before the first list.
+
+        Every change up to this version is stored. Takes no lock.
+        """
+        sink = self._sinks.get(namespace) or self._sinks.get("")
+        return sink.version if sink is not None else ""
 
     @property
     def resync_check_period(self) -> float:
@@ -230,6 +247,21 @@ class SharedInformer(Generic[T]):
                 raise RuntimeError(f"indexer was not added to {self.name} because it has stopped already")
         self.indexer.add_indexers(indexers)
 
+    def selection(self) -> Selection:
+        """Return the objects that lists and watches select.
+
+        Raises:
+            ValueError: a selector is invalid.
+        """
+        options = self._tweak(ListOptions()) if self._tweak is not None else ListOptions()
+        kind = next(iter(self._sinks.values())).source.kind
+        return selection_of(kind, self._sinks, options.label_selector, options.field_selector)
+
+    def observe(self, observer: StoreObserver[T]) -> None:
+        """Call `observer` for each change of the store, before the handlers."""
+        with self._lock:
+            self._observers = (*self._observers, observer)
+
     def set_transform(self, transform: Transform[T]) -> None:
         """Transform each object before it is stored; raise RuntimeError after the start."""
         self._before_start()
@@ -260,7 +292,7 @@ class SharedInformer(Generic[T]):
                 return
             self._group = group
             self._started_at = self._clock.now()
-            self._reflectors = [self._reflector(sink) for sink in self._sinks]
+            self._reflectors = [self._reflector(sink) for sink in self._sinks.values()]
             listeners = list(self._listeners)
         for listener in listeners:
             self._start_listener(group, listener)
@@ -289,6 +321,10 @@ class SharedInformer(Generic[T]):
             else:
                 stay = {key: known[key] for key in keep if key in known}
                 self.indexer.replace({**stay, **fresh}.values(), version)
+            if is_older(version, sink.version):
+                for observer in self._observers:
+                    observer.reset(sink.namespace)
+            sink.version = version
             # Deletions first: another object of the same list may have the index values of a deleted one.
             for key in gone:
                 self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
@@ -301,22 +337,25 @@ class SharedInformer(Generic[T]):
                     self._publish(INITIAL_LIST_END)
         self.indexer.report()
 
-    def apply(self, event: WatchEvent[T]) -> None:
-        """Apply a change of one object, which is transformed already."""
+    def apply(self, sink: InformerSink[T], event: WatchEvent[T], version: str) -> None:
+        """Apply a change of one object, which is transformed already; the sink has reached `version` with it."""
         obj = event.object
         with self._lock:
             if event.type == "DELETED":
                 self.indexer.delete(obj)
+                sink.version = version
                 self._publish(Removed(obj))
                 return
             old = self.indexer.put(obj)
+            sink.version = version
             self._publish(Added(obj, initial=False) if old is None else Updated(old, obj))
         self.indexer.report()
 
-    def forget(self, key: ObjectName) -> None:
-        """Remove an object whose last state is unknown."""
+    def forget(self, sink: InformerSink[T], key: ObjectName, version: str) -> None:
+        """Remove an object whose last state is unknown; the sink has reached `version` with it."""
         with self._lock:
             old = self.indexer.pop(key)
+            sink.version = version
             if old is not None:
                 self._publish(Removed(DeletedFinalStateUnknown(key, old)))
 
@@ -333,6 +372,8 @@ class SharedInformer(Generic[T]):
                     listener.push(Updated(old, obj))
 
     def _publish(self, notification: Notification[T]) -> None:
+        for observer in self._observers:
+            observer.stored(notification)
         for listener in self._listeners:
             listener.push(notification)
 
@@ -351,6 +392,7 @@ class SharedInformer(Generic[T]):
             on_error=self._on_error,
             watch_list=self._watch_list,
             known=self._last_metadata,
+            newest_first_list=self.newest_first_list,
             clock=self._clock,
         )
 

@@ -43,10 +43,7 @@ class Lister(Generic[T]):
         """
         obj = self._indexer.get_by_key(ObjectName(self._namespace, name))
         if obj is None:
-            api = api_of(self._kind)
-            resource = api.gvr.group_resource
-            details = StatusDetails(name=name, group=api.group, kind=api.plural)
-            raise NotFound(f'{resource} "{name}" not found', details=details)
+            raise not_found(self._kind, name)
         return obj
 
     def in_namespace(self, namespace: str) -> "Lister[T]":
@@ -60,3 +57,10 @@ class Lister(Generic[T]):
             return self._indexer.by_index(NAMESPACE_INDEX, self._namespace)
         log.warning("no namespace index: all objects are searched", extra={"lister": repr(self)})
         return [o for o in self._indexer.list() if o.metadata.namespace == self._namespace]
+
+
+def not_found(kind: type, name: str) -> NotFound:
+    """Return the error for an object that is not in a cache, in the words of a server."""
+    api = api_of(kind)
+    details = StatusDetails(name=name, group=api.group, kind=api.plural)
+    return NotFound(f'{api.gvr.group_resource} "{name}" not found', details=details)

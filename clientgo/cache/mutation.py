@@ -1,20 +1,29 @@
-"""Mutation cache: read-your-writes over an informer's store.
+"""Mutation cache: read-your-own-writes over an informer's store.
 
 Between a write and its watch event the store is stale; a decision based on it would repeat the write, or send one that
-the server rejects. The response to a write is kept here until the store has caught up.
+the server rejects. The outcome of a write is kept here until the store has caught up.
 """
 
 import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from clientgo.boundeddict import BoundedDict
+from clientgo.cache.handlers import last_known
 from clientgo.cache.informer import SharedInformer
-from clientgo.cache.store import Indexer, List, Transform, keep_everything
+from clientgo.cache.listener import Added, Notification, Removed, Updated
+from clientgo.cache.selection import EVERYTHING, Selection
+from clientgo.cache.store import Indexer, List, Transform, keep_everything, transformed
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed
+from clientgo.meta.codec import to_dict
 from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.readonly import protect
 
 T = TypeVar("T", bound=ApiObject)
@@ -23,15 +32,72 @@ CaughtUp = Callable[[str, str], bool]
 """Returns True if the first resourceVersion is at least the second."""
 
 
+class BeforeWrite(NamedTuple):
+    """State of one name just before a write is sent."""
+
+    serial: int
+    """Number of outcomes recorded so far."""
+    stored: str
+    """Uid of the stored object; empty if there is none."""
+    newest: str
+    """Uid of the object that reads return; empty if there is none."""
+
+
+class _Tombstone(NamedTuple):
+    expires: float
+    shows_terminating: bool  # hides only states without a deletionTimestamp
+
+
+class _Entry(msgspec.Struct, Generic[T], frozen=True):
+    """Own writes to the objects of one name: the last state, and the deleted objects by uid."""
+
+    expires: float
+    serial: int = 0
+    version: str | None = None  # resourceVersion of the state; None without one
+    state: T | None = None  # None if the informer does not select the object in this state
+    deleted: Mapping[str, _Tombstone] = EMPTY_MAP
+
+    def hides(self, obj: T) -> bool:
+        """Return True if a tombstone hides this state of an object."""
+        if not self.deleted:
+            return False
+        meta = obj.metadata
+        # A transform may drop the uid: then all tombstones of the name count.
+        tombstones = (self.deleted.get(meta.uid),) if meta.uid else self.deleted.values()
+        terminating = meta.deletion_timestamp is not None
+        return any(one is not None and not (terminating and one.shows_terminating) for one in tombstones)
+
+    def without_state(self) -> "_Entry[T]":
+        """Return the entry without its state."""
+        return replace(self, version=None, state=None)
+
+    def without_deleted(self, *uids: str) -> "_Entry[T]":
+        """Return the entry without the tombstones of these objects; without any, if one uid is empty."""
+        rest = {} if "" in uids else {uid: one for uid, one in self.deleted.items() if uid not in uids}
+        return replace(self, deleted=rest)
+
+
 class MutationCache(Generic[T]):
     """Overlay of the program's own writes over an informer's store.
 
-    At most `size` writes are kept, each for at most `ttl` seconds (an object may have been deleted before the store
-    received it). With `include_adds`, objects that the store does not have yet are returned, too.
+    Each read takes the entry of a name first, then the version that the store has reached, and the stored object last.
+    It returns the newer of both states, unless a tombstone of the entry hides it. Invariant: an entry, or a part of it,
+    is removed only after the store includes the write (or after `ttl`, beyond `size`, or if the server was restored
+    from a backup). So a read without an entry reads a store that includes the write, whatever changes in between;
+    reading the store first would combine a state from before the write with an entry that is gone already. Lists and
+    index reads follow the same order for every entry.
 
-    The response to a write may arrive after the deletion of its object, which must not be returned then. `reached`
-    returns the store's resourceVersion for a namespace, by default that of the whole store. `transform` is that of the
-    store; `caught_up` compares versions that are not Kubernetes' own.
+    The parts of an entry:
+
+    - The state after the last write, with its version. It leaves when the store has the object at this version or a
+      newer one, when the store has reached this version, or when the store's object is deleted.
+    - Tombstones of deleted objects by uid, because another object may have the name by now. A tombstone leaves when
+      the store has deleted the object of this uid.
+
+    At most `size` names are kept, each for at most `ttl` seconds after the last write to it. With `include_adds`,
+    objects that the store does not have yet are returned, too. `reached` returns the store's resourceVersion for a
+    namespace, by default that of the whole store. `transform` is that of the store; `caught_up` compares versions that
+    are not Kubernetes' own. A state outside the `selection` is not returned, nor any older one.
     """
 
     def __init__(
@@ -44,8 +110,10 @@ class MutationCache(Generic[T]):
         reached: Callable[[str], str] | None = None,
         transform: Transform[T] = keep_everything,
         caught_up: CaughtUp = at_least,
+        selection: Selection = EVERYTHING,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
+        self.selection = selection
         self._backing = backing
         self._ttl = ttl
         self._include_adds = include_adds
@@ -54,69 +122,145 @@ class MutationCache(Generic[T]):
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
-        # Guarded by _lock; with the expiry times, in that order.
-        self._written: BoundedDict[ObjectName, tuple[float, T]] = BoundedDict(size)
+        self._serial = 0  # guarded by _lock
+        # Changed under _lock. Single entries are read without it, because they are immutable. In the order of expiry.
+        self._entries: BoundedDict[ObjectName, _Entry[T]] = BoundedDict(size)
 
     @classmethod
     def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
-        """Return an overlay over an informer's store, with the informer's transform and versions."""
-        return cls(
+        """Return an overlay over an informer's store, which the informer notifies of every change.
+
+        Raises:
+            ValueError: a selector of the informer is invalid.
+        """
+        cache = cls(
             informer.indexer,
             reached=informer.last_sync_resource_version_in,
             transform=lambda obj: informer.transform(obj),
+            selection=informer.selection(),
             clock=clock,
         )
+        informer.observe(cache)
+        return cache
 
     def __repr__(self) -> str:
-        return f"<MutationCache {len(self._written)} writes over {self._backing!r}>"
+        return f"<MutationCache {len(self._entries)} writes over {self._backing!r}>"
 
     def __len__(self) -> int:
-        return len(self._written)
+        return len(self._entries)
 
-    def mutation(self, obj: T) -> None:
-        """Keep the server's response to a write, unless the store has caught up."""
-        protect(obj.__class__)
-        try:
-            obj = self._transform(obj)
-        except Exception:  # noqa: BLE001  # foreign code; the informer reports the object when it receives it
-            return
-        key = object_name(obj)
+    def before_write(self, key: ObjectName) -> BeforeWrite:
+        """Return what `mutation` and `deletion` need to know if several threads write: the state before the request."""
+        stored, newest = self._backing.get_by_key(key), self.get_by_key(key)
+        return BeforeWrite(self._serial, _uid(stored), _uid(newest))
+
+    def mutation(
+        self,
+        obj: T,
+        *,
+        before: BeforeWrite | None = None,
+        content: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Keep the server's response to a write, unless the store has caught up or a later response was kept.
+
+        A response is later if its request was sent after the other response had been kept, or else by its version.
+        `content` returns the JSON form of the object, for a selection by fields; by default it is that of `obj`.
+        """
+        key, meta = object_name(obj), obj.metadata
+        if not self.selection.has_namespace(key.namespace):
+            return  # the store never has such objects
+        state: T | None = None
+        if self.selection.matches(meta, content or (lambda: to_dict(obj))):
+            protect(obj.__class__)
+            try:
+                state = transformed(self._transform, obj)
+            except CallbackFailed:  # the informer reports the object when it receives it
+                return
         with self._lock:
-            self._drop_expired()
-            self._written[key] = (self._clock.now() + self._ttl, obj)
-            # After it was added: a change that arrives from now on is reported to the handlers, and removes it.
-            self._newest(key, self._backing.get_by_key(key))
+            entry = self._renewed(key)
+            tombstone = entry.deleted.get(meta.uid)
+            if tombstone is not None and not tombstone.shows_terminating:
+                return
+            concurrent = before is None or before.serial < entry.serial
+            if concurrent and entry.version and self._caught_up(entry.version, meta.resource_version):
+                return
+            self._keep(key, replace(entry, serial=self._serial, version=meta.resource_version, state=state))
+            entry = self._entries[key]
+        # After it was added: a change that is stored from now on removes it.
+        self._newest(key, entry)
+
+    def deletion(
+        self, key: ObjectName, uid: str = "", *, before: BeforeWrite | None = None, shows_terminating: bool = False
+    ) -> None:
+        """Hide the deleted object of this name and uid until the store has deleted it.
+
+        The object that was read under this name before the request is gone in any case, also if its uid differs. With
+        `shows_terminating` the object may remain for a while, and is read again when it has a deletionTimestamp.
+        """
+        if not self.selection.has_namespace(key.namespace):
+            return
+        uids = {uid, *(before[1:] if before is not None else ())} - {""}
+        with self._lock:
+            entry = self._renewed(key)
+            passed = self._passed(key, uids, before, entry)
+            tombstone = _Tombstone(self._clock.now() + self._ttl, shows_terminating)
+            final = {one: old for one, old in entry.deleted.items() if not old.shows_terminating}
+            deleted = {**entry.deleted, **dict.fromkeys(uids, tombstone), **final}
+            if entry.state is not None and entry.state.metadata.uid in uids and not shows_terminating:
+                entry = entry.without_state()
+            self._keep(key, replace(entry, deleted=deleted))
+        # After they were added: a deletion that is stored from now on removes them.
+        stored = _uid(self._backing.get_by_key(key))
+        with self._lock:
+            if passed - {stored} and (kept := self._entries.get(key)) is not None:
+                self._shrink(key, kept.without_deleted(*passed - {stored}))
 
     def get_by_key(self, key: ObjectName) -> T | None:
         """Return the newest state of the object of that name, or None."""
-        cached = self._backing.get_by_key(key)
-        if key not in self._written:
-            return cached
-        with self._lock:
-            return self._newest(key, cached)
+        entry = self._entries.get(key)  # before the store
+        return self._backing.get_by_key(key) if entry is None else self._newest(key, entry)
 
     def by_index(self, name: str, value: str) -> List[T]:
         """Return the newest states of the objects with that value of an index; raise KeyError for an unknown index.
 
         An object that a write moved to another value is returned for the new one.
         """
-        found = self._backing.by_index(name, value)
-        return self._overlaid(found, lambda obj: value in self._backing.values_of(name, obj))
+        return self._overlaid(
+            lambda: self._backing.by_index(name, value), lambda obj: value in self._backing.values_of(name, obj)
+        )
 
     def list(self) -> List[T]:
         """Return the newest states of all objects."""
-        return self._overlaid(self._backing.list(), lambda _: True)
+        return self._overlaid(self._backing.list, lambda _: True)
+
+    def stored(self, notification: Notification[T]) -> None:
+        """Remove the writes that a change of the store includes; called by the informer."""
+        if not self._entries:  # a write that is kept from now on compares itself with the store
+            return
+        match notification:
+            case Added(obj):
+                self.on_add_or_update(obj)
+            case Updated(old, new):
+                self.on_update(old, new)
+            case Removed(obj):
+                self.on_delete(object_name(obj), last_known(obj))
+            case _:
+                pass
+
+    def reset(self, namespace: str) -> None:
+        """Remove all writes of a namespace, or of all if it is empty: the server was restored or replaced."""
+        with self._lock:
+            for key in [key for key in self._entries if namespace in ("", key.namespace)]:
+                del self._entries[key]
 
     def on_add_or_update(self, obj: T) -> None:
         """Remove the write that `obj` includes; for an informer's handler."""
-        if not self._written:
-            return
         key = object_name(obj)
         with self._lock:
             self._drop_expired()
-            entry = self._written.get(key)
-            if entry is not None and self._reflects(obj, entry[1]):
-                del self._written[key]
+            entry = self._entries.get(key)
+            if entry is not None and self._includes(obj, entry):
+                self._shrink(key, entry.without_state())
 
     def on_update(self, old: T, new: T) -> None:
         """Remove the write that an update includes; for an informer's handler.
@@ -127,52 +271,96 @@ class MutationCache(Generic[T]):
             self.on_add_or_update(new)
         else:
             with self._lock:
-                self._written.pop(object_name(new), None)
+                self._entries.pop(object_name(new), None)
 
     def on_delete(self, key: ObjectName, obj: T | None) -> None:
-        """Remove the write of a deleted object; `obj` is its last state, if known. For an informer's handler."""
+        """Remove the writes to a deleted object; `obj` is its last state, if known. For an informer's handler.
+
+        With a selection by labels or fields, the object may only have left the selection: writes to it count until the
+        store has reached their version then, and it stays hidden if it was deleted.
+        """
         with self._lock:
             self._drop_expired()
-            entry = self._written.get(key)
+            entry = self._entries.get(key)
             if entry is None:
                 return
-            written = entry[1]
-            if obj is None or written.metadata.uid == obj.metadata.uid or self._reflects(obj, written):
-                del self._written[key]
+            if obj is None:
+                del self._entries[key]
+                return
+            is_gone = not self.selection.filters
+            is_same = entry.state is not None and entry.state.metadata.uid == obj.metadata.uid
+            if (is_gone and is_same) or self._includes(obj, entry):
+                entry = entry.without_state()
+            self._shrink(key, entry.without_deleted(obj.metadata.uid) if is_gone else entry)
 
-    def _newest(self, key: ObjectName, cached: T | None) -> T | None:
-        entry = self._written.get(key)
-        if entry is None:
-            return cached
-        expires, written = entry
-        if self._clock.now() >= expires or (cached is not None and self._reflects(cached, written)):
-            del self._written[key]
-            return cached
-        if cached is not None:
-            return written
-        if self._caught_up(self._reached(key.namespace), written.metadata.resource_version):
-            del self._written[key]
-            # Read again: the object may have been stored between the first read and `reached`.
-            return self._backing.get_by_key(key)
-        return written if self._include_adds else None
+    def _newest(self, key: ObjectName, entry: _Entry[T]) -> T | None:
+        reached = self._reached(key.namespace)  # before the store: everything up to this version is stored
+        stored = self._backing.get_by_key(key)
+        if self._clock.now() >= entry.expires:
+            return stored
+        newest = stored
+        if entry.version is not None:
+            if self._caught_up(reached, entry.version) or (stored is not None and self._includes(stored, entry)):
+                with self._lock:
+                    if self._entries.get(key) is entry:
+                        self._shrink(key, entry.without_state())
+            elif stored is not None or self._include_adds:
+                newest = entry.state
+        return newest if newest is None or not entry.hides(newest) else None
 
-    def _overlaid(self, cached: List[T], belongs: Callable[[T], bool]) -> List[T]:
-        if not self._written:
-            return cached
-        found = {object_name(obj): obj for obj in cached}
+    def _overlaid(self, read: Callable[[], List[T]], belongs: Callable[[T], bool]) -> List[T]:
+        if not self._entries:
+            return read()
         with self._lock:
-            for key in tuple(self._written):
-                newest = self._newest(key, self._backing.get_by_key(key))
-                if newest is not None and belongs(newest):
-                    found[key] = newest
-                else:
-                    found.pop(key, None)
-        return [*found.values()]
+            self._drop_expired()
+            entries = [*self._entries.items()]  # before the store
+        objects = {object_name(obj): obj for obj in read()}
+        for key, entry in entries:
+            newest = self._newest(key, entry)
+            if newest is not None and belongs(newest):
+                objects[key] = newest
+            else:
+                objects.pop(key, None)
+        return [*objects.values()]
+
+    def _passed(self, key: ObjectName, uids: set[str], before: BeforeWrite | None, entry: _Entry[T]) -> set[str]:
+        """Return the uids of objects that the store has had: those that it does not have any more are deleted there.
+
+        The store of a filtering informer may get an object again that it had.
+        """
+        if before is None or self.selection.filters:
+            return set()
+        created = entry.state is not None and entry.version is not None and _uid(entry.state) == before.newest
+        if created and not self._caught_up(self._reached(key.namespace), entry.version or ""):
+            return uids & {before.stored} - {before.newest}
+        return uids & {before.stored, before.newest}
+
+    def _renewed(self, key: ObjectName) -> _Entry[T]:
+        """Return the entry of a name, or a new one, without what has expired; the caller holds the lock."""
+        now = self._clock.now()
+        self._drop_expired()
+        entry = self._entries.get(key) or _Entry(now)
+        deleted = {uid: one for uid, one in entry.deleted.items() if one.expires > now}
+        return replace(entry, expires=now + self._ttl, deleted=deleted)
+
+    def _keep(self, key: ObjectName, entry: _Entry[T]) -> None:
+        self._serial += 1
+        self._entries[key] = replace(entry, serial=self._serial)
+
+    def _shrink(self, key: ObjectName, entry: _Entry[T]) -> None:
+        if entry.version is None and not entry.deleted:
+            del self._entries[key]
+        else:
+            OrderedDict.__setitem__(self._entries, key, entry)  # in its place, which is that of its expiry
 
     def _drop_expired(self) -> None:
         now = self._clock.now()
-        while self._written and next(iter(self._written.values()))[0] <= now:
-            self._written.popitem(last=False)
+        while self._entries and next(iter(self._entries.values())).expires <= now:
+            self._entries.popitem(last=False)
 
-    def _reflects(self, seen: T, written: T) -> bool:
-        return self._caught_up(seen.metadata.resource_version, written.metadata.resource_version)
+    def _includes(self, stored: T, entry: _Entry[T]) -> bool:
+        return entry.version is not None and self._caught_up(stored.metadata.resource_version, entry.version)
+
+
+def _uid(obj: ApiObject | None) -> str:
+    return obj.metadata.uid if obj is not None else ""

@@ -71,7 +71,8 @@ class Reflector(Generic[T]):
     `watch_list` requests streamed lists (None: from sources that declare them). For `internal_error_retry` seconds,
     an internal error in a watch is followed by another watch, then by a list; 0 lists at once. `check_lists` compares
     each streamed list with a regular one, and raises `ListsDiffer` (None: if the environment enables it). `known`
-    returns the metadata of an object as last received, by which a replaced server is detected.
+    returns the metadata of an object as last received, by which a replaced server is detected. `newest_first_list`
+    requests the newest state at first, instead of any state in the server's cache.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Reflector(Generic[T]):
         bookmark_notice: float = BOOKMARK_PERIOD,
         check_lists: bool | None = None,
         known: LastMetadata | None = None,
+        newest_first_list: bool = False,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
@@ -115,6 +117,7 @@ class Reflector(Generic[T]):
         self._metrics = ReflectorMetrics(self.name)
         self._reject_reason = type_check_for(source.kind)
         self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, page_size=page_size)
+        self._pager.newest_required = newest_first_list
         self._watcher: ReflectorWatcher[T] = ReflectorWatcher(
             source,
             sink,

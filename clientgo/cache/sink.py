@@ -32,10 +32,10 @@ class Sink(Protocol[T]):
     def replace(self, objects: Iterable[T], undecodable: Iterable[Undecodable], version: str) -> None:
         """Replace everything by a complete list: prepared objects, and those that could not be decoded."""
 
-    def apply(self, event: WatchEvent[T]) -> None:
-        """Apply a change of one object."""
+    def apply(self, event: WatchEvent[T], version: str) -> None:
+        """Apply a change of one object, with which everything up to `version` was received."""
 
-    def reject(self, event: BadEvent) -> None:
+    def reject(self, event: BadEvent, version: str) -> None:
         """Handle a change of an object that could not be decoded, or that is not what was requested."""
 
     def bookmark(self, version: str) -> None:
@@ -106,6 +106,8 @@ class InformerSink(Generic[T]):
     ) -> None:
         self.namespace = namespace
         self.source = source
+        self.version = ""
+        """ResourceVersion up to which everything is stored. Set after the store changes, before handlers are called."""
         self._cache = cache
         self._metrics = metrics
         self._kind = source.kind.__name__
@@ -140,27 +142,27 @@ class InformerSink(Generic[T]):
         self._cache.replace(self, objects, keep, version)
         self._stored(version)
 
-    def apply(self, event: WatchEvent[T]) -> None:
+    def apply(self, event: WatchEvent[T], version: str) -> None:
         """Apply a change of one object."""
         if self._metrics is None:
-            self._apply(event)
+            self._apply(event, version)
             return
         began = self._metrics.begin()
-        self._apply(event)
+        self._apply(event, version)
         self._metrics.done(began, event.object.metadata.resource_version, len(self._cache.indexer))
 
-    def _apply(self, event: WatchEvent[T]) -> None:
+    def _apply(self, event: WatchEvent[T], version: str) -> None:
         obj = event.object
         try:
             ready = transformed(self._cache.transform, obj)
         except CallbackFailed as error:
-            self.reject(BadEvent(event.type, self._failed(obj, error)))
+            self.reject(BadEvent(event.type, self._failed(obj, error)), version)
             return
         if self._cache.undecodable:
             self._cache.undecodable.remove(object_name(obj))
-        self._cache.apply(event if ready is obj else WatchEvent(event.type, ready))
+        self._cache.apply(self, event if ready is obj else WatchEvent(event.type, ready), version)
 
-    def reject(self, event: BadEvent) -> None:
+    def reject(self, event: BadEvent, version: str) -> None:
         """Handle a change of an object that could not be decoded; a deletion needs only the name."""
         if isinstance(event.error, UnexpectedObject):  # of an object that only has the same name, perhaps
             self._cache.undecodable.add(event.error)
@@ -169,14 +171,16 @@ class InformerSink(Generic[T]):
         key = ObjectName(meta.namespace, meta.name)
         if event.type == "DELETED":
             self._cache.undecodable.remove(key)
-            self._cache.forget(key)
+            self._cache.forget(self, key, version)
         else:
             self._cache.undecodable.add(event.error)
         self._cache.indexer.bookmark(meta.resource_version)
+        self.version = version
 
     def bookmark(self, version: str) -> None:
         """Record that all changes up to `version` were received."""
         self._cache.indexer.bookmark(version)
+        self.version = version
         self._stored(version)
 
     def _stored(self, version: str) -> None:

@@ -20,7 +20,7 @@ from clientgo.meta.listwatch import (
     ListOptions,
     Watch,
     WatchEvent,
-    compare_resource_versions,
+    is_older,
 )
 from clientgo.meta.objects import ApiObject
 from clientgo.rest.transport import IdleTimeout
@@ -216,41 +216,39 @@ class ReflectorWatcher(Generic[T]):
         return VeryShortWatch(f"very short watch: {self._name}: watch lasted less than a second and no items received")
 
     def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
-        change: ChangeType | None
         match event:
             case WatchEvent(change, obj):
                 if reason := self._reject_reason(obj):
-                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)))
+                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)), self.version)
                     return
-                self._sink.apply(event)
-                version = obj.metadata.resource_version
+                version = self._version_after(change, obj.metadata.resource_version)
+                self._sink.apply(event, version)
             case BadEvent(change, error):
-                self._sink.reject(event)
                 if isinstance(error, UnexpectedObject):
+                    self._sink.reject(event, self.version)
                     return
-                version = error.metadata.resource_version
+                version = self._version_after(change, error.metadata.resource_version)
+                self._sink.reject(event, version)
             case Bookmark(version):
-                change = None
                 self._check_order(version)
+                self._unordered = False
+                version = version or self.version
                 self._metrics.reached(version)
                 self._sink.bookmark(version)
+        self.version = version
+
+    def _version_after(self, change: ChangeType, version: str) -> str:
+        """Return the version up to which everything is received with a change of that version."""
         if self._unordered:
             if change == "ADDED":
-                return
+                return self.version
             self._unordered = False
         # The last event wins: the server sends them in order, so versions are not compared here.
-        self.version = version or self.version
+        return version or self.version
 
     def _check_order(self, version: str) -> None:
         # Only for bookmarks, which come once a minute; for every event it would cost more than it could find.
-        if not self._unordered and _is_older(version, self.version):
+        if not self._unordered and is_older(version, self.version):
             raise ResourceVersionRegressed(
                 f"the server is at resourceVersion {version}, and was at {self.version} before"
             )
-
-
-def _is_older(version: str, seen: str) -> bool:
-    try:
-        return compare_resource_versions(version, seen) < 0
-    except ValueError:  # versions that are not numbers have no order
-        return False

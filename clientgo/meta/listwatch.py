@@ -112,6 +112,14 @@ def compare_resource_versions(a: str, b: str) -> int:
     return (a > b) - (a < b)
 
 
+def is_older(version: str, seen: str) -> bool:
+    """Report whether `version` is older than `seen`; False if they cannot be compared."""
+    try:
+        return compare_resource_versions(version, seen) < 0
+    except ValueError:  # versions that are not numbers have no order
+        return False
+
+
 def at_least(seen: str, wanted: str) -> bool:
     """Report whether `seen` is `wanted` or newer; False if they cannot be compared."""
     try:

@@ -253,6 +253,21 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     return tuple(_term(part, text) for part in _parts(text) if part)
 
 
+# By group, resource and field: the path in the JSON, and the value that the JSON does not contain.
+_FIELDS: Mapping[tuple[str, str, str], tuple[tuple[str, ...], str]] = {
+    ("", "events", "source"): (("source", "component"), ""),
+    ("", "nodes", "spec.unschedulable"): (("spec", "unschedulable"), "false"),
+    ("", "pods", "spec.hostNetwork"): (("spec", "hostNetwork"), "false"),
+    ("batch", "jobs", "status.successful"): (("status", "succeeded"), "0"),
+}
+
+
+def json_field(group: str, resource: str, term: FieldTerm) -> FieldTerm:
+    """Return a term of a field selector as one on the JSON of the resource's objects."""
+    path, absent = _FIELDS.get((group, resource, term.field), (term.path, ""))
+    return FieldTerm(path, "" if term.value == absent else term.value, term.equal)
+
+
 def _parts(text: str) -> list[str]:
     # Piece by piece instead of one pattern per term, whose time would grow with the square of the text.
     parts = [""]

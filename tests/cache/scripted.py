@@ -66,7 +66,7 @@ class Sink:
         self.told.append("replace " + ",".join(self.stored))
         self.versions.append(version)
 
-    def apply(self, event: WatchEvent[ConfigMap]) -> None:
+    def apply(self, event: WatchEvent[ConfigMap], version: str) -> None:
         meta = event.object.metadata
         self.told.append(f"{event.type} {meta.name}")
         self.versions.append(meta.resource_version)
@@ -75,7 +75,7 @@ class Sink:
         else:
             self.stored[meta.name] = meta.resource_version
 
-    def reject(self, event: BadEvent) -> None:
+    def reject(self, event: BadEvent, version: str) -> None:
         self.told.append(f"reject {event.error.metadata.name}")
 
     def bookmark(self, version: str) -> None:

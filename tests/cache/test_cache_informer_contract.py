@@ -277,7 +277,7 @@ def test_bookmarks_update_the_stores_version() -> None:
     source = FakeSource(ConfigMap)
     informer: SharedInformer[ConfigMap] = SharedInformer(source)
     feed = InformerSink(informer, "", source)
-    feed.apply(source_event := WatchEvent("ADDED", source.add(pod("a"))))
+    feed.apply(source_event := WatchEvent("ADDED", source.add(pod("a"))), "2")
     assert informer.indexer.resource_version == source_event.object.metadata.resource_version == "2"
     feed.bookmark("60")
     assert informer.indexer.resource_version == "60"

@@ -190,7 +190,7 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
 
     clock = FakeClock()
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
-    (feed,) = informer._sinks
+    (feed,) = informer._sinks.values()
     # A handler without a resync is not called for unchanged objects of a list.
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
@@ -204,7 +204,7 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
 @pytest.mark.parametrize("version", ["5", ""], ids=["same version", "version dropped by the transform"])
 def test_relist_reports_objects_whose_content_differs_without_their_version(version: str) -> None:
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=(clock := FakeClock()))
-    (feed,) = informer._sinks
+    (feed,) = informer._sinks.values()
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
     told = []
@@ -249,7 +249,7 @@ def test_objects_that_cannot_be_compared_or_hashed_are_cached() -> None:
 
 def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
     informer = SharedInformer(FakeSource(ConfigMap), clock=FakeClock())
-    (feed,) = informer._sinks
+    (feed,) = informer._sinks.values()
     first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
     informer.replace(feed, feed.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
     # A new schema's defaults change an object without its version.

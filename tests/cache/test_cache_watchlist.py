@@ -201,7 +201,7 @@ def test_garbage_collector_is_off_until_a_streamed_list_is_stored() -> None:
             states.append(gc.isenabled())
             return page
 
-        def apply(self, event: WatchEvent[ConfigMap]) -> None:
+        def apply(self, event: WatchEvent[ConfigMap], version: str) -> None:
             states.append(gc.isenabled())
 
     assert gc.isenabled()

@@ -31,10 +31,10 @@ class Kept:
         """Store their names."""
         self.names = [one.metadata.name for one in objects]
 
-    def apply(self, event: WatchEvent[ConfigMap]) -> None:
+    def apply(self, event: WatchEvent[ConfigMap], version: str) -> None:
         """Do nothing; this test does not watch."""
 
-    def reject(self, event: BadEvent) -> None:
+    def reject(self, event: BadEvent, version: str) -> None:
         """Do nothing; this test does not watch."""
 
     def bookmark(self, version: str) -> None:

@@ -30,11 +30,11 @@ class Bench:
         self.informer = code.informer.SharedInformer(self.source, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
         # These programs have no reflector and make its calls themselves.
-        self.feed = self.informer._sinks[0]
+        (self.feed,) = self.informer._sinks.values()
 
     def started(self) -> "Bench":
         """Start handlers, without list and watch."""
-        self.informer._sinks = []
+        self.informer._sinks = {}
         self.informer.start(self.group)
         return self
 
@@ -104,7 +104,7 @@ def a_handler_that_comes_late(code: Copies) -> Program:
 
         def change() -> None:
             for event in changes:
-                bench.informer.apply(event)
+                bench.informer.apply(bench.feed, event, event.object.metadata.resource_version)
 
         scheduler.spawn(change, "reflector")
         scheduler.spawn(lambda: view.added_to(bench.informer), "registrar")
@@ -136,7 +136,7 @@ def a_handler_that_goes(code: Copies) -> Program:
 
         def change() -> None:
             for event in (WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("b", 4))):
-                bench.informer.apply(event)
+                bench.informer.apply(bench.feed, event, event.object.metadata.resource_version)
 
         def leave() -> None:
             assert registration.remove(wait=True)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from msgspec.structs import replace
-
 from clientgo.apiserver.http.status import bad_request
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.meta.selectors import (
@@ -16,6 +14,7 @@ from clientgo.meta.selectors import (
     Selector,
     SelectorError,
     everything,
+    json_field,
     parse_field_selector,
     parse_selector,
 )
@@ -97,9 +96,6 @@ def selects(selector: Any, labels: Mapping[str, str]) -> bool:
     return label_selector(selector).matches(labels)
 
 
-_ZEROS = {"status.successful": "0", "spec.hostNetwork": "false", "spec.unschedulable": "false"}
-
-
 def _is_name(term: FieldTerm) -> bool:
     return term.equal and term.path == ("metadata", "name")
 
@@ -110,9 +106,11 @@ def _supported(resource: Resource, term: FieldTerm) -> FieldTerm:
     namespaced = _BOTH if resource.namespaced or not own else _BOTH[:1]
     if term.field not in namespaced and term.field not in resource.selectable_fields:
         raise bad_request(_unsupported(resource, term.field))
-    # Zeros are not stored.
-    value = "" if _ZEROS.get(term.field) == term.value else term.value
-    return replace(term, path=_stored_path(resource, term.field), value=value)
+    if resource.group == "events.k8s.io":
+        # Stored as core events, whose fields are named otherwise.
+        field = term.field.replace("regarding.", "involvedObject.").replace("reportingController", "reportingComponent")
+        return FieldTerm(tuple(field.split(".")), term.value, term.equal)
+    return json_field(resource.group, resource.plural, term)
 
 
 def _unsupported(resource: Resource, field: str) -> str:
@@ -121,15 +119,3 @@ def _unsupported(resource: Resource, field: str) -> str:
     if resource.custom or resource.selectable_fields:
         return f"field label not supported: {field}"
     return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-
-
-def _stored_path(resource: Resource, field: str) -> tuple[str, ...]:
-    if resource.plural == "events" and field == "source":
-        # An Event's `source` selects by the component that reported it, not by the whole EventSource.
-        return ("source", "component")
-    if field == "status.successful":
-        return ("status", "succeeded")
-    if resource.group == "events.k8s.io":
-        # Stored as core events, whose fields are named otherwise.
-        field = field.replace("regarding.", "involvedObject.").replace("reportingController", "reportingComponent")
-    return tuple(field.split("."))
