@@ -5,25 +5,31 @@ writes are served from the server's response until the informer has caught up; d
 the write.
 """
 
+import functools
 import random
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from clientgo.backoff import Random
-from clientgo.cache import NAMESPACE_INDEX, InformerFactory, InformerName, MutationCache, SharedInformer, last_known
-from clientgo.cache.handlers import DeletedFinalStateUnknown
+from clientgo.cache import NAMESPACE_INDEX, InformerFactory, InformerName, MutationCache, SharedInformer
+from clientgo.cache.mutation import BeforeWrite
+from clientgo.cache.selection import selection_of
 from clientgo.cache.state import wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.dynamic.unstructured import PartialObjectMetadata
 from clientgo.errors import ClientGoError
 from clientgo.manager.kinds import Kinds, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
-from clientgo.manager.requesters import limit_of_wait
+from clientgo.manager.requesters import PARTIAL, Outcome, limit_of_wait
+from clientgo.meta.codec import codec_for, to_dict
 from clientgo.meta.listwatch import ListerWatcher
-from clientgo.meta.names import object_name
-from clientgo.meta.objects import ApiObject
+from clientgo.meta.names import ObjectName, object_name
+from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
-from clientgo.rest.request import Requester
+from clientgo.rest.request import Request, Requester
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -31,44 +37,76 @@ RESYNC_JITTER = 0.1
 """Jitter of the resync period (controller-runtime's), so that kinds are not resynced all at once."""
 
 
-class ReadYourWrites(Generic[T]):
-    """Objects of one kind: the informer's, and the program's own newer writes.
+class KindCache(Generic[T]):
+    """Cached objects of one kind: those of the informer's store under the program's own newer writes.
 
     `resync` is the interval in seconds at which handlers receive all objects again.
     """
 
-    def __init__(self, informer: SharedInformer[T], clock: Clock, rand: Random = random.random) -> None:
+    def __init__(self, cls: type[T], informer: SharedInformer[T], clock: Clock, rand: Random = random.random) -> None:
         self.informer = informer
         # Only longer: an informer does not resync handlers more often than itself.
         self.resync = informer.resync * (1.0 + RESYNC_JITTER * rand())
-        self.memory: MutationCache[T] = MutationCache.over(informer, clock=clock)
-        self._lock = threading.Lock()
-        self._has_handler = False  # a handler calls `forget`
+        self.overlay: MutationCache[T] = MutationCache.over(informer, clock=clock)
+        self._codec = codec_for(cls)
+        self._is_partial = issubclass(cls, PartialObjectMetadata)
 
-    def remember(self, obj: T) -> None:
-        """Store `obj`, which the server returned for a write."""
-        if not self._set_handler() and not self.informer.is_stopped:
-            self.informer.add_event_handler(
-                on_add=self.memory.on_add_or_update, on_update=self.memory.on_update, on_delete=self.forget
-            )
-        self.memory.mutation(obj)
+    def __repr__(self) -> str:
+        return f"<KindCache {self.informer.name} {self.overlay!r}>"
 
-    def forget(self, deleted: T | DeletedFinalStateUnknown[T]) -> None:
-        """Remove a deleted object. Each handler calls this before it handles the deletion."""
-        self.memory.on_delete(object_name(deleted), last_known(deleted))
-
-    def has_handler(self) -> None:
-        """Record that a handler calls `forget` from now on."""
-        self._set_handler()
+    @property
+    def needs_whole_objects(self) -> bool:
+        """True if the metadata of a response is not sufficient to represent or to select an object."""
+        return not self._is_partial or bool(self.overlay.selection.fields)
 
     def list(self, namespace: str) -> Iterable[T]:
         """Return the newest known objects of one namespace or of all."""
-        return self.memory.by_index(NAMESPACE_INDEX, namespace) if namespace else self.memory.list()
+        return self.overlay.by_index(NAMESPACE_INDEX, namespace) if namespace else self.overlay.list()
 
-    def _set_handler(self) -> bool:
-        with self._lock:
-            before, self._has_handler = self._has_handler, True
-        return before
+    def before(self, request: Request) -> dict[ObjectName, BeforeWrite]:
+        """Return the state of the objects that a write may change, before it is sent."""
+        if request.verb == "deletecollection":
+            names = [object_name(obj) for obj in self.list(request.namespace)]
+        else:
+            names = [ObjectName(request.namespace, request.name)]
+        return {name: self.overlay.before_write(name) for name in names}
+
+    def record(
+        self,
+        request: Request,
+        outcomes: Sequence[Outcome] | None,
+        body: bytes,
+        before: Mapping[ObjectName, BeforeWrite] | None,
+    ) -> None:
+        """Record the outcomes of a write; None if it deleted all objects that match, without naming them."""
+        states = before or {}
+        for effect, name, uid, kind in self._deleted_by(request, states) if outcomes is None else outcomes:
+            if effect != "stored":
+                self.overlay.deletion(name, uid, before=states.get(name), shows_terminating=effect == "deleting")
+            elif self._represents(kind, request):
+                # A name that the server has generated has no state.
+                self.overlay.mutation(
+                    self._codec.decode(body), before=states.get(name), content=lambda: msgspec.json.decode(body)
+                )
+
+    def _deleted_by(self, request: Request, states: Mapping[ObjectName, BeforeWrite]) -> Sequence[Outcome]:
+        """Return the outcomes of a deletion for the objects that were read before and match its selectors."""
+        labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
+        deleted = selection_of(self._codec.cls, (request.namespace,), labels, fields)
+        read = [obj for name in states if (obj := self.overlay.get_by_key(name)) is not None]
+        return [
+            Outcome("deleting", object_name(obj), obj.metadata.uid)
+            for obj in read
+            if obj.metadata.uid == states[object_name(obj)].newest
+            and deleted.matches(obj.metadata, functools.partial(to_dict, obj))
+        ]
+
+    def _represents(self, kind: str, request: Request) -> bool:
+        if kind == PARTIAL:
+            return self._is_partial
+        if self._codec.api.kind in ("", PARTIAL):  # unknown: a subresource may have another kind
+            return request.subresource in ("", "status")
+        return kind in ("", self._codec.api.kind)
 
 
 class CacheNotSynced(ClientGoError):
@@ -97,7 +135,9 @@ class Cache:
         self._lock = threading.Lock()
         # Guarded by _lock. One factory for each representation of objects, and one for each kind with its own options.
         self._factories: dict[type, InformerFactory] = {}
-        self._known: dict[type, ReadYourWrites[Any]] = {}
+        self._kind_caches: dict[type, KindCache[Any]] = {}
+        self._written: set[GroupVersionResource] = set()
+        self._own: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
 
     def __repr__(self) -> str:
@@ -106,32 +146,34 @@ class Cache:
     def informers(self) -> list[SharedInformer[Any]]:
         """Return the informers requested so far."""
         with self._lock:
-            return [known.informer for known in self._known.values()]
+            return [each.informer for each in self._kind_caches.values()]
 
     def informer(self, cls: type[T]) -> SharedInformer[T]:
         """Return the informer of a kind, which runs as soon as the cache does. Handlers may be added to it."""
-        return self.known(cls).informer
+        return self.kind_cache(cls).informer
 
     @property
     def factory(self) -> InformerFactory:
         """Factory that returns these informers, for controllers written without a manager."""
         return _SharingFactory(self)
 
-    def known(self, cls: type[T]) -> ReadYourWrites[T]:
+    def kind_cache(self, cls: type[T]) -> KindCache[T]:
         """Return the objects of a kind, synced or not; its informer runs as soon as the cache does."""
         with self._lock:
-            found = self._known.get(cls)
-            if found is not None:
-                return found
+            created = self._kind_caches.get(cls)
+            if created is not None:
+                return created
             factory = self._factory(cls)
-            client = self._kinds.client_class(cls)
-            known = self._known[cls] = ReadYourWrites(factory.informer_for(client, cls), self._clock, self._rand)
+            informer = factory.informer_for(self._kinds.client_class(cls), cls)
+            # Earlier writes are not recorded: the first list must include them.
+            informer.newest_first_list = api_of(cls).gvr in self._written
+            created = self._kind_caches[cls] = KindCache(cls, informer, self._clock, self._rand)
             stop = self._stop
         if stop is not None:
             factory.start(stop)
-        return known
+        return created
 
-    def synced(self, cls: type[T]) -> ReadYourWrites[T]:
+    def synced(self, cls: type[T]) -> KindCache[T]:
         """Return the objects of a kind once its informer has synced.
 
         Waits at most `sync_timeout` seconds, and no longer than the time limit of the reconciliation.
@@ -140,34 +182,36 @@ class Cache:
             CacheNotSynced: the informer did not sync in time, or the cache is not running.
             LookupError: the kind has no informer, and reads may not start one.
         """
-        known = self._known.get(cls)
-        if known is not None and known.informer.has_synced:
-            return known
-        if known is None and self._options.fail_on_missing_informer:
+        cached = self._kind_caches.get(cls)
+        if cached is not None and cached.informer.has_synced:
+            return cached
+        if cached is None and self._options.fail_on_missing_informer:
             raise LookupError(f"no informer for {api_of(cls).gvr.group_resource}, and reads may not start one")
         stop = self._stop
         if stop is None:
             raise CacheNotSynced(f"cannot read {api_of(cls).plural} from the cache before the manager runs")
-        known = self.known(cls)
-        self.wait_for(stop, [known.informer], what="the cache")
-        if not known.informer.has_synced:
-            raise CacheNotSynced(f"cannot read {known.informer.name} from the cache: it was stopped")
-        return known
+        cached = self.kind_cache(cls)
+        self.wait_for(stop, [cached.informer], what="the cache")
+        if not cached.informer.has_synced:
+            raise CacheNotSynced(f"cannot read {cached.informer.name} from the cache: it was stopped")
+        return cached
 
     def check_namespace(self, cls: type[Any], namespace: str) -> None:
         """Raise LookupError if the namespace is not cached, so that it is not mistaken for empty."""
-        own = self._options.by_object.get(cls)
+        if not namespace or (not self._options.namespaces and not self._options.by_object):
+            return
+        own = self._own_options(cls)
         cached = own.namespaces if own is not None and own.namespaces is not None else self._options.namespaces
-        if cached and namespace and namespace not in cached:
+        if cached and namespace not in cached:
             raise LookupError(
                 f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {', '.join(cached)}"
             )
 
-    def remember(self, obj: T) -> None:
-        """Store `obj`, which the server returned for a write; reads return it until the cache has caught up."""
-        known = self._known.get(type(obj))
-        if known is not None:
-            known.remember(obj)
+    def observers(self, resource: GroupVersionResource) -> list[KindCache[Any]]:
+        """Return the caches of a resource that is written: one for each representation of its objects."""
+        with self._lock:
+            self._written.add(resource)
+            return [each for cls, each in self._kind_caches.items() if api_of(cls).gvr == resource]
 
     def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
         """Index objects of a kind by a field: `client.list(cls, fields={field: value})`.
@@ -212,12 +256,17 @@ class Cache:
             factory.shutdown(timeout)
 
     def _factory(self, cls: type[Any]) -> InformerFactory:
-        own = self._options.by_object.get(cls)
+        own = self._own_options(cls)
         key = cls if own is not None else shape_of(cls)
         found = self._factories.get(key)
         if found is None:
             found = self._factories[key] = self._new_factory(own)
         return found
+
+    def _own_options(self, cls: type[Any]) -> ByObject | None:
+        if cls not in self._own:
+            self._own[cls] = self._options.of_kind(cls)
+        return self._own[cls]
 
     def _new_factory(self, own: ByObject | None) -> InformerFactory:
         general, own = self._options, own or ByObject()

@@ -14,14 +14,14 @@ from copy import copy
 from itertools import islice
 from typing import Any, Self, TypeVar
 
-from clientgo.cache import Lister
+from clientgo.cache.lister import not_found
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.errors import NotFound
-from clientgo.manager.cache import Cache, ReadYourWrites, index_name
+from clientgo.manager.cache import Cache, KindCache, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
-from clientgo.manager.requesters import FieldValidation, ValidatingRequester
+from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
@@ -40,7 +40,7 @@ R = TypeVar("R", bound=ApiObject)
 
 
 class Subresource:
-    """One subresource of any kind that has it. Cached reads do not include its writes until the cache has caught up.
+    """One subresource of any kind that has it.
 
         client.subresource("eviction").create(pod, Eviction(metadata=pod.metadata))
         scale = client.subresource("scale").get(deployment, Scale)
@@ -126,12 +126,14 @@ class Client:
         cache_unstructured: bool = False,
     ) -> None:
         self._cache = cache
-        self._given = writer
-        self._writer = writer if field_validation is None else ValidatingRequester(writer, field_validation)
+        self._recorder = RecordingRequester(writer, cache)
+        self._writer: Requester = self._recorder
         self._kinds = kinds
         self._field_manager = field_manager
         self._cache_unstructured = cache_unstructured
         self.api_reader = ApiReader(writer, kinds)
+        if field_validation is not None:
+            self._writer = ValidatingRequester(self._recorder, field_validation)
 
     def writing(self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None) -> Self:
         """Return a client with another field manager or field validation."""
@@ -139,7 +141,7 @@ class Client:
         if field_manager is not None:
             other._field_manager = field_manager
         if field_validation is not None:
-            other._writer = ValidatingRequester(self._given, field_validation)
+            other._writer = ValidatingRequester(self._recorder, field_validation)
         return other
 
     def get(self, cls: type[T], name: ObjectName) -> T:
@@ -154,16 +156,17 @@ class Client:
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
             return self.api_reader.get(cls, name)
-        known = self._known(cls, name.namespace)
-        found = known.memory.get_by_key(name)
-        return found if found is not None else Lister(known.informer.indexer, name.namespace, kind=cls).get(name.name)
+        obj = self._cached(cls, name.namespace).overlay.get_by_key(name)
+        if obj is None:
+            raise not_found(cls, name.name)
+        return obj
 
     def find(self, cls: type[T], name: ObjectName) -> T | None:
         """Return the object of that name, or None; raises as `get` does otherwise."""
         check_scope(api_of(cls), name)
         if self._is_direct(cls):
             return self.api_reader.find(cls, name)
-        return self._known(cls, name.namespace).memory.get_by_key(name)
+        return self._cached(cls, name.namespace).overlay.get_by_key(name)
 
     def list(
         self,
@@ -185,21 +188,20 @@ class Client:
         """
         selector = parse_selector(label_selector) if isinstance(label_selector, str) else label_selector
         if self._is_direct(cls):
-            asked = _equal(fields)
             return self.api_reader.list(
-                cls, namespace=namespace, label_selector=selector, field_selector=asked, limit=limit
+                cls, namespace=namespace, label_selector=selector, field_selector=_equal(fields), limit=limit
             )
-        known = self._known(cls, namespace)
-        found: Iterable[T]
+        cached = self._cached(cls, namespace)
+        objects: Iterable[T]
         if fields:
             (first, value), *others = fields.items()
-            found = known.memory.by_index(index_name(first), value)
+            objects = cached.overlay.by_index(index_name(first), value)
             for name, wanted in others:
-                found = [obj for obj in found if wanted in known.informer.indexer.values_of(index_name(name), obj)]
-            found = (obj for obj in found if namespace in ("", obj.metadata.namespace))
+                objects = [one for one in objects if wanted in cached.informer.indexer.values_of(index_name(name), one)]
+            objects = (obj for obj in objects if namespace in ("", obj.metadata.namespace))
         else:
-            found = known.list(namespace)
-        matching = (obj for obj in found if selector.empty or selector.matches(obj.metadata.labels))
+            objects = cached.list(namespace)
+        matching = (obj for obj in objects if selector.empty or selector.matches(obj.metadata.labels))
         return List(islice(matching, limit or None))
 
     def create(self, obj: T, *, owner: ApiObject | None = None, dry_run: bool = False) -> T:
@@ -209,16 +211,15 @@ class Client:
             AlreadyOwnedError: it has another controller.
         """
         obj = _controlled(obj, owner)
-        return self._wrote(self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
+        return self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def update(self, obj: T, *, dry_run: bool = False) -> T:
         """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
-        return self._wrote(self._of(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run), dry_run)
+        return self._of(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def update_status(self, obj: T, *, dry_run: bool = False) -> T:
         """Replace only the status; `Conflict` if the object changed since `obj` was read."""
-        done = self._of(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
-        return self._wrote(done, dry_run)
+        return self._of(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def patch(
         self,
@@ -230,7 +231,7 @@ class Client:
         dry_run: bool = False,
     ) -> T:
         """Patch the object with the name of `obj`, regardless of its current state."""
-        done = self._of(obj).patch(
+        return self._of(obj).patch(
             obj.metadata.name,
             patch,
             content_type=content_type,
@@ -238,7 +239,6 @@ class Client:
             field_manager=self._field_manager,
             dry_run=dry_run,
         )
-        return self._wrote(done, dry_run)
 
     def patch_status(self, obj: T, patch: Patch, *, content_type: str = MERGE_PATCH, dry_run: bool = False) -> T:
         """Patch the status of the object with the name of `obj`."""
@@ -262,7 +262,7 @@ class Client:
         obj = _controlled(obj, owner)
         client = self._of(obj)
         act = client.apply_status if status else client.apply
-        return self._wrote(act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run), dry_run)
+        return act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run)
 
     def apply_configuration(
         self, configuration: ObjectApplyConfiguration[T], *, force: bool = False, status: bool = False
@@ -275,7 +275,7 @@ class Client:
         """
         client: ScaleClient[T] = self.typed(configuration.kind, _namespace_in(configuration))
         act = client.apply_status if status else client.apply
-        return self._wrote(act(configuration, field_manager=self._field_manager, force=force), dry_run=False)
+        return act(configuration, field_manager=self._field_manager, force=force)
 
     def delete(self, obj: ApiObject, options: DeleteOptions | None = None, *, missing_ok: bool = False) -> None:
         """Delete the object with the name of `obj`. Finalizers may delay the deletion.
@@ -310,17 +310,12 @@ class Client:
         """Return the typed client of a kind, for methods missing here; it reads from the server and is fenced too."""
         return self._kinds.client(cls, self._writer, namespace)
 
-    def _known(self, cls: type[T], namespace: str) -> ReadYourWrites[T]:
+    def _cached(self, cls: type[T], namespace: str) -> KindCache[T]:
         self._cache.check_namespace(cls, namespace)
         return self._cache.synced(cls)
 
     def _of(self, obj: T) -> ScaleClient[T]:
         return self.typed(type(obj), object_name(obj).namespace)
-
-    def _wrote(self, obj: T, dry_run: bool) -> T:
-        if not dry_run:
-            self._cache.remember(obj)
-        return obj
 
     def _is_direct(self, cls: type) -> bool:
         return issubclass(cls, Unstructured) and not self._cache_unstructured

@@ -14,7 +14,7 @@ from clientgo.history import RECENT
 from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.codec import replace
 from clientgo.meta.listwatch import ListOptions
-from clientgo.meta.scheme import Scheme
+from clientgo.meta.scheme import Scheme, api_of
 
 SYNC_SECONDS = 120.0
 """Time limit for filling a cache (controller-runtime's CacheSyncTimeout)."""
@@ -27,7 +27,9 @@ RESYNC_SECONDS = 36_000.0
 class ByObject:
     """Cache options of one kind; omitted ones are those of all kinds.
 
-    Without `bookmarks` the server does not report the progress of a watch, so more broken watches have to list again.
+    They apply to every representation of the kind: its class, unstructured, and metadata only. Only `transform` is
+    limited to the class that it is given for. Without `bookmarks` the server does not report the progress of a watch,
+    so more broken watches have to list again.
     """
 
     namespaces: tuple[str, ...] | None = None
@@ -40,7 +42,7 @@ class ByObject:
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """Options of caches: `namespaces` (default: all), `resync` interval in seconds, options of single kinds.
+    """Options of caches: `namespaces` (default: all), `resync` interval in seconds, options of single kinds by class.
 
     Every kind must support a `field_selector` given for all; `metadata.name` and `metadata.namespace` are supported.
     With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident.
@@ -54,6 +56,18 @@ class CacheOptions:
     by_object: Mapping[type[Any], ByObject] = field(default_factory=dict)
     sync_timeout: float = SYNC_SECONDS
     fail_on_missing_informer: bool = False
+
+    def of_kind(self, cls: type[Any]) -> ByObject | None:
+        """Return the options of a class's kind, or None: those of the class, or of another class of the same resource.
+
+        Two classes of one resource are representations of one kind.
+        """
+        exact = self.by_object.get(cls)
+        if exact is not None:
+            return exact
+        resource = api_of(cls).gvr
+        same = next((own for other, own in self.by_object.items() if api_of(other).gvr == resource), None)
+        return replace(same, transform=None) if same is not None else None
 
     def tweak(self, own: ByObject) -> Tweak | None:
         """Return the change of list and watch options for a kind, or None."""

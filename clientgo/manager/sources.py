@@ -5,7 +5,6 @@ are queued: any number of changes lead to one reconciliation. An update is mappe
 because their names may differ.
 """
 
-import functools
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -168,16 +167,15 @@ class KindSource(Generic[T]):
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
         """Add a handler to the kind's informer, which is started if necessary."""
-        known = self.cache.known(self.kind)
+        cached = self.cache.kind_cache(self.kind)
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
-        known.has_handler()
-        self._informer = known.informer
-        return known.informer.add_event_handler(
-            on_initial_add=_after(known.memory.on_add_or_update, handler.listed),
-            on_add=_after(known.memory.on_add_or_update, handler.created),
-            on_update=_after(known.memory.on_update, handler.updated),
-            on_delete=_after(known.forget, handler.deleted),
-            resync=known.resync,
+        self._informer = cached.informer
+        return cached.informer.add_event_handler(
+            on_initial_add=handler.listed,
+            on_add=handler.created,
+            on_update=handler.updated,
+            on_delete=handler.deleted,
+            resync=cached.resync,
         )
 
 
@@ -256,13 +254,3 @@ class FuncSource:
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
         """Call the function, which must return soon; predicates do not apply because there are no objects."""
         self._function(enqueue, stop)
-
-
-def _after(forget: Callable[..., object], handle: Callable[..., object]) -> Callable[..., None]:
-    @functools.wraps(handle)
-    def both(*objects: Any) -> None:
-        # In this order, or the reconciliation of the event could read an outdated write.
-        forget(*objects)
-        handle(*objects)
-
-    return both

@@ -129,8 +129,8 @@ def test_resyncs_of_handlers_are_jittered() -> None:
     cache = Cache(fake(), Kinds(), CacheOptions(resync=100.0), rand=lambda: 0.5)
     KindSource(cache, Foo).start(lambda *_: None, (), threading.Event())
     (listener,) = cache.informer(Foo)._listeners
-    assert listener.resync == cache.known(Foo).resync == pytest.approx(105.0)
-    assert Cache(fake(), Kinds(), CacheOptions(resync=0.0)).known(Foo).resync == 0.0
+    assert listener.resync == cache.kind_cache(Foo).resync == pytest.approx(105.0)
+    assert Cache(fake(), Kinds(), CacheOptions(resync=0.0)).kind_cache(Foo).resync == 0.0
 
 
 @api_type(group="samplecontroller.k8s.io", version="v1alpha1", kind="Foo")
@@ -167,13 +167,11 @@ def test_deleted_write_is_not_read(watched: bool) -> None:
         client, indexer = manager.client, manager.cache.informer(Foo).indexer
         eventually(lambda: A in indexer)
         created = client.create(new_foo("b"))
-        assert len(manager.cache.informer(Foo)._listeners) == 1
         client.delete(client.patch(created, {"spec": {"replicas": 2}}))
-        assert len(manager.cache.informer(Foo)._listeners) == 1
         client.delete(new_foo())
         # Not asked for in between: what was written is forgotten because it is gone, and not because it was seen.
         eventually(lambda: len(indexer) == 0)
-        eventually(lambda: len(manager.cache.known(Foo).memory) == 0)
+        eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
         assert client.find(Foo, ObjectName("ns", "b")) is None
         # Not before the controller has had its turn: under load that may be after all of the above.
         eventually(lambda: not watched or (found and found[-1] is None))
@@ -190,8 +188,8 @@ def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watc
         for number in range(5):
             created = manager.client.create(new_foo(f"b-{number}"))
             manager.client.patch(created, {"spec": {"replicas": 2}})
-        eventually(lambda: len(manager.cache.known(Foo).memory) == 0)
-        assert len(manager.cache.informer(Foo)._listeners) == 1
+        eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
+        assert len(manager.cache.informer(Foo)._listeners) == int(watched)
 
 
 def test_response_after_the_deletion_is_not_read() -> None:
@@ -201,7 +199,7 @@ def test_response_after_the_deletion_is_not_read() -> None:
         answer = client.create(new_foo())
         client.delete(answer)
         eventually(lambda: len(indexer) == 0 and client.find(Foo, A) is None)
-        manager.cache.remember(answer)
+        manager.cache.kind_cache(Foo).overlay.mutation(answer)
         assert client.find(Foo, A) is None
         assert client.list(Foo) == client.list(Foo, namespace="ns") == []
 
@@ -209,15 +207,15 @@ def test_response_after_the_deletion_is_not_read() -> None:
 def test_handler_does_not_read_a_deleted_object() -> None:
     requester, found = fake(), list[Foo | None]()
     manager = manager_of(requester)
-    known = manager.cache.known(Foo)
+    known = manager.cache.kind_cache(Foo)
     source = KindSource(manager.cache, Foo)
     name = ObjectName("ns", "a")
-    source.start(lambda *_: found.append(known.memory.get_by_key(name)), (), threading.Event())
+    source.start(lambda *_: found.append(known.overlay.get_by_key(name)), (), threading.Event())
     with running(manager):
         manager.client.list(Foo)
         written = manager.client.create(new_foo())
         eventually(lambda: found)
-        manager.cache.remember(written)
+        manager.cache.kind_cache(Foo).overlay.mutation(written)
         manager.client.delete(written)
         eventually(lambda: len(found) > 1)
     assert found[-1] is None
