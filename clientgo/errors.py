@@ -23,6 +23,7 @@ are independent of the HTTP library, so that callers do not change with the tran
 """
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
@@ -43,9 +44,9 @@ def text_of(value: object) -> str:
     """Return `str(value)`, or a placeholder with the name of its class if that fails; never raises."""
     try:
         return str(value)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001  # foreign code: a failing __str__ must not replace what it describes
+    except BaseException as error:  # foreign code: a failing __str__ must not replace what it describes
+        if _interrupts_program(error):
+            raise
         return f"<{type(value).__name__} that can't be shown>"
 
 
@@ -69,14 +70,19 @@ def run_callback(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
 
     Raises:
         CallbackFailed: it raised; the message describes the exception, which is the cause.
-        KeyboardInterrupt: the user interrupted the program.
+        KeyboardInterrupt: the user interrupted the program, in the main thread.
     """
     try:
         return function(*args, **kwargs)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
+        if _interrupts_program(error):
+            raise
         raise CallbackFailed(describe_error(error)) from error
+
+
+def _interrupts_program(error: BaseException) -> bool:
+    # Python raises it in the main thread only; in another one, the callback itself did.
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
 class ClientGoError(Exception):

@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 from asyncio import CancelledError
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from clientgo.errors import (
     describe_error,
     error_from_response,
     run_callback,
+    text_of,
 )
 
 REASONS = {
@@ -210,3 +212,14 @@ def test_callback_returns_its_result_and_the_user_can_interrupt_it() -> None:
     assert run_callback(int, "12", base=3) == 5
     with pytest.raises(KeyboardInterrupt):
         run_callback(interrupted)
+
+
+def test_callback_of_another_thread_cannot_interrupt_the_program() -> None:
+    class Interrupting:
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(text_of, Interrupting()).result() == "<Interrupting that can't be shown>"
+        with pytest.raises(CallbackFailed, match="KeyboardInterrupt"):
+            pool.submit(run_callback, str, Interrupting()).result()
