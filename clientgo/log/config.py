@@ -13,7 +13,8 @@ from clientgo.log.formats import DEBUG_VERBOSITY, HumanFormatter, JSONFormatter,
 def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | None = None) -> None:
     """Log to `stream` (standard error by default), from a level's name or klog's verbosity on.
 
-    The style "auto" means "human" on a terminal, and otherwise "text", which is klog's format.
+    The style "auto" means "human" on a terminal, and otherwise "text", which is klog's format. Replaces the handler of
+    an earlier call and those that write to the terminal; others, such as a file's or a test's, remain.
 
     Raises:
         ValueError: an unknown level or style.
@@ -22,10 +23,16 @@ def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | No
     handler = LineHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(formatter_for(style, handler.stream, os.environ))
     root = logging.getLogger()
-    root.handlers[:] = [handler]
+    root.handlers[:] = [handler, *(one for one in root.handlers if not _is_replaced(one))]
     root.setLevel(name.upper())
     # urllib3 logs as warnings what we raise as ConnectionFailed.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
+
+
+def _is_replaced(handler: logging.Handler) -> bool:
+    # The exact type: subclasses are those of programs and test frameworks.
+    to_terminal = type(handler) is logging.StreamHandler and handler.stream in (sys.stdout, sys.stderr)
+    return to_terminal or isinstance(handler, LineHandler)
 
 
 def formatter_for(style: str, stream: TextIO, environ: Mapping[str, str]) -> logging.Formatter:

@@ -1,12 +1,14 @@
 """Loggers of the library: a constant message, and the facts in `extra` with it for every handler.
 
-Every module of the library has a logger, so this one imports nothing until a message is formatted.
+Every module of the library has a logger, so this one imports little until a message is formatted.
 """
 
 import logging
 from collections.abc import Mapping, MutableMapping
+from contextlib import suppress
 from typing import Any
 
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log.fields import Chain, current_chain, fields_in
 
 
@@ -38,7 +40,19 @@ class LogMessage(str):
 
 
 class Logger(logging.LoggerAdapter[logging.Logger]):
-    """Logger for messages without arguments, whose facts are in `extra`."""
+    """Logger for messages without arguments, whose facts are in `extra`.
+
+    A handler or filter of the program that raises loses the line and does not affect the thread that logs it.
+    """
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """Log the message with this level."""
+        if self.isEnabledFor(level):
+            # The frames of this method and of run_callback are not the caller's.
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 2
+            # Nothing can be reported here: the log is what fails.
+            with suppress(CallbackFailed):
+                run_callback(super().log, level, msg, *args, **kwargs)
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
         """Return a message with the facts of `extra` and of the context."""

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def restored() -> Iterator[None]:
 
 def logger(**options: Any) -> tuple[logging.Logger, io.StringIO]:
     stream = io.StringIO()
+    logging.getLogger().handlers.clear()  # pytest's, which raises for lines that cannot be formatted
     log.setup(stream=stream, **options)
     return logging.getLogger("clientgo.test"), stream
 
@@ -260,11 +262,38 @@ class Broken(io.StringIO):
 
 
 def test_line_that_cannot_be_written_is_counted_and_not_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger().handlers.clear()
     log.setup(stream=Broken())
     logging.getLogger("clientgo.test").warning("token %s", "s3cret-value")
     [handler] = logging.getLogger().handlers
     assert getattr(handler, "lost", None) == 1
     assert capsys.readouterr() == ("", "")
+
+
+def test_setup_keeps_handlers_of_others_and_replaces_those_of_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    root, to_file = logging.getLogger(), logging.StreamHandler(io.StringIO())
+    root.handlers += [to_file, logging.StreamHandler(sys.stderr)]
+    others = [one for one in root.handlers if one.__class__.__module__.startswith("_pytest")]
+    log.setup(stream=(first := io.StringIO()))
+    log.setup(stream=(second := io.StringIO()))
+    assert root.handlers[1:] == [*others, to_file]
+    log.get_logger("clientgo.test").warning("once")
+    assert (first.getvalue(), second.getvalue().count("once"), caplog.messages) == ("", 1, ["once"])
+
+
+class Failing(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        raise SystemExit("disk full")
+
+
+def test_handler_that_raises_does_not_affect_the_thread_that_logs(caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger().addHandler(Failing())
+    log.get_logger("clientgo.test").warning("lost only there")
+    (record,) = caplog.records
+    assert (record.funcName, record.filename) == (
+        "test_handler_that_raises_does_not_affect_the_thread_that_logs",
+        Path(__file__).name,
+    )
 
 
 @pytest.mark.parametrize(
