@@ -1,10 +1,16 @@
 """Metrics interface: the library names its metrics, and a `Provider` set by the program stores and serves them.
 
 Set the provider once, before creating queues or informers. By default there is none, and each update is a no-op call.
+A provider of the program that raises loses values and does not affect what is measured.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
+
+from clientgo.errors import CallbackFailed, run_callback
+from clientgo.log import get_logger
+
+log = get_logger(__name__)
 
 
 class Counter(Protocol):
@@ -76,15 +82,77 @@ class NoMetrics:
         return _NOTHING
 
 
+class _GuardedMetric:
+    """Metric of a provider that may raise; the first failure is logged."""
+
+    def __init__(self, name: str, metric: object) -> None:
+        self._name, self._metric, self._failed = name, metric, False
+
+    def inc(self, *amount: float) -> None:
+        self._update("inc", *amount)
+
+    def dec(self, *amount: float) -> None:
+        self._update("dec", *amount)
+
+    def set(self, value: float) -> None:
+        self._update("set", value)
+
+    def observe(self, value: float) -> None:
+        self._update("observe", value)
+
+    def _update(self, method: str, *values: float) -> None:
+        try:
+            run_callback(lambda: getattr(self._metric, method)(*values))
+        except CallbackFailed as error:
+            if not self._failed:
+                self._failed = True
+                log.error("metrics provider failed; value lost", extra={"metric": self._name, "err": error})
+
+
+class _GuardedProvider:
+    """Provider that may raise: metrics that it does not create have no effect."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    def counter(self, name: str, help_text: str, labels: Mapping[str, str]) -> Counter:
+        return self._created(name, lambda: self._provider.counter(name, help_text, labels))
+
+    def gauge(self, name: str, help_text: str, labels: Mapping[str, str]) -> Gauge:
+        return self._created(name, lambda: self._provider.gauge(name, help_text, labels))
+
+    def histogram(self, name: str, help_text: str, labels: Mapping[str, str], *, buckets: Sequence[float]) -> Histogram:
+        return self._created(name, lambda: self._provider.histogram(name, help_text, labels, buckets=buckets))
+
+    def _created(self, name: str, create: Callable[[], object]) -> "_GuardedMetric | _Nothing":
+        try:
+            return _GuardedMetric(name, run_callback(create))
+        except CallbackFailed as error:
+            log.error("metrics provider failed; metric not recorded", extra={"metric": name, "err": error})
+            return _NOTHING
+
+
+def guarded(provider: Provider) -> Provider:
+    """Return a provider that never raises: a wrapper, except for the library's own classes."""
+    is_own = type(provider).__module__.partition(".")[0] == "clientgo"
+    return provider if is_own else _GuardedProvider(provider)
+
+
 class _Chosen:
     provider: Provider = NoMetrics()
+    guarded: Provider = provider
 
 
 def set_provider(provider: Provider) -> None:
     """Set the provider of metrics that are created from now on."""
-    _Chosen.provider = provider
+    _Chosen.provider, _Chosen.guarded = provider, guarded(provider)
 
 
 def provider() -> Provider:
     """Return the current provider."""
     return _Chosen.provider
+
+
+def safe_provider() -> Provider:
+    """Return the current provider, guarded: what the library uses for its own metrics."""
+    return _Chosen.guarded

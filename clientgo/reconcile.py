@@ -28,7 +28,7 @@ from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 
 log = get_logger(__name__)
 
@@ -61,7 +61,7 @@ class ReconcileMetrics:
     """Metrics of one controller's reconciliations; create it after the program has set its metrics provider."""
 
     def __init__(self, controller: str) -> None:
-        name, registry = "controller_runtime_", provider()
+        name, registry = "controller_runtime_", safe_provider()
         labels = {"controller": controller}
         self._results = {
             result: registry.counter(

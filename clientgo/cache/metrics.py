@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from clientgo.clock import Clock
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.metrics import NoMetrics, Provider, provider
+from clientgo.metrics import NoMetrics, Provider, safe_provider
 
 _LIST_SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 300.0, 600.0)
 _ITEMS = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1_000.0, 10_000.0, 100_000.0)
@@ -33,7 +33,7 @@ class ReflectorMetrics:
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
-        registry = provider()
+        registry = safe_provider()
         self._name = name
         self._registry = registry
         self.lists = registry.counter("reflector_lists_total", "Lists requested, streamed ones included", labels)
@@ -192,7 +192,7 @@ class InformerMetrics:
 
 def informer_metrics(identity: InformerIdentity, waiting: Callable[[], int], clock: Clock) -> InformerMetrics | None:
     """Return the metrics of an informer, or None without a reserved identity or a metrics provider."""
-    registry = provider()
+    registry = safe_provider()
     if not identity.reserved or isinstance(registry, NoMetrics):
         return None
     return InformerMetrics(identity, waiting, clock, registry)

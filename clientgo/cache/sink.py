@@ -13,7 +13,7 @@ from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 
 if TYPE_CHECKING:
     from clientgo.cache.informer import SharedInformer
@@ -48,7 +48,7 @@ class UndecodableObjects:
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._current: dict[ObjectName, tuple[str, Undecodable]] = {}
-        self._counter = provider().counter(
+        self._counter = safe_provider().counter(
             "informer_undecodable_objects_total", "Objects received that could not be cached.", {"kind": kind}
         )
         self.total = 0

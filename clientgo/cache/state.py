@@ -9,7 +9,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 
 log = get_logger(__name__)
 
@@ -35,7 +35,7 @@ class ObjectFailure(msgspec.Struct, frozen=True, gc=False):
 def count_failure(kind: str, callback: str) -> None:
     """Count a failure of a callback (`index` or `handler`) for an object of a kind."""
     labels = {"kind": kind, "callback": callback}
-    provider().counter(
+    safe_provider().counter(
         "informer_callback_failures_total", "Calls of index functions and handlers that failed for an object.", labels
     ).inc()
 

@@ -16,7 +16,7 @@ from clientgo.leaderelection.record import LeaderElectionRecord, Observation, cl
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable
 from clientgo.meta.objects import MicroTime
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.retry import retry_on_conflict
 
 log = get_logger(__name__)
@@ -27,10 +27,10 @@ class ElectionMetrics:
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
-        self.leading = provider().gauge(
+        self.leading = safe_provider().gauge(
             "leader_election_master_status", "1 while this process holds the lease, 0 while it stands by", labels
         )
-        self.slow_renewals = provider().counter(
+        self.slow_renewals = safe_provider().counter(
             "leader_election_slowpath_total", "Renewals that had to read the lease before writing it", labels
         )
         self.leading.set(0.0)

@@ -24,7 +24,7 @@ from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import limited
 from clientgo.manager.sources import KindSource, Source
 from clientgo.meta.names import ObjectName
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.reconcile import Attempt, Attempts, LogFields
 from clientgo.workqueue import (
     NORMAL,
@@ -120,7 +120,7 @@ class Controller:
             log_fields=self.options.log_fields,
             clock=clock,
         )
-        self._timeouts = provider().counter(
+        self._timeouts = safe_provider().counter(
             "controller_runtime_reconcile_timeouts_total", "Reconciliations that ran out of time", {"controller": name}
         )
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)

@@ -21,7 +21,7 @@ from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectRefe
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
 from clientgo.meta.selectors import is_qualified_name
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.events import Occurrence, UniqueTimestamps, shortened
 from clientgo.record.recorder import BroadcastRecorder, EventRecorder, SeriesRecorder
@@ -54,7 +54,7 @@ class EventWatcher:
         self._queue: queue.SimpleQueue[Occurrence | None] = queue.SimpleQueue()
         self._abandoned = False
         self._lock = threading.Lock()
-        self._drops = provider().counter(
+        self._drops = safe_provider().counter(
             "event_recorder_dropped_total", "Events that found their queue full.", {"watcher": name}
         )
         group.start(self._run, name=name)

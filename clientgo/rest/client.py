@@ -15,7 +15,7 @@ from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, error_fro
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
@@ -108,7 +108,7 @@ class RESTClient:
         self._timeout = config.timeout
         self._headers = RequestHeaders(config, self._credentials.authorization)
         self._bodies = BodyLog()
-        self._metrics = RequestMetrics(provider(), server_url(config).netloc)
+        self._metrics = RequestMetrics(safe_provider(), server_url(config).netloc)
         self._observed = self._metrics.enabled or self._backoff is not None
         self._throttle: Throttle | None = None
         if rate_limiter is None and config.qps > 0:

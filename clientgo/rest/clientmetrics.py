@@ -1,6 +1,6 @@
 """Metrics of requests, connections and credentials, under client-go's names (`rest_client_*`)."""
 
-from clientgo.metrics import Counter, Histogram, NoMetrics, Provider, provider
+from clientgo.metrics import Counter, Histogram, NoMetrics, Provider, guarded, safe_provider
 
 LATENCY_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 SIZE_BUCKETS = (64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216)
@@ -65,7 +65,7 @@ class ConnectionMetrics:
     """Metrics of the connections to one host; rare, so each metric is looked up every time."""
 
     def __init__(self, host: str, made_by: Provider | None = None) -> None:
-        self._provider = provider() if made_by is None else made_by
+        self._provider = safe_provider() if made_by is None else guarded(made_by)
         self._host = host
         self.enabled = not isinstance(self._provider, NoMetrics)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.serving.server import TLSSource
 from clientgo.tls import server_context
 
@@ -50,10 +50,10 @@ class CertificateDirectory:
         self._directory = Path(directory)
         self._paths = self._directory / certificate, self._directory / key
         self._lock = threading.Lock()
-        self._read = provider().counter(
+        self._read = safe_provider().counter(
             "certwatcher_read_certificate_total", "Serving certificates read from files", {}
         )
-        self._errors = provider().counter(
+        self._errors = safe_provider().counter(
             "certwatcher_read_certificate_errors_total", "Serving certificates in files that could not be used", {}
         )
         # The contents that the context was made of, and the last error since then.

@@ -18,7 +18,7 @@ from clientgo.errors import ClientGoError
 from clientgo.leaderelection import new_identity
 from clientgo.leaderelection.timing import Timing
 from clientgo.log import get_logger
-from clientgo.metrics import provider
+from clientgo.metrics import safe_provider
 from clientgo.rest.request import Requester
 from clientgo.sharding.member import ShardMember
 from clientgo.sharding.ownership import MOST_SLOTS, Ownership
@@ -177,11 +177,10 @@ class ShardingMetrics:
 
     def __init__(self, name: str) -> None:
         labels = {"name": name}
-        self._members = provider().gauge(
-            "sharding_members", "Replicas that share the work, as seen by this one", labels
-        )
-        self._slot = provider().gauge("sharding_slot", "Number of the slot this process holds, -1 for none", labels)
-        self.moves = provider().counter("sharding_moves_total", "Changes of the keys that this process owns", labels)
+        registry = safe_provider()
+        self._members = registry.gauge("sharding_members", "Replicas that share the work, as seen by this one", labels)
+        self._slot = registry.gauge("sharding_slot", "Number of the slot this process holds, -1 for none", labels)
+        self.moves = registry.counter("sharding_moves_total", "Changes of the keys that this process owns", labels)
         self.stand(slot=-1, members=0)
 
     def stand(self, *, slot: int, members: int) -> None:

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import context, get_logger
-from clientgo.metrics import Counter, provider
+from clientgo.metrics import Counter, safe_provider
 from clientgo.serving import Access, Response, Route, ServingRequest
 from clientgo.serving.message import JSON
 from clientgo.webhook.admission import (
@@ -38,7 +38,7 @@ class WebhookMetrics:
     def __init__(self, path: str, *, clock: Clock = SYSTEM_CLOCK) -> None:
         name, self._labels = "controller_runtime_webhook_", {"webhook": path}
         self._clock = clock
-        self._name, self._provider = name, provider()
+        self._name, self._provider = name, safe_provider()
         # Series from the start, so that rates begin at zero.
         self._codes = {code: self._counter(code) for code in _FROM_THE_START}
         self._in_flight = self._provider.gauge(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.metrics import Gauge, NoMetrics, Provider, provider
+from clientgo.metrics import Gauge, NoMetrics, Provider, guarded, safe_provider
 from clientgo.workqueue.order import LOW, NORMAL
 
 K = TypeVar("K")
@@ -132,7 +132,7 @@ def metrics_of(
     by_priority: bool = False,
 ) -> "QueueMetrics[Any] | None":
     """Return the metrics of a queue, or None without a name or a provider."""
-    registry = registry if registry is not None else provider()
+    registry = guarded(registry) if registry is not None else safe_provider()
     if not name or isinstance(registry, NoMetrics):
         return None
     metrics: QueueMetrics[Any] = QueueMetrics(name, lock, processing, clock, registry, by_priority=by_priority)
