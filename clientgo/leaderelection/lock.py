@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import replace as replace_config
 from typing import Protocol
 
-from clientgo.errors import ClientGoError
+from clientgo.errors import ClientGoError, InvalidResponse
 from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection.record import LeaderElectionRecord
@@ -107,7 +107,7 @@ class LeaseLock:
     def create(self, record: LeaderElectionRecord) -> None:
         """Create the lease; raises `AlreadyExists`, other `ApiError`s and `ConnectionFailed`."""
         meta = ObjectMeta(name=self._name.name, namespace=self._name.namespace, labels=self._labels)
-        self._lease = self._leases.create(Lease(metadata=meta, spec=record.to_spec()))
+        self._lease = confirmed(self._leases.create(Lease(metadata=meta, spec=record.to_spec())), record)
 
     def update(self, record: LeaderElectionRecord) -> None:
         """Replace the record in the lease that was last read or written.
@@ -123,7 +123,7 @@ class LeaseLock:
         meta = lease.metadata
         if self._labels:
             meta = replace(meta, labels={**meta.labels, **self._labels})
-        self._lease = self._leases.update(replace(lease, metadata=meta, spec=record.to_spec()))
+        self._lease = confirmed(self._leases.update(replace(lease, metadata=meta, spec=record.to_spec())), record)
 
     def record_event(self, message: str) -> None:
         """Record `<identity> <message>` on the lease, if there is a recorder."""
@@ -140,6 +140,24 @@ class LeaseLock:
     def fork(self) -> "LeaseLock":
         """Return a copy that has read the same lease."""
         return copy(self)
+
+
+def confirmed(stored: Lease, written: LeaderElectionRecord) -> Lease:
+    """Return the lease in the response to a write, which must have the holder and the time that were written.
+
+    An older state of the lease, from a cache on the way, is no evidence that other candidates see the write.
+
+    Raises:
+        InvalidResponse: it has others.
+    """
+    record = LeaderElectionRecord.from_spec(stored.spec)
+    if (record.holder_identity, record.renew_time) == (written.holder_identity, written.renew_time):
+        return stored
+    name = ObjectName(stored.metadata.namespace, stored.metadata.name)
+    raise InvalidResponse(
+        f"invalid response to the write of lease {name}: expected holder {written.holder_identity!r} at "
+        f"{written.renew_time}, got {record.holder_identity!r} at {record.renew_time}"
+    )
 
 
 def new_identity() -> str:

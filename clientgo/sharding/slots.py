@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from clientgo.errors import AlreadyExists
+from clientgo.errors import AlreadyExists, InvalidResponse
 from clientgo.kubernetes.clients.coordination_v1 import CoordinationV1
 from clientgo.kubernetes.types.coordination_v1 import Lease
 from clientgo.leaderelection import LeaderElectionRecord
+from clientgo.leaderelection.lock import confirmed
 from clientgo.leaderelection.record import NO_HOLDER
 from clientgo.log import get_logger
 from clientgo.meta.codec import replace
@@ -95,7 +96,10 @@ class LeaseSlots:
         else:
             meta = self._marked(seen.lease.metadata, view)
             lease = self._leases.update(replace(seen.lease, metadata=meta, spec=record.to_spec()))
-        return _slot(number, lease)
+        slot = _slot(number, confirmed(lease, record))
+        if lease.metadata.annotations.get(VIEW_ANNOTATION) != meta.annotations.get(VIEW_ANNOTATION):
+            raise InvalidResponse(f"invalid response to the write of lease {name}: it has another view")
+        return slot
 
     def _mark(self, name: str) -> None:
         # A lease of that name without our label is not listed. With the label, the next list shows it and its holder.

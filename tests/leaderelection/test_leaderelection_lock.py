@@ -6,7 +6,7 @@ from datetime import UTC
 import msgspec
 import pytest
 
-from clientgo.errors import AlreadyExists, Conflict, NotFound
+from clientgo.errors import AlreadyExists, Conflict, InvalidResponse, NotFound
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.leaderelection import (
     LeaderElectionRecord,
@@ -34,6 +34,7 @@ RECORD = LeaderElectionRecord(
     preferred_holder="preferred-holder",
     strategy="strategy",
 )
+EARLIER = MicroTime(2026, 1, 2, 3, 4, 5, 5, UTC)
 LABELS = {"custom-key": "custom-val"}
 
 
@@ -211,3 +212,23 @@ def test_a_locks_own_connections_leave_time_for_a_second_try(renew_deadline: flo
     assert (config.host, config.timeout, config.user_agent) == ("http://server", timeout, "mine/leader-election")
     unnamed = config_for_lock(Config("http://server"), renew_deadline=renew_deadline)
     assert unnamed.user_agent == f"{default_user_agent()}/leader-election"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(LeaseSpec(holder_identity="other", renew_time=NOW), id="another holder"),
+        pytest.param(LeaseSpec(holder_identity="test-identity", renew_time=EARLIER), id="an older state"),
+        pytest.param(LeaseSpec(), id="nothing"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["create", "update"])
+def test_response_without_what_was_written_is_no_write(spec: LeaseSpec, verb: str) -> None:
+    clientset = FakeClientset(versioned=True)
+    one = lock(clientset)
+    if verb == "update":
+        one.create(replace(RECORD, renew_time=EARLIER))
+    stale = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", resource_version="1"), spec=spec)
+    clientset.prepend_reactor(verb, "leases", lambda _: (True, stale))
+    with pytest.raises(InvalidResponse, match="the write of lease test-namespace/test-name: expected holder"):
+        getattr(one, verb)(RECORD)

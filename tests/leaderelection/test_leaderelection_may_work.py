@@ -65,3 +65,15 @@ def test_stopped_leader_may_finish_but_not_after_losing_the_lease(lost: bool) ->
 
 def cancelled(_: object) -> tuple[bool, object]:
     raise CANCELLED
+
+
+def test_older_leases_in_responses_do_not_prolong_the_lease() -> None:
+    bench = Bench(lease_duration=3, renew_deadline=2, retry_period=1)
+    with bench.running():
+        bench.clock.wait_for_sleeps(1)
+        stored = bench.clientset.coordination_v1.leases("foo").get("bar")
+        bench.clientset.prepend_reactor("*", "leases", lambda _: (True, stored))
+        for number in (1, 2, 3):
+            assert bench.elector.may_work()
+            bench.step_through_sleep(number, 1.0)
+        assert not bench.elector.may_work()

@@ -4,7 +4,7 @@ While `tests/leaderelection` tests single steps of candidates, here whole electo
 under a scheduler that lets time pass anywhere, as if a process was suspended.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
@@ -135,14 +135,13 @@ class Contest:
     """Electors for one lease, and the check that at most one may work."""
 
     def __init__(
-        self, code: Copies, faults: list[str], skews: list[tuple[float, float]], now: Callable[[], float]
+        self, code: Copies, locks: Sequence[Any], skews: Sequence[tuple[float, float]], now: Callable[[], float]
     ) -> None:
         self.led = 0
         self._code, self._now, self._stop = code, now, Event()
-        server = Server(faults=[*faults])
         self.electors: list[Any] = [
             code.elector.LeaderElector(
-                LossyLock(server, f"c{number}"),
+                lock,
                 on_started_leading=self.work,
                 on_stopped_leading=lambda: None,
                 lease_duration=10.0,
@@ -151,7 +150,7 @@ class Contest:
                 clock=SkewedClock(*skew),
                 rand=lambda: 0.5,
             )
-            for number, skew in enumerate(skews)
+            for lock, skew in zip(locks, skews, strict=True)
         ]
 
     def at_most_one(self) -> None:
@@ -175,16 +174,22 @@ class Contest:
             self.at_most_one()
         self._stop.set()
 
+    def spawn(self, scheduler: Scheduler) -> None:
+        """Start the electors and the check."""
+        for number, elector in enumerate(self.electors):
+            scheduler.spawn(partial(self.stand, elector), f"elector{number}")
+        scheduler.spawn(self.watch, "watcher")
+
 
 def program(code: Copies, faults: list[str], skews: list[tuple[float, float]], *, patient: bool) -> Program:
     """Run a contest."""
 
     def prepare(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = patient
-        contest = Contest(code, faults, skews, lambda: scheduler.now)
-        for number, elector in enumerate(contest.electors):
-            scheduler.spawn(partial(contest.stand, elector), f"elector{number}")
-        scheduler.spawn(contest.watch, "watcher")
+        server = Server(faults=[*faults])
+        locks = [LossyLock(server, f"c{number}") for number in range(len(skews))]
+        contest = Contest(code, locks, skews, lambda: scheduler.now)
+        contest.spawn(scheduler)
 
         def holds() -> None:
             # Without faults and suspensions there was a leader.

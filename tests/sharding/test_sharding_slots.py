@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from clientgo.errors import AlreadyExists, Conflict
+from clientgo.errors import AlreadyExists, Conflict, InvalidResponse
 from clientgo.kubernetes.types.coordination_v1 import Lease, LeaseSpec
 from clientgo.leaderelection import LeaderElectionRecord
 from clientgo.leaderelection.record import released
@@ -113,3 +113,13 @@ def test_undecodable_slot_is_an_error() -> None:
 def test_invalid_prefix_is_rejected(clientset: FakeClientset, prefix: str) -> None:
     with pytest.raises(ValueError, match="invalid lease prefix"):
         LeaseSlots(clientset, "ns", prefix)
+
+
+@pytest.mark.parametrize("view", ["", "v1/0"], ids=["older record", "older view"])
+def test_response_without_what_was_written_is_no_write(clientset: FakeClientset, slots: LeaseSlots, view: str) -> None:
+    first = slots.write(0, RECORD, frozenset({0}), None)
+    later = replace(RECORD, renew_time=MicroTime.of(AT.replace(second=23)))
+    stale = replace(first.lease, spec=later.to_spec()) if view else first.lease
+    clientset.prepend_reactor("update", "leases", lambda _: (True, stale))
+    with pytest.raises(InvalidResponse, match="invalid response to the write of lease"):
+        slots.write(0, later, frozenset({0, 1}), first)
