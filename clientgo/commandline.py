@@ -18,7 +18,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from clientgo import log
-from clientgo.flags import Address, address, amount, natural, parse_bool, positive, seconds
+from clientgo.flags import Address, address, amount, finite, natural, parse_bool, positive, seconds, whole
 
 _FLAG = "flag"
 
@@ -36,14 +36,24 @@ D = TypeVar("D", bound=Dataclass)
 def flag(default: T, help_text: str, *names: str, group: str, variable: str = "", **settings: Any) -> T:
     """Declare a flag as a field of a dataclass: its default and the settings of argparse's `add_argument`.
 
-    The names default to the field's, with hyphens. A boolean default makes it a switch, a tuple a repeatable flag. The
-    environment variable `variable`, if it is set, overrides the default.
+    The names default to the field's, with hyphens. A boolean default makes it a switch: `--on`, `--on=false` as in Go,
+    or `--no-on` as in Python. A tuple makes it a repeatable flag, a number one that takes a number. The environment
+    variable `variable`, if it is set, overrides the default: its text is read as the flag's, several values of a
+    repeatable flag are comma-separated.
     """
-    if default is False:
-        settings = {"action": "store_true", **settings}
     if isinstance(default, tuple):
         settings = {"action": "append", **settings}
+    elif settings.keys().isdisjoint(("action", "type")):
+        settings = {**_SETTINGS.get(type(default), {}), **settings}
     return field(default=default, metadata={_FLAG: (group, names, variable, {"help": help_text, **settings})})
+
+
+_SETTINGS: Mapping[type, Mapping[str, Any]] = {
+    bool: {"nargs": "?", "const": True, "type": parse_bool, "metavar": "BOOL"},
+    int: {"type": whole},
+    float: {"type": finite},
+}
+"""Settings of a flag by the type of its default."""
 
 
 class FlagParser(Generic[D]):
@@ -56,6 +66,8 @@ class FlagParser(Generic[D]):
         self, options: type[D] | D, *, prog: str, description: str, environ: Mapping[str, str] = os.environ
     ) -> None:
         self._defaults = options() if isinstance(options, type) else options
+        self._environ = environ
+        self._actions: dict[str, argparse.Action] = {}
         self._parser = argparse.ArgumentParser(
             prog=prog,
             description=description,
@@ -64,23 +76,58 @@ class FlagParser(Generic[D]):
         )
         groups: dict[str, argparse._ArgumentGroup] = {}
         for one in fields(self._defaults):
-            group, names, variable, settings = one.metadata[_FLAG]
+            group, names, _, settings = one.metadata[_FLAG]
             if group not in groups:
                 groups[group] = self._parser.add_argument_group(group)
-            # argparse would append to the default of a repeatable flag.
-            default = None if isinstance(one.default, tuple) else getattr(self._defaults, one.name)
-            # argparse converts a text as if it were given.
-            default = environ.get(variable) or default
             names = names or (f"--{_hyphenated(one.name)}",)
-            groups[group].add_argument(*names, dest=one.name, default=default, **settings)
+            # No default: argparse would append to that of a repeatable flag.
+            add = groups[group].add_argument
+            self._actions[one.name] = add(*names, dest=one.name, default=argparse.SUPPRESS, **settings)
+        self._add_opposites()
 
     def parse(self, arguments: Sequence[str]) -> D:
         """Return the flags' values; the values of a repeated flag are a tuple without duplicates."""
-        given = vars(self._parser.parse_args(arguments))
+        values = vars(self._parser.parse_args(arguments))
         for one in fields(self._defaults):
+            if one.name not in values:
+                values[one.name] = self._default(one)
             if isinstance(one.default, tuple):
-                given[one.name] = tuple(dict.fromkeys(given[one.name] or getattr(self._defaults, one.name)))
-        return type(self._defaults)(**given)
+                values[one.name] = tuple(dict.fromkeys(values[one.name]))
+        return type(self._defaults)(**values)
+
+    def _default(self, one: Field[Any]) -> Any:
+        """Return the value of the flag's environment variable, or else its default."""
+        variable = one.metadata[_FLAG][2]
+        text = self._environ.get(variable)
+        if not text:
+            return getattr(self._defaults, one.name)
+        action = self._actions[one.name]
+        try:
+            if isinstance(one.default, tuple):
+                return [self._value(action, part.strip()) for part in text.split(",")]
+            return self._value(action, text)
+        except argparse.ArgumentError as error:
+            self._parser.error(f"environment variable {variable}: {error.message}")
+
+    def _value(self, action: argparse.Action, text: str) -> Any:
+        # argparse converts defaults by itself, but regardless of the choices and with an error that names the flag.
+        value = self._parser._get_value(action, text)
+        self._parser._check_value(action, value)
+        return value
+
+    def _add_opposites(self) -> None:
+        used = {name for action in self._actions.values() for name in action.option_strings}
+        for name, action in self._actions.items():
+            opposites = {f"--no-{long[2:]}" for long in action.option_strings if long.startswith("--")} - used
+            if action.type is parse_bool and opposites:
+                self._parser.add_argument(
+                    *sorted(opposites),
+                    dest=name,
+                    action="store_const",
+                    const=False,
+                    default=argparse.SUPPRESS,
+                    help=argparse.SUPPRESS,
+                )
 
     def error(self, message: str) -> NoReturn:
         """Exit the program with its usage and a message."""

@@ -14,6 +14,9 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|ms|s|m|h)?")
 
 
+_BOOLEANS = {"true": True, "yes": True, "false": False, "no": False}
+
+
 class Address(NamedTuple):
     """Address to listen on; an empty host is every interface, port 0 any free port."""
 
@@ -34,10 +37,11 @@ class Address(NamedTuple):
 
 
 def parse_bool(text: str) -> bool:
-    """Parse `true` or `false`, in any case."""
-    if text.lower() not in ("true", "false"):
+    """Parse `true` or `false`, or `yes` or `no`, in any case."""
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
         raise ArgumentTypeError(f"invalid value {text!r}: expected true or false")
-    return text.lower() == "true"
+    return value
 
 
 def whole(text: str) -> int:
@@ -46,6 +50,17 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise ArgumentTypeError(f"invalid number {text!r}: expected an integer") from None
+
+
+def finite(text: str) -> float:
+    """Parse a finite number."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"invalid number {text!r}") from None
+    if not math.isfinite(number):
+        raise ArgumentTypeError(f"invalid number {text}: must be finite")
+    return number
 
 
 def positive(text: str) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from clientgo.commandline import ClientFlags, FlagParser, ServingFlags, ShardingFlags, flag, flag_values
-from clientgo.flags import Address, positive
+from clientgo.flags import Address, natural, positive, seconds
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,89 @@ def test_environment_variable_overrides_the_default_of_its_flag(
     assert parser.parse(flags) == Server(port)
 
 
+@dataclass(frozen=True)
+class Typed:
+    on: bool = flag(True, "switch", group="g", variable="ON")
+    debug: bool = flag(False, "switch", group="g", variable="DBG")
+    count: int = flag(1, "number", group="g", variable="COUNT")
+    ratio: float = flag(0.5, "number", group="g", variable="RATIO")
+    wait: float = flag(1.0, "duration", group="g", variable="WAIT", type=seconds)
+    limit: int | None = flag(None, "number", group="g", variable="LIMIT", type=natural)
+    names: tuple[str, ...] = flag((), "names", group="g", variable="NAMES")
+    ports: tuple[int, ...] = flag((80,), "ports", "--port", group="g", variable="PORTS", type=positive)
+    level: str = flag("info", "level", group="g", variable="LEVEL", choices=("info", "debug"))
+
+
+def typed(*flags: str, **environ: str) -> Typed:
+    return FlagParser(Typed, prog="typed", description="Typed.", environ=environ).parse(flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ([], True),
+        (["--on"], True),
+        (["--on=true"], True),
+        (["--on=False"], False),
+        (["--on", "no"], False),
+        (["--no-on"], False),
+        (["--no-on", "--on"], True),
+    ],
+)
+def test_switch_is_written_as_in_go_or_in_python(flags: list[str], expected: bool) -> None:
+    assert typed(*flags) == Typed(on=expected)
+    assert typed(*(flag.replace("on", "debug") for flag in flags if flag), DBG="true").debug is expected
+
+
+def test_flag_may_have_the_name_of_another_flag_s_opposite() -> None:
+    @dataclass(frozen=True)
+    class Caching:
+        cache: bool = flag(True, "cache", group="g")
+        no_cache: bool = flag(False, "do not cache", group="g")
+
+    parser = FlagParser(Caching, prog="caching", description="Caching.")
+    assert parser.parse(["--no-cache"]) == Caching(cache=True, no_cache=True)
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "expected"),
+    [
+        ("ON", "false", Typed(on=False)),
+        ("DBG", "false", Typed()),
+        ("DBG", "TRUE", Typed(debug=True)),
+        ("COUNT", "3", Typed(count=3)),
+        ("RATIO", "-1.5", Typed(ratio=-1.5)),
+        ("WAIT", "1m30s", Typed(wait=90.0)),
+        ("LIMIT", "0", Typed(limit=0)),
+        ("NAMES", "a, b,a", Typed(names=("a", "b"))),
+        ("PORTS", "1,2", Typed(ports=(1, 2))),
+        ("LEVEL", "debug", Typed(level="debug")),
+        ("LEVEL", "", Typed()),
+    ],
+)
+def test_variable_is_read_as_its_flag(variable: str, text: str, expected: Typed) -> None:
+    assert typed(**{variable: text}) == expected
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        ("DBG", "maybe", "environment variable DBG: invalid value 'maybe': expected true or false"),
+        ("COUNT", "many", "environment variable COUNT: invalid number 'many': expected an integer"),
+        ("RATIO", "nan", "environment variable RATIO: invalid number nan: must be finite"),
+        ("PORTS", "1,x", "environment variable PORTS: invalid number 'x': expected an integer"),
+        ("LEVEL", "loud", "environment variable LEVEL: invalid choice: 'loud' (choose from "),
+    ],
+)
+def test_invalid_variable_exits_with_its_name_unless_the_flag_is_set(
+    variable: str, text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        typed(**{variable: text})
+    assert f"typed: error: {message}" in capsys.readouterr().err
+    assert typed("--debug", "--count=1", "--ratio=0.5", "--port=80", "--level=info", **{variable: text}).debug
+
+
 def test_values_of_a_repeated_flag_are_a_tuple_without_duplicates() -> None:
     assert PARSER.parse(["--namespace", "a", "--namespace=b", "--namespace", "a"]).namespaces == ("a", "b")
     assert PARSER.parse([]).namespaces == ()
@@ -85,6 +168,7 @@ def test_help_is_wrapped_at_the_width_of_the_terminal(
     [
         pytest.param(["--workers", "0"], "argument --workers: ", id="invalid value"),
         pytest.param(["--work=1"], "unrecognized arguments: --work=1", id="abbreviation"),
+        pytest.param(["--log-debug=maybe"], "--log-debug: invalid value 'maybe': expected true or false", id="switch"),
     ],
 )
 def test_invalid_flag_exits_with_the_usage(flags: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

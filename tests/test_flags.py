@@ -77,7 +77,7 @@ def test_invalid_values_are_rejected_with_a_message(read: Callable[[str], object
     assert str(refused.value).startswith(sentence)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("true", True), ("False", False)])
+@pytest.mark.parametrize(("text", "expected"), [("true", True), ("False", False), ("YES", True), ("no", False)])
 def test_booleans_are_spelled_out(text: str, expected: bool) -> None:
     assert parse_bool(text) is expected
     with pytest.raises(ArgumentTypeError, match="invalid value '1': expected true or false"):
