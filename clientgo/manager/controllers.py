@@ -236,7 +236,9 @@ def new_queue(name: str, options: ControllerOptions, clock: Clock) -> RateLimiti
     In both an event replaces a delay: after a reconciliation without a requeue, nothing happens until the next event.
     """
     if options.priority_queue:
-        limiter = options.limiter or ItemExponentialFailureRateLimiter(0.005, 1000.0)
+        limiter = options.limiter
+        if limiter is None:
+            limiter = ItemExponentialFailureRateLimiter(0.005, 1000.0)
         return PriorityQueue(limiter, name=name, clock=clock)
     return RateLimitingQueue(options.limiter, name=name, clock=clock, merge_delays=True)
 

@@ -21,7 +21,7 @@ from clientgo.workqueue.fairlock import acquire_fairly
 from clientgo.workqueue.metrics import QueueMetrics, metrics_of
 from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage, checked_priority
 from clientgo.workqueue.processing import Processing
-from clientgo.workqueue.ratelimiters import RateLimiter, default_controller_rate_limiter
+from clientgo.workqueue.ratelimiters import RateLimiter, guarded
 from clientgo.workqueue.state import KeyState, QueueLoad, QueueState, first_keys, snapshot
 
 K = TypeVar("K")
@@ -54,7 +54,7 @@ class WorkQueue(Generic[K]):
     ) -> None:
         self.name = name
         self._clock, self._now = clock, clock.now
-        self._limiter: RateLimiter[K] = limiter if limiter is not None else default_controller_rate_limiter(clock=clock)
+        self._limiter: RateLimiter[K] = guarded(limiter, clock)
         self._merge_delays = merge_delays
         # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
         # for every key uses `acquire_fairly`, so that many threads do not slow each other down; the rest uses `with`.
@@ -326,15 +326,16 @@ class WorkQueue(Generic[K]):
             if not processing:
                 self._ready.touch(item)
             return
-        if self._delays and item in self._delays and self._merge_delays:
-            self._delayed.remove(item)
-        if self._metrics is not None:
-            self._metrics.added(priority)
-        self._dirty[item] = self._now()
+        is_delayed = item in self._delays if self._delays else False
         if not processing:
             self._ready.push(item)
             if self._waiting:
                 self._wake.notify()
+        self._dirty[item] = self._now()
+        if is_delayed and self._merge_delays:
+            self._delayed.remove(item)
+        if self._metrics is not None:
+            self._metrics.added(priority)
 
     def _raise_priority(self, priorities: dict[K, int], item: K, priority: int | None) -> int:
         """Return the priority of a key, which is at least the given one from now on."""

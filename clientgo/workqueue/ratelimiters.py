@@ -1,7 +1,7 @@
 """Rate limiters: the delay before a failed key is retried.
 
 All limiters are thread-safe, and none overflows: a key that has failed a thousand times gets the limiter's maximum, not
-`2**1000` times its base.
+`2**1000` times its base. A queue guards limiters of the program: one that fails must not lose the key.
 """
 
 import math
@@ -10,7 +10,11 @@ from collections import defaultdict
 from typing import Generic, Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
+from clientgo.log import Repeats, get_logger
 from clientgo.tokenbucket import TokenBucket
+
+log = get_logger(__name__)
 
 K = TypeVar("K")
 K_contra = TypeVar("K_contra", contravariant=True)
@@ -156,6 +160,76 @@ class WithMaxWaitRateLimiter(Generic[K]):
     def num_requeues(self, item: K, /) -> int:
         """Return the number of failures of the key."""
         return self._limiter.num_requeues(item)
+
+
+REPEAT_SECONDS = 60.0
+"""Seconds between two log lines about one method of a limiter that fails."""
+
+
+class GuardedRateLimiter(Generic[K]):
+    """Limiter of the program, which may raise or return an invalid value; the key then has client-go's backoff."""
+
+    def __init__(self, limiter: RateLimiter[K], clock: Clock) -> None:
+        self._limiter = limiter
+        self._fallback: ItemExponentialFailureRateLimiter[K] = ItemExponentialFailureRateLimiter(0.005, 1000.0)
+        self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
+
+    def __repr__(self) -> str:
+        return f"<GuardedRateLimiter {self._limiter!r}>"
+
+    def when(self, item: K, /) -> float:
+        """Return the limiter's delay, or that of the default backoff if it fails."""
+        try:
+            return run_callback(_valid_delay, self._limiter, item)
+        except CallbackFailed as error:
+            delay = self._fallback.when(item)
+            self._report("when", error, "using the default backoff")
+            return delay
+
+    def forget(self, item: K, /) -> None:
+        """Reset the failures of the key."""
+        self._fallback.forget(item)
+        try:
+            run_callback(self._limiter.forget, item)
+        except CallbackFailed as error:
+            self._report("forget", error, "the key's failures are not reset")
+
+    def num_requeues(self, item: K, /) -> int:
+        """Return the number of failures of the key; those that the default backoff counted if the limiter fails."""
+        try:
+            return run_callback(_valid_count, self._limiter, item)
+        except CallbackFailed as error:
+            self._report("num_requeues", error, "the number of failures is unknown")
+            return self._fallback.num_requeues(item)
+
+    def _report(self, method: str, error: CallbackFailed, effect: str) -> None:
+        if (left_out := self._repeats.due(method)) is not None:
+            facts = {"limiter": type(self._limiter).__name__, "method": method, "err": error, "effect": effect}
+            log.error("bug: rate limiter failed", extra=facts | ({"left_out": left_out} if left_out else {}))
+
+
+_OWN: tuple[type, ...] = (ItemExponentialFailureRateLimiter, ItemFastSlowRateLimiter, BucketRateLimiter)
+
+
+def guarded(limiter: RateLimiter[K] | None, clock: Clock) -> RateLimiter[K]:
+    """Return a limiter that never fails: the default, one of the library that calls no other, or a wrapper."""
+    if limiter is None:
+        return default_controller_rate_limiter(clock=clock)
+    return limiter if limiter.__class__ in _OWN else GuardedRateLimiter(limiter, clock)
+
+
+def _valid_delay(limiter: RateLimiter[K], item: K) -> float:
+    delay = limiter.when(item)
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not math.isfinite(delay):
+        raise ValueError(f"returned the delay {delay!r}, expected a finite number of seconds")
+    return float(delay)
+
+
+def _valid_count(limiter: RateLimiter[K], item: K) -> int:
+    count = limiter.num_requeues(item)
+    if not isinstance(count, int):
+        raise TypeError(f"returned {count!r}, expected a number of failures")
+    return count
 
 
 def default_controller_rate_limiter(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQueue
+from clientgo.workqueue import DelayingQueue, PriorityQueue, RateLimitingQueue, ShutDown, WorkQueue
 
 
 class TracingStorage:
@@ -259,3 +259,59 @@ def test_queue_matches_a_model_of_two_sets_and_a_list(steps: list[tuple[str, int
         assert len(queue) == len(ready)
         assert queue._ready is not None
         assert set(ready) == queue._dirty.keys() - queue._processing.keys()
+
+
+class Unfit:
+    """Key with a constant hash that cannot be compared with others."""
+
+    def __init__(self, *, hashable: bool = True) -> None:
+        self.hashable = hashable
+
+    def __hash__(self) -> int:
+        if not self.hashable:
+            raise SystemError("no hash")
+        return 1
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        raise SystemError("no comparison")
+
+
+def ready(queue: WorkQueue[object]) -> None:
+    queue.add(Unfit())
+
+
+def delayed(queue: WorkQueue[object]) -> None:
+    queue.add_after(Unfit(), 1.0)
+
+
+def processed_now(queue: WorkQueue[object]) -> None:
+    queue.add(Unfit())
+    queue.get()
+
+
+@pytest.mark.parametrize("make", [WorkQueue, PriorityQueue])
+@pytest.mark.parametrize("before", [ready, delayed, processed_now])
+@pytest.mark.parametrize("delay", [0.0, 2.0])
+@pytest.mark.parametrize("key", [[], Unfit(hashable=False), Unfit()], ids=["unhashable", "hash raises", "eq raises"])
+def test_key_that_cannot_be_stored_is_rejected_and_changes_nothing(
+    make: type[WorkQueue[object]], before: Callable[[WorkQueue[object]], None], delay: float, key: object
+) -> None:
+    clock = FakeClock()
+    queue = make(clock=clock)
+    before(queue)
+    state = queue.state()
+    with pytest.raises((TypeError, SystemError)):
+        queue.add(key, after=delay)
+    assert queue.state() == state
+    clock.step(5.0)
+    for processing, _ in state.processing:
+        queue.add(processing)
+        queue.done(processing)
+    queue.done(queue.get())
+    queue.add("other")
+    queue.add_after("delayed", 1.0)
+    clock.step(1.0)
+    assert [queue.get(), queue.get()] == ["other", "delayed"]
+    assert len(queue) == 0

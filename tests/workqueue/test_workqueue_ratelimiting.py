@@ -1,6 +1,9 @@
 """RateLimitingQueue: delayed retries of failed keys."""
 
+import asyncio
+import math
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -73,3 +76,47 @@ def test_frequent_key_delays_others_only_through_a_shared_bucket(
         queue.add_rate_limited("noisy")  # one entry, however often it is added
     queue.add_rate_limited("quiet")
     assert dict(queue.state().waiting)["quiet"] == pytest.approx(expected)
+
+
+class Limiter:
+    """Limiter of a program whose methods all raise, or return, the same."""
+
+    def __init__(self, result: object) -> None:
+        self.result = result
+
+    def when(self, _: str) -> Any:
+        if isinstance(self.result, BaseException):
+            raise self.result
+        return self.result
+
+    forget = num_requeues = when
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        ValueError("no"), SystemExit(1), asyncio.CancelledError(), None, "5", math.nan, math.inf, True, 10**400,
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_key_has_the_default_backoff_if_the_limiter_fails(result: object, caplog: pytest.LogCaptureFixture) -> None:
+    clock = FakeClock()
+    queue: RateLimitingQueue[str] = RateLimitingQueue(Limiter(result), clock=clock)
+    delays = []
+    for _ in range(3):
+        queue.add("a")
+        with queue.processing() as key:
+            delays.append(queue.add_rate_limited(key))
+            clock.step(delays[-1])
+            queue.trigger(key)
+    assert delays == [0.005, 0.01, 0.02]
+    queue.forget("a")
+    assert queue.add_rate_limited("a") == 0.005
+    assert queue.state().queued == (("a", 0.0),)
+    assert 0 < len([record for record in caplog.records if "rate limiter failed" in record.message]) <= 3
+
+
+def test_negative_delay_of_a_limiter_adds_at_once() -> None:
+    queue: RateLimitingQueue[str] = RateLimitingQueue(Limiter(-1))
+    queue.add_rate_limited("a")
+    assert queue.get() == "a"
