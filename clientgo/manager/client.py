@@ -27,7 +27,7 @@ from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.meta.selectors import Selector, everything, parse_selector
+from clientgo.meta.selectors import Selector, everything, field_selector_for, parse_selector
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import Patch
 from clientgo.typed.options import DeleteOptions, write_query
@@ -189,7 +189,11 @@ class Client:
         selector = parse_selector(label_selector) if isinstance(label_selector, str) else label_selector
         if self._is_direct(cls):
             return self.api_reader.list(
-                cls, namespace=namespace, label_selector=selector, field_selector=_equal(fields), limit=limit
+                cls,
+                namespace=namespace,
+                label_selector=selector,
+                field_selector=field_selector_for(fields),
+                limit=limit,
             )
         cached = self._cached(cls, namespace)
         objects: Iterable[T]
@@ -339,7 +343,3 @@ def _controlled(obj: T, owner: ApiObject | None) -> T:
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
     return namespace if isinstance(namespace, str) else ""  # otherwise not set
-
-
-def _equal(fields: Mapping[str, str]) -> str:
-    return ",".join(f"{name}={value}" for name, value in fields.items())

@@ -56,7 +56,10 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """All of its requirements must hold; none at all matches everything. Prints as what `parse_selector` reads."""
+    """All of its requirements must hold; none at all matches everything. Prints as what `parse_selector` reads.
+
+    A selector that matches nothing prints as a contradiction, because an empty text selects everything.
+    """
 
     requirements: tuple[Requirement, ...] = ()
     impossible: bool = False
@@ -71,7 +74,7 @@ class Selector(msgspec.Struct, frozen=True):
         return not self.impossible and all(r.matches(labels) for r in self.requirements)
 
     def __str__(self) -> str:
-        return ",".join(str(r) for r in self.requirements)
+        return "nothing,!nothing" if self.impossible else ",".join(str(r) for r in self.requirements)
 
 
 _EVERYTHING = Selector()
@@ -220,6 +223,7 @@ class _Parser:
         return SelectorError(self._text, reason)
 
 
+_UNSAFE = re.compile(r"[\\,=]")
 _PIECE = re.compile(r"\\.|[^\\,]+|.", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
@@ -242,6 +246,15 @@ class FieldTerm(msgspec.Struct, frozen=True):
         for name in self.path:
             found = found.get(name) if isinstance(found, Mapping) else None
         return (_field_text(found) == self.value) is self.equal
+
+
+def field_selector_for(fields: Mapping[str, str]) -> str:
+    """Return the field selector of objects in which each field has the value."""
+    return ",".join(f"{name}={_UNSAFE.sub(_escaped, value)}" for name, value in fields.items())
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
 
 
 def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:

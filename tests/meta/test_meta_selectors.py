@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta import Selector, everything, nothing, parse_selector, selector_for
-from clientgo.meta.selectors import Requirement
+from clientgo.meta.selectors import Requirement, field_selector_for, parse_field_selector
 
 READ = [
     ("", ""),
@@ -140,6 +140,17 @@ def test_labels_match_when_every_requirement_holds(text: str, labels: dict[str, 
 def test_everything_matches_all_and_nothing_matches_none(labels: dict[str, str]) -> None:
     assert everything().matches(labels)
     assert not nothing().matches(labels)
+
+
+@given(st.dictionaries(st.sampled_from("xyz"), st.sampled_from(["", "a", "b"])))
+def test_printed_selector_of_nothing_matches_none(labels: dict[str, str]) -> None:
+    assert not parse_selector(str(nothing())).matches(labels)
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z]+(\.[a-z]+)?", fullmatch=True), st.text()))
+def test_values_of_a_field_selector_are_escaped(fields: dict[str, str]) -> None:
+    terms = parse_field_selector(field_selector_for(fields))
+    assert [(term.field, term.value, term.equal) for term in terms] == [(*item, True) for item in fields.items()]
 
 
 def test_only_a_selector_that_matches_all_is_empty() -> None:
