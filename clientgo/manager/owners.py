@@ -28,7 +28,7 @@ def set_controller_reference(owner: ApiObject, obj: T, *, block_owner_deletion: 
 
     Raises:
         AlreadyOwnedError: it has another controller.
-        ValueError: the owner is in another namespace, or `obj` is cluster-scoped and the owner is not.
+        ValueError: the owner has no uid or is in another namespace, or `obj` is cluster-scoped and the owner is not.
     """
     controller = controller_of(obj)
     reference = replace(new_controller_ref(owner), block_owner_deletion=block_owner_deletion)
@@ -38,7 +38,7 @@ def set_controller_reference(owner: ApiObject, obj: T, *, block_owner_deletion: 
 
 
 def set_owner_reference(owner: ApiObject, obj: T, *, block_owner_deletion: bool = False) -> T:
-    """Return `obj` with `owner` among its owners; ValueError if their namespaces differ."""
+    """Return `obj` with `owner` among its owners; ValueError if it has no uid, or their namespaces differ."""
     reference = replace(new_controller_ref(owner), controller=None, block_owner_deletion=block_owner_deletion or None)
     return _referring(owner, obj, reference)
 
@@ -58,6 +58,11 @@ def has_controller_reference(obj: ApiObject) -> bool:
 
 
 def _referring(owner: ApiObject, obj: T, reference: OwnerReference) -> T:
+    if not reference.uid:
+        raise ValueError(
+            f"{reference.kind} {object_name(owner)} has no uid and cannot own {object_name(obj)}: use the owner as the "
+            "server returned it"
+        )
     _check_namespaces(owner, obj)
     references = obj.metadata.owner_references
     if reference in references:

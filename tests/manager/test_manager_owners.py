@@ -1,5 +1,7 @@
 """Owner references."""
 
+from collections.abc import Callable
+
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
@@ -11,6 +13,7 @@ from clientgo.manager.owners import (
     set_owner_reference,
 )
 from clientgo.meta import ObjectMeta, OwnerReference, new_controller_ref, replace
+from controller.api.v1alpha1 import Foo
 from tests.manager.managed import new_foo
 
 pytestmark = pytest.mark.feature("B-CR-11")
@@ -49,6 +52,13 @@ def test_non_controlling_owner_is_added_and_removed() -> None:
     assert remove_owner_reference(other, owned) == set_controller_reference(FOO, CONFIG)
     with pytest.raises(ValueError, match="ns/c has no owner reference to Foo b"):
         remove_owner_reference(other, CONFIG)
+
+
+@pytest.mark.parametrize("refer", [set_controller_reference, set_owner_reference])
+def test_owner_without_uid_is_rejected(refer: Callable[[Foo, ConfigMap], ConfigMap]) -> None:
+    unsent = replace(FOO, metadata=replace(FOO.metadata, uid=""))
+    with pytest.raises(ValueError, match=r"Foo ns/a has no uid and cannot own ns/c: use the owner as the server"):
+        refer(unsent, CONFIG)
 
 
 @pytest.mark.parametrize(
