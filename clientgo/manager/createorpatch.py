@@ -28,7 +28,7 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     """Create the object with the name of `obj`, or patch it to the result of `change`; return it and the outcome.
 
     `change` receives the current object, or `obj` if there is none, and returns the desired one. A missing object is
-    created; otherwise a merge patch of the difference is sent, and a second one for a status subresource. Fields that
+    created; otherwise a merge patch of the difference is sent. A status subresource has a patch of its own. Fields that
     `change` leaves alone keep the values that others set. But a merge patch replaces lists as a whole: if an item
     changes, fields of the items that the class does not have are dropped. Nothing is sent if they are equal.
 
@@ -38,7 +38,7 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     """
     known, wanted = _wanted(client, obj, change)
     if known is None:
-        return client.create(wanted), OperationResult.CREATED
+        return _with_status(client, client.create(wanted), wanted), OperationResult.CREATED
     patch, status = difference(known, wanted)
     done = known
     if patch:
@@ -64,6 +64,14 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
         return client.create(wanted), OperationResult.CREATED
     patch, _ = difference(known, wanted)
     return (client.update(wanted), OperationResult.UPDATED) if patch else (known, OperationResult.UNCHANGED)
+
+
+def _with_status(client: Client, created: T, wanted: T) -> T:
+    """Write the status of a new object, which a server with a status subresource ignores in its creation."""
+    stored, status = to_dict(created).get("status") or {}, to_dict(wanted).get("status")
+    # Without nulls: the server may have set further fields.
+    missing = mergepatch.create(stored, mergepatch.apply(stored, status)) if status else {}
+    return client.patch_status(created, {"status": missing}) if missing and api_of(type(created)).status else created
 
 
 def _wanted(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:

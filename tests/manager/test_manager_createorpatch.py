@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from clientgo.errors import Conflict
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
-from clientgo.manager import Manager, OperationResult, create_or_patch, create_or_update
-from clientgo.meta import ObjectMeta, api_of, replace
+from clientgo.manager import DirectClient, Manager, OperationResult, create_or_patch, create_or_update
+from clientgo.meta import ObjectMeta, api_of, object_name, replace
 from clientgo.meta.patches import mergepatch
+from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooStatus
 from tests.manager.managed import fake, manager_of, new_foo, running
@@ -47,6 +48,19 @@ def test_missing_object_is_created(manager: Manager) -> None:
     assert outcome == "created"
     assert manager.api_reader.list(ConfigMap) == [made]
     assert made.data == {"a": "b"}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["status subresource", "whole objects"])
+def test_status_of_a_new_object_is_written(known: bool) -> None:
+    client = FakeClient(new_foo("other")) if known else DirectClient(fake())
+    made, outcome = create_or_patch(client, new_foo(), lambda obj: replace(obj, status=FooStatus(2)))
+    assert (made.status, outcome) == (FooStatus(2), OperationResult.CREATED)
+    assert client.get(Foo, object_name(made)) == made
+
+
+def test_new_object_without_status_is_written_once(manager: Manager, requester: FakeRequester) -> None:
+    create_or_patch(manager.client, new_foo("new"), lambda obj: obj)
+    assert [action.verb for action in requester.actions] == ["create"]
 
 
 def test_equal_object_is_not_written(manager: Manager, requester: FakeRequester) -> None:
