@@ -31,7 +31,7 @@ from clientgo.cache.listener import (
 )
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity, informer_metrics
 from clientgo.cache.reflector import Reflector
-from clientgo.cache.selection import Selection, selection_of
+from clientgo.cache.selection import InformerSelection, selection_of
 from clientgo.cache.sink import InformerSink, UndecodableObjects, oldest
 from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, combined
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform, by_namespace, drop_managed_fields
@@ -247,7 +247,7 @@ class SharedInformer(Generic[T]):
                 raise RuntimeError(f"indexer was not added to {self.name} because it has stopped already")
         self.indexer.add_indexers(indexers)
 
-    def selection(self) -> Selection:
+    def selection(self) -> InformerSelection:
         """Return the objects that lists and watches select.
 
         Raises:

@@ -16,7 +16,7 @@ from clientgo.boundeddict import BoundedDict
 from clientgo.cache.handlers import last_known
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.listener import Added, Notification, Removed, Updated
-from clientgo.cache.selection import EVERYTHING, Selection
+from clientgo.cache.selection import EVERYTHING, InformerSelection
 from clientgo.cache.store import Indexer, List, Transform, keep_everything, transformed
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
@@ -110,7 +110,7 @@ class MutationCache(Generic[T]):
         reached: Callable[[str], str] | None = None,
         transform: Transform[T] = keep_everything,
         caught_up: CaughtUp = at_least,
-        selection: Selection = EVERYTHING,
+        selection: InformerSelection = EVERYTHING,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.selection = selection

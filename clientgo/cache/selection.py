@@ -10,7 +10,7 @@ from clientgo.meta.scheme import ApiType
 from clientgo.meta.selectors import FieldTerm, Selector, everything, json_field, parse_field_selector, parse_selector
 
 
-class Selection(msgspec.Struct, frozen=True):
+class InformerSelection(msgspec.Struct, frozen=True):
     """Objects of these namespaces (of all, if none is given) whose labels and fields match."""
 
     namespaces: frozenset[str] = frozenset()
@@ -36,12 +36,12 @@ class Selection(msgspec.Struct, frozen=True):
         return all(term.matches(whole) for term in self.fields)
 
 
-EVERYTHING = Selection()
+EVERYTHING = InformerSelection()
 
 
 def selection_of(
     kind: type, namespaces: Iterable[str], label_selector: str = "", field_selector: str = ""
-) -> Selection:
+) -> InformerSelection:
     """Return the selection of the lists and watches of a kind; the namespace "" stands for all.
 
     Raises:
@@ -51,4 +51,4 @@ def selection_of(
     terms = parse_field_selector(field_selector)
     if isinstance(api, ApiType):
         terms = tuple(json_field(api.group, api.plural, term) for term in terms)
-    return Selection(frozenset() if "" in names else names, parse_selector(label_selector), terms)
+    return InformerSelection(frozenset() if "" in names else names, parse_selector(label_selector), terms)
