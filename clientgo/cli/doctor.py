@@ -20,12 +20,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from clientgo.cli.creating import say
 from clientgo.cli.project import FILE, Project
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.commandline import FlagParser
+from clientgo.dynamic.client import dynamic_client
 from clientgo.envtest.crds import CRDS, Object, read_crds, read_documents
 from clientgo.errors import ClientGoError, ConfigError, Forbidden, NotFound, Unauthorized
 from clientgo.kubernetes.clientset import Clientset
@@ -41,7 +40,7 @@ from clientgo.log.facts import paint
 from clientgo.meta.jsonvalues import same
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
-from clientgo.rest.request import Request, Requester
+from clientgo.rest.request import Requester
 from clientgo.serving.certificates import CertificateDirectory
 from clientgo.version import KUBERNETES, VERSION
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
@@ -212,14 +211,13 @@ def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Diagn
     for crd in wanted:
         name = crd["metadata"]["name"]
         try:
-            body = requester.do(Request(verb="get", resource=CRDS, name=name))
+            found = dynamic_client(CRDS, namespaced=False)(requester).get(name).to_dict()
         except NotFound:
             yield Diagnosis(PROBLEM, "CRD", f"{name} is not installed: run make install")
             continue
         except Forbidden as error:
             yield Diagnosis(WARNING, "CRD", f"{name} cannot be compared: {error}")
             continue
-        found = msgspec.json.decode(body)
         place = difference(_comparable(crd["spec"]), _comparable(found["spec"]))
         conditions = found.get("status", {}).get("conditions") or ()
         refused = [one["message"] for one in conditions if one["type"] in _ACCEPTED and one["status"] != "True"]

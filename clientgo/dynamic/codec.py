@@ -69,10 +69,11 @@ class UnstructuredCodec(Codec[Unstructured]):
         return ObjectList(page.metadata or ListMeta(), items, tuple(bad))
 
     def encode(self, obj: Unstructured | Mapping[str, Any]) -> bytes:
-        """Encode `obj`; add its apiVersion and kind if they are missing."""
+        """Encode `obj`; add its apiVersion and kind if they are missing and known."""
         content = obj.to_dict() if isinstance(obj, Unstructured) else dict(obj)
-        content["apiVersion"] = content.get("apiVersion") or self.api.api_version
-        content["kind"] = content.get("kind") or self.api.kind
+        for name, known in (("apiVersion", self.api.api_version), ("kind", self.api.kind)):
+            if not content.get(name) and (known or name in content):
+                content[name] = known
         return encode_value(content)
 
     @property

@@ -15,12 +15,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import POLL_SECONDS, WAIT_SECONDS, Object, install_objects, read_documents, uninstall_objects
 from clientgo.envtest.environment import Environment
 from clientgo.errors import ConfigError, Forbidden
+from clientgo.kubernetes.clients.authorization_v1 import AuthorizationV1
+from clientgo.kubernetes.types.authorization_v1 import (
+    ResourceAttributes,
+    SubjectAccessReview,
+    SubjectAccessReviewSpec,
+)
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import ByteStream, EventStream, Request
@@ -107,18 +111,18 @@ class ManagerAccount:
     def _wait_until_granted(self, admin: RESTClient, rule: Mapping[str, Any]) -> None:
         # The authorizer of a cluster reads roles from a cache.
         resource, _, subresource = rule["resources"][0].partition("/")
-        attributes = {"verb": rule["verbs"][0], "group": rule["apiGroups"][0], "resource": resource}
         name = (rule.get("resourceNames") or [""])[0]
-        spec = {
-            "user": self._user,
-            "groups": self._groups,
-            "resourceAttributes": {**attributes, "subresource": subresource, "name": name},
-        }
-        body = msgspec.json.encode({"spec": spec})
+        spec = SubjectAccessReviewSpec(
+            user=self._user,
+            groups=self._groups,
+            resource_attributes=ResourceAttributes(
+                verb=rule["verbs"][0], group=rule["apiGroups"][0], resource=resource, subresource=subresource, name=name
+            ),
+        )
+        reviews = AuthorizationV1(admin).subject_access_reviews()
         deadline = self._clock.now() + WAIT_SECONDS
         while True:
-            answer = admin.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body=body)
-            if msgspec.json.decode(answer)["status"]["allowed"]:
+            if reviews.create(SubjectAccessReview(spec=spec)).status.allowed:
                 return
             if self._clock.now() >= deadline:
                 raise ConfigError(f"{self._user} is not granted {rule} of {self._file} after {WAIT_SECONDS:g} s")

@@ -6,15 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.dynamic.client import dynamic_client
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
-from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.patches import mergepatch
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
-from clientgo.rest.request import Request, Requester
+from clientgo.rest.request import Requester
 from clientgo.retry import retry_on_conflict
 
 Object = dict[str, Any]
@@ -103,10 +101,10 @@ def read_objects(
     Raises:
         ApiError: the server rejects a request.
     """
-    found: list[Object] = []
+    client, found = _client(requester, resource), []
     for obj in objects:
         with suppress(NotFound):
-            found.append(_read(requester, resource, _name(obj)))
+            found.append(client.get(_name(obj)).to_dict())
     return found
 
 
@@ -116,10 +114,11 @@ def restore_objects(requester: Requester, resource: GroupVersionResource, object
     Raises:
         ApiError: the server rejects one.
     """
+    client = _client(requester, resource)
     for obj in objects:
         kept = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
         with suppress(NotFound):
-            _update(requester, resource, {**obj, "metadata": kept})
+            _update(client, {**obj, "metadata": kept})
 
 
 def install_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
@@ -128,20 +127,22 @@ def install_objects(requester: Requester, resource: GroupVersionResource, object
     Raises:
         ApiError: the server rejects one.
     """
+    client = _client(requester, resource)
     for obj in objects:
         try:
-            requester.do(Request(verb="create", resource=resource, body=encode_value(obj)))
+            client.create(obj)
         except AlreadyExists:
-            _update(requester, resource, obj)
+            _update(client, obj)
 
 
 def uninstall_objects(
     requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]
 ) -> None:
     """Delete these cluster-scoped objects; absent ones are skipped."""
+    client = _client(requester, resource)
     for obj in objects:
         with suppress(NotFound):
-            requester.do(Request(verb="delete", resource=resource, name=_name(obj)))
+            client.delete(_name(obj))
 
 
 def _is_patch(crd: Object) -> bool:
@@ -163,28 +164,25 @@ def _documents(file: Path) -> list[Object]:
         raise ConfigError(f"{file} cannot be read as YAML: {error}{where}") from error
 
 
-def _update(requester: Requester, resource: GroupVersionResource, obj: Mapping[str, Any]) -> None:
-    name = _name(obj)
+def _client(requester: Requester, resource: GroupVersionResource) -> Any:
+    # Any: a dynamic client's writes accept dicts, which its type does not tell.
+    return dynamic_client(resource, namespaced=False)(requester)
 
+
+def _update(client: Any, obj: Mapping[str, Any]) -> None:
     def write() -> None:
-        version = _read(requester, resource, name)["metadata"]["resourceVersion"]
-        body = encode_value({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
-        requester.do(Request(verb="update", resource=resource, name=name, body=body))
+        version = client.get(_name(obj)).metadata.resource_version
+        client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
 
     # A real server's controllers update a CRD's status right after a change.
     retry_on_conflict(write)
 
 
-def _read(requester: Requester, resource: GroupVersionResource, name: str) -> Object:
-    found: Object = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
-    return found
-
-
 def _wait_until_served(requester: Requester, name: str, clock: Clock) -> None:
     deadline = clock.now() + WAIT_SECONDS
     while True:
-        crd = _read(requester, CRDS, name)
-        conditions = {c["type"]: c["status"] for c in crd.get("status", {}).get("conditions") or ()}
+        crd = _client(requester, CRDS).get(name)
+        conditions = {c["type"]: c["status"] for c in crd.get("status", "conditions") or ()}
         if conditions.get("Established") == "True":
             return
         if clock.now() >= deadline:

@@ -12,11 +12,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-import msgspec
-
-from clientgo.meta.codec import encode_value
+from clientgo.dynamic.client import DynamicClient, dynamic_client
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.rest.request import JSON_PATCH, Request, Requester
+from clientgo.rest.request import Requester
 from clientgo.retry import DEFAULT_BACKOFF, retry_on_conflict
 
 _REGISTRATION = "admissionregistration.k8s.io"
@@ -81,13 +79,15 @@ def _inject(requester: Requester, resource: GroupVersionResource, name: str, bun
     if patch:
         version = obj["metadata"]["resourceVersion"]
         patch.append({"op": "replace", "path": "/metadata/resourceVersion", "value": version})
-        body = encode_value(patch)
-        requester.do(Request(verb="patch", resource=resource, name=name, body=body, content_type=JSON_PATCH))
+        _client(requester, resource).patch(name, patch)
 
 
 def _get(requester: Requester, resource: GroupVersionResource, name: str) -> Object:
-    found: Object = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
-    return found
+    return _client(requester, resource).get(name).to_dict()
+
+
+def _client(requester: Requester, resource: GroupVersionResource) -> DynamicClient:
+    return dynamic_client(resource, namespaced=False)(requester)
 
 
 def _client_configs(obj: Object) -> Iterator[tuple[str, Object]]:

@@ -5,19 +5,27 @@ from typing import Any
 
 import pytest
 
+from clientgo.cli.doctor import check_crds
 from clientgo.dynamic import DynamicClientset
+from clientgo.envtest.crds import install, uninstall
 from clientgo.errors import ApiError, Expired, InvalidResponse
+from clientgo.kubernetes.clients.core_v1 import CoreV1
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.shared import TokenRequest
+from clientgo.leaderelection import LeaseLock
 from clientgo.manager.client import DirectClient
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.meta.listwatch import ListOptions, WatchEvent
+from clientgo.record.sinks import CoreSink
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Request
+from clientgo.sharding.slots import LeaseSlots
 from clientgo.testing.transport import FakeStream, FakeTransport, frame, reply
 from clientgo.typed.discovery import Discovery
+from clientgo.webhook.injection import Targets, inject_ca
 from tests.typed.gadgets import SUCCESS, WIRE, Gadget, Gadgets, gadget, page
 
 SERVER = "https://api.example.com:6443"
@@ -216,3 +224,21 @@ def test_discovery_checks_its_documents(body: object) -> None:
     for call in calls:
         with pytest.raises((InvalidResponse, ApiError)):
             call(Discovery(client(body)))
+
+
+@pytest.mark.parametrize("body", [{}, b"<html>", SECRET, failure()])
+def test_helpers_of_the_library_check_their_responses(body: object) -> None:
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "g"}}
+    calls: list[Callable[[RESTClient], object]] = [
+        lambda c: install(c, [crd]),
+        lambda c: uninstall(c, [crd]),
+        lambda c: inject_ca(c, Targets(crds=("g",)), lambda _: b"new"),
+        lambda c: list(check_crds(c, [crd])),
+        lambda c: LeaseLock(c, "ns", "g", "me").get(),
+        lambda c: LeaseSlots(c, "ns", "g").read(),
+        lambda c: CoreSink(c).patch("ns", "g", b"{}"),
+        lambda c: CoreV1(c).service_accounts("ns").create_token("g", TokenRequest()),
+    ]
+    for call in calls:
+        with pytest.raises((InvalidResponse, ApiError)):
+            call(client(body))
