@@ -57,7 +57,7 @@ def describe_error(error: BaseException) -> str:
     message of many is incomplete without it: `KeyError: 'team'`.
     """
     name, message = type(error).__name__, text_of(error)
-    if not message or not isinstance(error, ClientGoError):
+    if not message or type(error).__module__.partition(".")[0] != "clientgo":
         message = f"{name}: {message}" if message else name
     return message if len(message) <= MAX_DESCRIPTION else f"{message[:MAX_DESCRIPTION]}…"
 

@@ -33,6 +33,12 @@ Such an attempt costs the server nothing. With client-go's delays a cache would 
 RELIST_SECONDS = 0.2
 """Delay before the list that a returned server requires, before jitter of up to 100 %."""
 
+MAX_SILENCE = 600.0
+"""Seconds without a response after which a watch whose opening times out is replaced by a list: those of a long watch.
+
+client-go opens it again for ever. A proxy that holds back every watch would then leave the cache stale.
+"""
+
 INTERNAL_ERROR_RESET = 60.0
 """Seconds without an internal error that reset `RetryWithDeadline` (client-go: 1 min)."""
 
@@ -109,6 +115,15 @@ def is_refused(error: Exception | None) -> bool:
 def is_unavailable(error: Exception) -> bool:
     """Return True if the same request may succeed later: the server is overloaded or refuses connections."""
     return isinstance(error, TooManyRequests) or is_refused(error)
+
+
+def may_open_again(error: Exception, silence: float) -> bool:
+    """Return True if a watch that could not be opened is to be opened again, and not replaced by a list.
+
+    `silence` is the time in seconds since the last response.
+    """
+    has_timed_out = isinstance(error, ConnectionFailed) and error.timeout
+    return is_unavailable(error) or (has_timed_out and silence < MAX_SILENCE)
 
 
 def is_internal_error(error: Exception) -> bool:

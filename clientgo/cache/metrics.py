@@ -1,16 +1,29 @@
-"""Metrics of reflectors and informers, with the names used by Kubernetes' components.
+"""Metrics and log of reflectors, and metrics of informers, with the names used by Kubernetes' components.
 
 An informer has metrics only with an `InformerName`: two informers with the same labels would overwrite each other's
 values. A name is unique in the process and gives each resource one identity, until it is released. The name of
 `reflector_failures_total` is ours; client-go has no such metric.
 """
 
+import logging
 import threading
 from collections.abc import Callable
 
 from clientgo.clock import Clock
+from clientgo.errors import (
+    CallbackFailed,
+    ClientGoError,
+    Forbidden,
+    NotFound,
+    TooManyRequests,
+    describe_error,
+    run_callback,
+)
+from clientgo.log import get_logger
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.metrics import NoMetrics, Provider, safe_provider
+
+log = get_logger("clientgo.cache.reflector")
 
 _LIST_SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0, 300.0, 600.0)
 _ITEMS = (0.0, 1.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1_000.0, 10_000.0, 100_000.0)
@@ -72,6 +85,69 @@ class ReflectorMetrics:
         """Count a failed list or watch by the class of its error; the number of messages has no bound."""
         labels = {"name": self._name, "error": type(error).__name__}
         self._registry.counter("reflector_failures_total", "Lists and watches that failed, by error", labels).inc()
+
+
+class ReflectorReport:
+    """Failures of one reflector: its last error, the log, metrics, and the program's own handler instead of the log."""
+
+    def __init__(self, name: str, metrics: ReflectorMetrics, on_error: Callable[[Exception], None] | None) -> None:
+        self.last_error = ""
+        """Error of the last list or watch; empty after one that succeeded."""
+        self._name = name
+        self._metrics = metrics
+        self._on_error = on_error
+        self._logged = ""  # the last logged error; empty after a success
+        self._fallback = ""  # the last logged reason for a regular list instead of a streamed one
+
+    def succeeded(self) -> None:
+        """Report a list or watch that succeeded."""
+        self.last_error = ""
+        if self._logged:
+            log.info("listing and watching works again", extra={"reflector": self._name})
+            self._logged = ""
+
+    def failed(self, error: Exception) -> None:
+        """Report a list or watch that failed."""
+        self._metrics.failed(error)
+        self.last_error = describe_error(error)
+        if self._on_error is None:
+            self._log_once("failed to list or watch; will keep trying", error, logging.WARNING)
+            return
+        try:
+            run_callback(self._on_error, error)
+        except CallbackFailed as failure:
+            facts = {"reflector": self._name, "err": self.last_error}
+            log.error("the handler of watch errors raised", exc_info=failure.__cause__, extra=facts)
+
+    def unavailable(self, error: Exception) -> None:
+        """Report a server that is overloaded or refuses connections."""
+        # A refused connection is worth a warning, a request to slow down is not.
+        if isinstance(error, TooManyRequests):
+            self._metrics.failed(error)
+            self.last_error = describe_error(error)
+            self._log_once("the server asks for fewer requests; waiting", error, logging.INFO)
+        else:
+            self.failed(error)
+
+    def fallback(self, error: Exception) -> None:
+        """Report a regular list instead of a streamed one."""
+        # Once per reason; the regular list reports what it cannot do either.
+        text = describe_error(error)
+        is_known = isinstance(error, Forbidden | NotFound) or text == self._fallback
+        self._fallback = text
+        message = "streaming list not supported; falling back to a regular list"
+        log.log(logging.DEBUG if is_known else logging.INFO, message, extra={"reflector": self._name, "err": text})
+
+    def _log_once(self, message: str, error: Exception, level: int) -> None:
+        # Repetitions of the same error are logged at level debug.
+        level = logging.DEBUG if self.last_error == self._logged else level
+        self._logged = self.last_error
+        facts = {"reflector": self._name, "err": self.last_error}
+        if isinstance(error, ClientGoError) and error.request:
+            facts["request"] = error.request
+        if isinstance(error, NotFound):
+            facts["hint"] = "install its CustomResourceDefinition"
+        log.log(level, message, extra=facts)
 
 
 class InformerName:

@@ -1,6 +1,6 @@
 """Reflector: keeps a sink equal to the server's objects by list and watch.
 
-    LIST ──complete──▶ WATCH ──closed, connection lost, 429──▶ WATCH again from the last resourceVersion
+    LIST ──complete──▶ WATCH ──closed, connection lost, 429, timeout──▶ WATCH again from the last resourceVersion
       ▲                  │
       └──── backoff ─────┴── 410, any other error, a very short watch, an older resourceVersion
 
@@ -11,7 +11,6 @@ Each return to LIST waits for the backoff, which limits the rate of requests to 
 stream lists, LIST is a watch too, which then continues; any failure of it falls back to a regular list.
 """
 
-import logging
 import random
 import threading
 from collections.abc import Callable
@@ -26,8 +25,9 @@ from clientgo.cache.backoff import (
     RetryWithDeadline,
     is_internal_error,
     is_unavailable,
+    may_open_again,
 )
-from clientgo.cache.metrics import ReflectorMetrics
+from clientgo.cache.metrics import ReflectorMetrics, ReflectorReport
 from clientgo.cache.pager import ReflectorPager, out_of_range
 from clientgo.cache.sink import Sink
 from clientgo.cache.state import ReflectorState
@@ -38,7 +38,7 @@ from clientgo.cache.watcher import (
     ReflectorWatcher,
     ResourceVersionRegressed,
     Tweak,
-    VeryShortWatch,
+    tweaked,
 )
 from clientgo.cache.watchlist import (
     BOOKMARK_PERIOD,
@@ -50,7 +50,7 @@ from clientgo.cache.watchlist import (
     streams_lists,
 )
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, NotFound, TooManyRequests
+from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, Gone, TooManyRequests
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, without_collection
@@ -99,22 +99,18 @@ class Reflector(Generic[T]):
         self.watch_list = streams_lists(source, watch_list)
         self.lists = 0
         """Number of requested lists, including streamed ones and those that failed."""
-        self.last_error = ""
-        """Error of the last list or watch; empty after one that succeeded."""
         self._source = source
         self._sink = sink
         # Requests fail if the server lags: requesting the newest list is faster than waiting.
-        self._tweak: Tweak = lambda options: replace(tweak(options) if tweak else options, retry_lagging=False)
+        self._tweak: Tweak = lambda options: replace(tweaked(tweak, options), retry_lagging=False)
         self._backoff = ReflectorBackoff(backoff, clock=clock, rand=rand)
-        self._on_error = on_error
-        self._logged = ""  # the last logged error; empty after a success
-        self._fallback = ""  # the last logged reason for a regular list instead of a streamed one
         self._internal_error_retry = internal_error_retry
         self._bookmark_notice = bookmark_notice
         self._known = known
         self._check_lists = is_detector_enabled() if check_lists is None else check_lists
         self._clock = clock
         self._metrics = ReflectorMetrics(self.name)
+        self._report = ReflectorReport(self.name, self._metrics, on_error)
         self._reject_reason = type_check_for(source.kind)
         self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, page_size=page_size)
         self._pager.newest_required = newest_first_list
@@ -138,6 +134,11 @@ class Reflector(Generic[T]):
         """ResourceVersion of the last list, event or bookmark in the sink; empty before the first."""
         return self._watcher.version
 
+    @property
+    def last_error(self) -> str:
+        """Error of the last list or watch; empty after one that succeeded."""
+        return self._report.last_error
+
     def state(self) -> ReflectorState:
         """Return a snapshot; takes no lock."""
         watcher = self._watcher
@@ -152,10 +153,10 @@ class Reflector(Generic[T]):
             ended: Exception | None = None
             try:
                 self.list_and_watch(stop)
-            except (ClientGoError, Undecodable, VeryShortWatch, ResourceVersionRegressed) as error:
+            except (ClientGoError, Undecodable) as error:
                 ended = error
                 if not stop.is_set():
-                    self._failed(error)
+                    self._report.failed(error)
             self._sleep(stop, ended)
 
     def close(self) -> None:
@@ -166,7 +167,7 @@ class Reflector(Generic[T]):
         """Fill the sink from a list, then watch until the watch expires or fails in a way that requires another list.
 
         Raises:
-            ApiError, ConnectionFailed, Undecodable, VeryShortWatch, ResourceVersionRegressed: the failure.
+            ClientGoError, Undecodable: the failure.
         """
         opened = self._list_by_watch(stop) if self.watch_list else None
         if opened is None and not stop.is_set():
@@ -196,7 +197,7 @@ class Reflector(Generic[T]):
 
     @without_collection()
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
-        self._succeeded()
+        self._report.succeeded()
         self._sink.replace(objects, undecodable, version)
         self._watcher.listed(version)
         self._pager.newest_required = False
@@ -217,10 +218,10 @@ class Reflector(Generic[T]):
                     return None
                 if self._read_list(opened, began, stop):
                     return opened._replace(began=self._clock.now())  # the duration of the watch excludes the list
-            except (ClientGoError, Undecodable, VeryShortWatch, NoListEnd) as error:
+            except (ClientGoError, Undecodable) as error:
                 if not self._may_stream_again(error, stop):
                     if not stop.is_set():
-                        self._log_fallback(error)
+                        self._report.fallback(error)
                     return None
             else:
                 self._sleep(stop)  # the stream ended early; the next one might, too
@@ -229,7 +230,7 @@ class Reflector(Generic[T]):
     def _may_stream_again(self, error: Exception, stop: threading.Event) -> bool:
         """Return True if a streamed list may succeed after this error; wait if necessary."""
         if is_unavailable(error):
-            self._unavailable(error)
+            self._report.unavailable(error)
             self._sleep(stop, error)
             return True
         if out_of_range(error) and not self._pager.newest_required:
@@ -288,7 +289,7 @@ class Reflector(Generic[T]):
                 # The next list, at the last version, means "at least as new as that".
                 return
             except TooManyRequests as error:
-                self._unavailable(error)
+                self._report.unavailable(error)
                 self._sleep(stop, error)
             except ResourceVersionRegressed:
                 self._pager.newest_required = True
@@ -308,12 +309,12 @@ class Reflector(Generic[T]):
             self._verify_server()
             opened = self._watcher.open(self.last_sync_resource_version)
         except (ConnectionFailed, TooManyRequests) as error:
-            if not is_unavailable(error):
+            if not may_open_again(error, self._clock.now() - (self._watcher.last_event_at or 0.0)):
                 raise
-            self._unavailable(error)
+            self._report.unavailable(error)
             self._sleep(stop, error)
             return None
-        self._succeeded()
+        self._report.succeeded()
         return opened
 
     def _verify_server(self) -> None:
@@ -352,47 +353,3 @@ class Reflector(Generic[T]):
 
     def _sleep(self, stop: threading.Event, error: Exception | None = None) -> None:
         self._clock.sleep(stop, self._backoff.next(error))
-
-    def _failed(self, error: Exception) -> None:
-        self._metrics.failed(error)
-        self.last_error = str(error)
-        try:
-            if self._on_error is not None:
-                self._on_error(error)
-            else:
-                self._log_once("failed to list or watch; will keep trying", error, logging.WARNING)
-        except Exception:  # foreign code: it must not end the reflector
-            log.exception("the handler of watch errors raised", extra={"reflector": self.name, "err": error})
-
-    def _unavailable(self, error: Exception) -> None:
-        # A refused connection is worth a warning, a request to slow down is not.
-        if isinstance(error, TooManyRequests):
-            self._metrics.failed(error)
-            self.last_error = str(error)
-            self._log_once("the server asks for fewer requests; waiting", error, logging.INFO)
-        else:
-            self._failed(error)
-
-    def _log_fallback(self, error: Exception) -> None:
-        # Once per reason; the regular list reports what it cannot do either.
-        known = isinstance(error, Forbidden | NotFound) or str(error) == self._fallback
-        self._fallback = str(error)
-        message = "streaming list not supported; falling back to a regular list"
-        log.log(logging.DEBUG if known else logging.INFO, message, extra={"reflector": self.name, "err": error})
-
-    def _succeeded(self) -> None:
-        self.last_error = ""
-        if self._logged:
-            log.info("listing and watching works again", extra={"reflector": self.name})
-            self._logged = ""
-
-    def _log_once(self, message: str, error: Exception, level: int) -> None:
-        # Repetitions of the same error are logged at level debug.
-        level = logging.DEBUG if str(error) == self._logged else level
-        self._logged = str(error)
-        facts = {"reflector": self.name, "err": error}
-        if isinstance(error, ClientGoError) and error.request:
-            facts["request"] = error.request
-        if isinstance(error, NotFound):
-            facts["hint"] = "install its CustomResourceDefinition"
-        log.log(level, message, extra=facts)

@@ -9,7 +9,7 @@ from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.sink import Sink
 from clientgo.cache.validation import RejectReason, unexpected
 from clientgo.clock import Clock
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import CallbackFailed, ClientGoError, ConnectionFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import (
@@ -39,11 +39,28 @@ Tweak = Callable[[ListOptions], ListOptions]
 """Changes the options of each list and watch."""
 
 
-class VeryShortWatch(Exception):
+def tweaked(tweak: Tweak | None, options: ListOptions) -> ListOptions:
+    """Return the options for a list or watch.
+
+    Raises:
+        CallbackFailed: the program's function raised, or returned something else.
+    """
+    if tweak is None:
+        return options
+    try:
+        changed = run_callback(tweak, options)
+    except CallbackFailed as error:
+        raise CallbackFailed(f"tweak_list_options failed: {error}") from error.__cause__
+    if not isinstance(changed, ListOptions):
+        raise CallbackFailed(f"tweak_list_options returned a {type(changed).__name__}, expected ListOptions")
+    return changed
+
+
+class VeryShortWatch(ClientGoError):
     """The watch ended within a second, without events."""
 
 
-class ResourceVersionRegressed(Exception):
+class ResourceVersionRegressed(ClientGoError):
     """The server is at an older resourceVersion than before, or has another history: it was restored or replaced."""
 
 

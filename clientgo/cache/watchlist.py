@@ -46,7 +46,7 @@ DETECTOR_RETRY_SECONDS = 1.0
 _TRUE = ("1", "t", "T", "true", "TRUE", "True")  # as Go's strconv.ParseBool
 
 
-class NoListEnd(Exception):
+class NoListEnd(ClientGoError):
     """The list will not end: the server ignores the request for one, as servers before 1.27 do."""
 
 

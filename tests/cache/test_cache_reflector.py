@@ -181,6 +181,62 @@ def test_too_many_requests_do_not_cause_a_list() -> None:
     assert source.calls() == ["list 0"] + ["watch 10"] * 5
 
 
+TIMED_OUT = ConnectionFailed("timed out", timeout=True)
+
+
+def test_watch_whose_opening_times_out_is_opened_again_without_a_list() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), *[TIMED_OUT] * 8, watch(added("a", 11)))
+    errors = run(source, clock=clock)
+    assert source.calls() == ["list 0"] + ["watch 10"] * 9
+    assert errors == [TIMED_OUT] * 8
+    assert clock.slept[:8] == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0])
+
+
+def test_watches_that_time_out_for_ten_minutes_are_followed_by_a_list() -> None:
+    clock = FakeClock(auto=True)
+    source = Script(page(), *[TIMED_OUT] * 30, page(version="20"), watch(added("a", 21)), clock=clock, step=30.0)
+    run(source, clock=clock)
+    assert source.calls()[0] == "list 0"
+    at = source.calls().index("list 10")
+    assert set(source.calls()[1:at]) == {"watch 10"}
+    assert 10 <= at <= 20  # 30 s for each, and the backoff
+
+
+@pytest.mark.parametrize("change", ["raises", "exits", "None"])
+def test_tweak_that_fails_is_reported_and_retried(change: str) -> None:
+    calls = 0
+
+    def tweak(options: ListOptions) -> ListOptions:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            return options
+        if change == "None":
+            return None  # type: ignore[return-value]
+        raise LookupError("no") if change == "raises" else SystemExit(1)
+
+    source = Script(page(), watch(added("a", 11)))
+    errors = run(source, tweak=tweak)
+    reason = {
+        "raises": "failed: LookupError: no", "exits": "failed: SystemExit: 1",
+        "None": "returned a NoneType, expected ListOptions",
+    }  # fmt: skip
+    assert [str(error) for error in errors] == [f"tweak_list_options {reason[change]}"] * 3
+    assert source.calls() == ["list 0", "watch 10"]
+
+
+def test_handler_of_errors_that_exits_does_not_end_the_reflector(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(error: Exception) -> None:
+        raise SystemExit
+
+    source = Script(Forbidden("no"), page(), watch(added("a", 11)))
+    Reflector(source, Sink(), clock=FakeClock(auto=True), on_error=fail).run(source.stop)
+    assert source.calls() == ["list 0", "list 0", "watch 10"]
+    [told] = [vars(record) for record in caplog.records if "raised" in record.msg]
+    assert (told["err"], told["exc_info"][0]) == ("no", SystemExit)
+
+
 def test_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
     source = Script(page(), watch(added("a", 12), error=ConnectionFailed("reset")), watch(added("b", 13)))
     run(source)
