@@ -2,7 +2,8 @@
 
 The first page may be requested at any resourceVersion; a continue token determines that of the other pages, and a
 server rejects a request with both. A token expires after some minutes. If it expires in the middle of a list, the whole
-list is requested again in one response, because progress is more important than pages.
+list is requested again in one response, because progress is more important than pages. Every list ends: a token that
+comes again is an error, and so is a list of too many pages.
 """
 
 import queue
@@ -12,7 +13,7 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
-from clientgo.errors import ApiError, Gone
+from clientgo.errors import ApiError, BadRequest, Gone, Invalid, InvalidResponse
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
@@ -22,6 +23,9 @@ T = TypeVar("T")
 PAGE_SIZE = 500
 """Objects per page (client-go's pager)."""
 
+MAX_PAGES = 100_000
+"""Maximum number of pages of one list: with the default page size, more objects than a cluster can have."""
+
 FetchPage = Callable[[ListOptions], ObjectList[T]]
 """Returns one page of a list; raises `ApiError` or `ConnectionFailed`."""
 
@@ -30,13 +34,20 @@ class Pager(Generic[T]):
     """Requests a list page by page; `page_size` 0 requests all objects at once."""
 
     def __init__(
-        self, fetch: FetchPage[T], *, page_size: int = PAGE_SIZE, full_list_if_expired: bool = True, buffer: int = 0
+        self,
+        fetch: FetchPage[T],
+        *,
+        page_size: int = PAGE_SIZE,
+        full_list_if_expired: bool = True,
+        buffer: int = 0,
+        max_pages: int = MAX_PAGES,
     ) -> None:
         """While `each_item` or `pages` is read, a thread prefetches `buffer` pages; 0 for no prefetching."""
         self._fetch = fetch
         self._page_size = page_size
         self._full_list_if_expired = full_list_if_expired
         self._buffer = buffer
+        self._max_pages = max_pages
 
     def list(self, options: ListOptions) -> tuple[ObjectList[T], bool]:
         """Return the whole list, and True if it consists of several pages.
@@ -45,29 +56,32 @@ class Pager(Generic[T]):
 
         Raises:
             Gone: the first page's version has expired, or a later page's and `full_list_if_expired` is False.
+            InvalidResponse: the list does not end.
         """
         first = self._fetch(self._first(options))
         if not first.metadata.continue_:
             return first, False
+        try:
+            return self._completed(first, options), True
+        except Gone:
+            if not self._full_list_if_expired:
+                raise
+        whole = self._fetch(replace(options, limit=0, continue_=""))
+        # A server may send pages all the same. An incomplete list would delete the other objects from a cache.
+        return (self._completed(whole, options) if whole.metadata.continue_ else whole), True
+
+    def _completed(self, first: ObjectList[T], options: ListOptions) -> ObjectList[T]:
+        """Return the list that begins with this page."""
         items = list(first.items)
         undecodable: list[Undecodable] = list(first.undecodable)
-        page = first
-        while page.metadata.continue_:
-            following = replace(
-                self._first(options),
-                continue_=page.metadata.continue_,
-                resource_version="",
-                resource_version_match="",
-            )
-            try:
-                page = self._fetch(following)
-            except Gone:
-                if not self._full_list_if_expired:
-                    raise
-                return self._fetch(replace(options, limit=0, continue_="")), True
+        options = replace(self._first(options), resource_version="", resource_version_match="")
+        tokens, token = _Tokens(self._max_pages), first.metadata.continue_
+        while token:
+            page = self._fetch(replace(options, continue_=tokens.checked(token)))
             items += page.items
             undecodable += page.undecodable
-        return ObjectList(replace(first.metadata, continue_=""), items, tuple(undecodable)), True
+            token = page.metadata.continue_
+        return ObjectList(replace(first.metadata, continue_=""), items, tuple(undecodable))
 
     def each_item(self, options: ListOptions) -> Iterator[T]:
         """Yield each object, with one page (and the buffer) in memory; close the iterator to stop early.
@@ -76,6 +90,7 @@ class Pager(Generic[T]):
 
         Raises:
             Gone: a page's version has expired; the objects of earlier pages have been yielded.
+            InvalidResponse: the list does not end.
         """
         for page in self.pages(options):
             # Popped, so that a reader that keeps one object does not keep its page.
@@ -92,13 +107,14 @@ class Pager(Generic[T]):
         return options if options.limit else replace(options, limit=self._page_size)
 
     def _pages(self, options: ListOptions) -> Iterator[ObjectList[T]]:
-        options = self._first(options)
+        options, tokens = self._first(options), _Tokens(self._max_pages)
         while True:
             page = self._fetch(options)
-            options = replace(options, continue_=page.metadata.continue_)
+            token = page.metadata.continue_
             yield page
-            if not options.continue_:
+            if not token:
                 return
+            options = replace(options, continue_=tokens.checked(token))
 
     def _prefetched(self, options: ListOptions) -> Iterator[ObjectList[T]]:
         prefetch = _Prefetch[T](self._buffer)
@@ -109,6 +125,23 @@ class Pager(Generic[T]):
         finally:
             prefetch.end()
             group.join()
+
+
+class _Tokens:
+    """Continue tokens of one list."""
+
+    def __init__(self, max_pages: int) -> None:
+        self._max_pages = max_pages
+        self._seen: set[str] = set()
+
+    def checked(self, token: str) -> str:
+        """Return the token of the next page; raise `InvalidResponse` if the list does not end."""
+        if token in self._seen:
+            raise InvalidResponse("invalid list: the server sent the same continue token twice")
+        if len(self._seen) >= self._max_pages:
+            raise InvalidResponse(f"invalid list: it has more than {self._max_pages} pages")
+        self._seen.add(token)
+        return token
 
 
 class _Prefetch(Generic[T]):
@@ -176,7 +209,9 @@ class ReflectorPager(Generic[T]):
         try:
             objects, paged = pager.list(ListOptions(resource_version=version))
         except ApiError as error:
-            if not out_of_range(error) or not version:  # "" is the newest state already
+            # "" is the newest state already. Another server, or another storage, may have versions of another form.
+            is_unknown = isinstance(error, BadRequest | Invalid) and version != "0"
+            if not version or not (out_of_range(error) or is_unknown):
                 raise
             self.newest_required = True
             objects, paged = pager.list(ListOptions())

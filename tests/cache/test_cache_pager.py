@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from clientgo.cache.pager import PAGE_SIZE, Pager
-from clientgo.errors import Expired
+from clientgo.errors import Expired, InvalidResponse
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.listwatch import ListOptions
 
@@ -109,6 +109,51 @@ def test_expired_token_is_an_error_without_full_lists() -> None:
     with pytest.raises(Expired):
         Pager(server.page, page_size=10, full_list_if_expired=False).list(ListOptions())
     assert len(server.calls) == 2
+
+
+def test_full_list_that_comes_in_pages_is_completed() -> None:
+    pages: dict[tuple[int, str], ObjectList[Item] | Exception] = {
+        (10, ""): page_of("0", "1", token="x"),
+        (10, "x"): Expired("the token is too old"),
+        (0, ""): page_of("0", "1", token="y"),
+        (10, "y"): page_of("2"),
+    }
+
+    def fetch(options: ListOptions) -> ObjectList[Item]:
+        page = pages[options.limit, options.continue_]
+        if isinstance(page, Exception):
+            raise page
+        return page
+
+    found, _ = Pager(fetch, page_size=10).list(ListOptions())
+    assert (names(found.items), found.metadata.continue_) == (numbers(3), "")
+
+
+def page_of(*items: str, token: str = "") -> ObjectList[Item]:
+    return ObjectList(ListMeta(continue_=token), [Item(ObjectMeta(name=name)) for name in items])
+
+
+@pytest.mark.parametrize("tokens", [("a", "a"), ("a", "b", "c", "b")], ids=["same token", "cycle"])
+@pytest.mark.parametrize("read", [lambda pager: pager.list(AT_10), lambda pager: [*pager.each_item(AT_10)]])
+def test_list_that_returns_to_a_page_is_an_error(
+    read: Callable[[Pager[Item]], object], tokens: tuple[str, ...]
+) -> None:
+    calls = iter(tokens)
+    with pytest.raises(InvalidResponse, match="the server sent the same continue token twice"):
+        read(Pager(lambda _: page_of("a", token=next(calls)), page_size=10))
+
+
+def test_list_of_pages_without_end_is_an_error() -> None:
+    calls = 0
+
+    def fetch(_: ListOptions) -> ObjectList[Item]:
+        nonlocal calls
+        calls += 1
+        return page_of(token=str(calls))
+
+    with pytest.raises(InvalidResponse, match="it has more than 20 pages"):
+        Pager(fetch, page_size=10, max_pages=20).list(AT_10)
+    assert calls == 21
 
 
 @pytest.mark.feature("B-PAG-01")

@@ -9,10 +9,12 @@ import pytest
 from clientgo.cache import Reflector
 from clientgo.errors import (
     ApiError,
+    BadRequest,
     ConnectionFailed,
     Expired,
     Forbidden,
     InternalError,
+    Invalid,
     StatusCause,
     StatusDetails,
     TooManyRequests,
@@ -154,6 +156,14 @@ def test_too_large_version_causes_a_list_of_the_newest_state(error: ApiError) ->
     source = Script(error, page(version="5"), watch(added("a", 6)))
     run(source)
     assert source.calls() == ["list 0", "list newest", "watch 5"]
+
+
+@pytest.mark.parametrize("error", [BadRequest("Invalid value"), Invalid("Invalid value")], ids=["400", "422"])
+def test_version_that_the_server_does_not_understand_causes_a_list_of_the_newest_state(error: ApiError) -> None:
+    source = Script(page(version="abc"), error, error, page(version="20"), watch(added("a", 21)))
+    errors = run(source)
+    assert source.calls() == ["list 0", "watch abc", "list abc", "list newest", "watch 20"]
+    assert errors == [error]
 
 
 @pytest.mark.feature("B-REF-02", "B-REF-11")
