@@ -9,6 +9,8 @@
             attempt.succeeded()
             queue.forget(key)
 
+`clientgo.workers` contains this loop for workers that survive whatever `sync` raises.
+
 Every line logged inside has the fields kind, namespace, name and reconcile_id. Repeated failures of an object are
 logged as one line per period; at level debug every failure is logged. Of equal tracebacks only the first is printed.
 """
@@ -22,7 +24,15 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError, Conflict, LeaseNotHeld, text_of
+from clientgo.errors import (
+    CallbackFailed,
+    ClientGoError,
+    ConfigError,
+    Conflict,
+    LeaseNotHeld,
+    run_callback,
+    text_of,
+)
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
@@ -52,6 +62,9 @@ BUCKETS = (
     2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )  # fmt: skip
 """Upper bounds in seconds (controller-runtime's)."""
+
+NO_RESULT = "no result reported"
+"""Error of an attempt whose block ended without a result."""
 
 LogFields = Callable[[ObjectName], Mapping[str, Any]]
 """Returns additional log fields for an object; a value of None removes a field."""
@@ -107,6 +120,9 @@ class Attempts:
     The metrics' label is `controller`, by default the kind in lower case. Errors of the library and of the types in
     `expected`, and groups of them, are logged without a traceback; other errors are bugs. `log_fields` adds fields to
     each line, or replaces them. Attempts are recorded in `history`, which may be replaced at any time, if there is one.
+
+    Raises:
+        ConfigError: `expected` contains something else than classes of exceptions.
     """
 
     def __init__(
@@ -125,6 +141,9 @@ class Attempts:
         self._log_fields = log_fields
         self._clock = clock
         self._metrics = ReconcileMetrics(self.controller)
+        for one in expected:
+            if not (isinstance(one, type) and issubclass(one, BaseException)):
+                raise ConfigError(f"invalid expected error {one!r}: must be a class of exceptions")
         self._failures = _FailureLog((ClientGoError, *expected), clock)
         # By thread; each thread changes only its own entry.
         self._running: dict[int, Attempt] = {}
@@ -190,10 +209,14 @@ class Attempts:
         fields = {"kind": self.kind, "namespace": namespace, "name": key.name, "reconcile_id": random_uuid()}
         if self._log_fields is not None:
             try:
-                fields.update(self._log_fields(key))
-            except Exception:  # foreign code: it must not prevent a reconciliation
-                log.exception("bug: log_fields failed", extra={"key": str(key)})
+                fields.update(run_callback(_text_keys, self._log_fields, key))
+            except CallbackFailed as error:  # must not prevent a reconciliation
+                log.error("bug: log_fields failed", exc_info=error.__cause__, extra={"key": str(key)})
         return fields
+
+
+def _text_keys(log_fields: LogFields, key: ObjectName) -> dict[str, Any]:
+    return {text_of(name): value for name, value in log_fields(key).items()}
 
 
 class Attempt:
@@ -215,7 +238,7 @@ class Attempt:
         self.result = "error"
         self.panicked = self.terminal = False
         self._failures = failures
-        self._error: Exception | None = None
+        self._error = NO_RESULT
         self._next_in: float | None = None
 
     def succeeded(self, result: str = "success", *, requeue_in: float | None = None) -> None:
@@ -228,51 +251,62 @@ class Attempt:
         """Return the attempt, which has ended, for the history."""
         outcome, error, next_at = self.result, "", None
         if outcome == "error":
-            error = _error_text(self._error, self.panicked)
+            error = self._error
             outcome = "terminal" if self.terminal else outcome
         if self._next_in is not None:
             next_at = at + self._next_in
         return Reconciliation(self.key, self.trigger, self.began, at - self.began, outcome, error, next_at)
 
-    def is_bug(self, error: Exception) -> bool:
+    def is_bug(self, error: BaseException) -> bool:
         """Return True if the error is neither of the library nor expected."""
         return self._failures.is_bug(error)
 
-    def failed_for_good(self, error: Exception) -> None:
+    def failed_for_good(self, error: BaseException) -> None:
         """Record a failure that is not retried until the object changes."""
-        self.terminal, self._error = True, error
-        self._failures.log_terminal(self.key, error)
+        self.terminal = True
+        self._record(error, self._failures.log_terminal, self.key, error)
 
-    def failed(self, error: Exception, *, failures: int = 0, retry_in: float | None = None) -> None:
+    def failed(self, error: BaseException, *, failures: int = 0, retry_in: float | None = None) -> None:
         """Record a failure that will be retried; `failures` in a row so far, and the retry is due in seconds."""
         self.panicked = self.is_bug(error)
-        self._error, self._next_in = error, retry_in
+        self._next_in = retry_in
         retry: dict[str, Any] = {"attempt": failures} if failures else {}
         if retry_in is not None:
             retry["retry_in"] = f"{round(retry_in, 3):g}s"
-        self._failures.log_retry(self.key, error, retry)
+        self._record(error, self._failures.log_retry, self.key, error, retry)
+
+    def _record(self, error: BaseException, write: Callable[..., None], *arguments: object) -> None:
+        try:
+            self._error = run_callback(_error_text, error, self.panicked)
+            run_callback(write, *arguments)
+        except CallbackFailed as failure:  # an attribute of the exception that raises, or has another type
+            self._error = type(error).__name__
+            log.error("cannot reconcile, and cannot describe the error", extra={"err": self._error, "why": failure})
 
 
 class _FailureLog:
     """Log of one controller's failures: one line per period and object, one traceback for equal ones."""
 
-    def __init__(self, expected: tuple[type[Exception], ...], clock: Clock) -> None:
+    def __init__(self, expected: tuple[type[BaseException], ...], clock: Clock) -> None:
         self._expected = expected
         self._repeats = Repeats(REPEAT_SECONDS, clock=clock)
         self._tracebacks = Repeats(TRACEBACK_SECONDS, clock=clock)
 
-    def is_bug(self, error: Exception) -> bool:
-        return not _only(error, self._expected)
+    def is_bug(self, error: BaseException) -> bool:
+        try:
+            return not run_callback(_only, error, self._expected)
+        except CallbackFailed:  # a group that cannot be split
+            return True
 
     def forget(self, key: ObjectName) -> None:
         self._repeats.forget(key)
 
-    def log_terminal(self, key: ObjectName, error: Exception) -> None:
+    def log_terminal(self, key: ObjectName, error: BaseException) -> None:
         self.forget(key)
         cause = {"cause": error.__cause__} if error.__cause__ is not None else {}
         log.error("cannot reconcile; waiting for a change", extra={"err": error, **cause, **_origin(error)})
 
-    def log_retry(self, key: ObjectName, error: Exception, retry: dict[str, Any]) -> None:
+    def log_retry(self, key: ObjectName, error: BaseException, retry: dict[str, Any]) -> None:
         facts = {"err": _described(error), **retry, **_origin(error)}
         if self.is_bug(error):
             self._log_bug(key, error, facts)
@@ -284,7 +318,7 @@ class _FailureLog:
             level = logging.DEBUG if left_out is None else logging.WARNING
             log.log(level, "cannot reconcile; will retry", extra=facts | _nonzero(left_out=left_out))
 
-    def _log_bug(self, key: ObjectName, error: Exception, facts: dict[str, Any]) -> None:
+    def _log_bug(self, key: ObjectName, error: BaseException, facts: dict[str, Any]) -> None:
         same = traceback_id(error)
         left_out = self._repeats.due(key, same)
         facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
@@ -301,7 +335,7 @@ def _nonzero(**facts: int | None) -> dict[str, int]:
     return {key: value for key, value in facts.items() if value}
 
 
-def _origin(error: Exception) -> dict[str, str]:
+def _origin(error: BaseException) -> dict[str, str]:
     """Return the failed request of the error or of its causes, and the line of the reconciler that it came from."""
     request, cause = "", error.__cause__
     for one in (error, cause, cause and cause.__cause__):
@@ -311,20 +345,19 @@ def _origin(error: Exception) -> dict[str, str]:
     return {key: value for key, value in facts.items() if value}
 
 
-def _only(error: Exception, kinds: tuple[type[Exception], ...]) -> bool:
-    if isinstance(error, ExceptionGroup) and not isinstance(error, kinds):
+def _only(error: BaseException, kinds: tuple[type[BaseException], ...]) -> bool:
+    if isinstance(error, BaseExceptionGroup) and not isinstance(error, kinds):
         return error.split(kinds)[1] is None
     return isinstance(error, kinds)
 
 
-def _error_text(error: Exception | None, is_bug: bool) -> str:
-    text = "" if error is None else str(_described(error))
-    name = type(error).__name__ if error is not None else "no result reported"
+def _error_text(error: BaseException, is_bug: bool) -> str:
+    name, text = type(error).__name__, text_of(_described(error))
     return ((f"{name}: {text}" if is_bug else text) or name)[:ERROR_LENGTH]
 
 
-def _described(error: Exception) -> Exception | str:
+def _described(error: BaseException) -> BaseException | str:
     # The text of a group contains only the number of its errors.
-    if not isinstance(error, ExceptionGroup):
+    if not isinstance(error, BaseExceptionGroup):
         return error
-    return f"{error.message}: {'; '.join(str(_described(one)) for one in error.exceptions)}"
+    return f"{error.message}: {'; '.join(text_of(_described(one)) for one in error.exceptions)}"

@@ -14,18 +14,17 @@ from clientgo.errors import NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta import ObjectName, controller_of, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.reconcile import Attempts
 from clientgo.record import EventRecorder
+from clientgo.workers import Workers
 from clientgo.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
     MaxOfRateLimiter,
     RateLimitingQueue,
-    ShutDown,
 )
 from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooStatus
@@ -79,6 +78,7 @@ class Controller:
             ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(50.0, 300, clock=clock)
         )
         self.queue = RateLimitingQueue(limiter, name="Foos", clock=clock)
+        self._workers = Workers(self.sync, self.queue, self.attempts, clock=clock)
         self._synced = (
             foo_informer.informer.add_event_handler(
                 on_add=self.enqueue_foo, on_update=self.update_foo, on_delete=self.delete_foo
@@ -99,35 +99,13 @@ class Controller:
         if not wait_for_cache_sync(stop, *self._synced, clock=self._clock):
             return
         log.info("starting workers", extra={"count": workers})
-        self.attempts.set_workers(workers)
-        # If a worker dies of a bug, the others end too: fewer workers would go unnoticed.
-        group = Group(stop=stop, clock=self._clock)
-        for number in range(workers):
-            group.start(self.run_worker, stop, name=f"worker-{number}")
-        self.attempts.wait(stop)
-        log.info("shutting down workers")
-        self.queue.shut_down()
-        group.join(grace)
-
-    def run_worker(self, stop: threading.Event) -> None:
-        """Sync one Foo after another until `stop` is set; names left in the queue are dropped."""
-        try:
-            while not stop.is_set():
-                self.process_next()
-        except ShutDown:
-            return
+        with self._workers.running(workers, stop, name="worker", grace=grace):
+            self.attempts.wait(stop)
+            log.info("shutting down workers")
 
     def process_next(self) -> None:
         """Sync the next Foo in the queue; requeue it with backoff if that fails."""
-        with self.queue.processing() as key, self.attempts.at(key, self.queue.trigger(key)) as attempt:
-            try:
-                self.sync(key)
-            except Exception as error:  # noqa: BLE001  # an error with one Foo must not end the worker
-                delay = self.queue.add_rate_limited(key)
-                attempt.failed(error, retry_in=delay, failures=self.queue.num_requeues(key))
-            else:
-                attempt.succeeded()
-                self.queue.forget(key)
+        self._workers.process_next()
 
     def sync(self, key: ObjectName) -> None:
         """Create or scale the Deployment of one Foo, then update the Foo's status; write only differences.

@@ -134,7 +134,13 @@ def _facts(record: logging.LogRecord, clean: Clean) -> dict[str, Any]:
 
 def _traceback(record: logging.LogRecord, clean: Clean) -> list[str]:
     error = record.exc_info[1] if record.exc_info else None
-    return [truncate(line, clean) for line in exception_lines(error)] if error is not None else []
+    if error is None:
+        return []
+    try:
+        lines = run_callback(lambda: list(exception_lines(error)))
+    except CallbackFailed as failure:  # an attribute of the exception that raises, or has another type
+        lines = [f"{type(error).__qualname__} that can't be shown: {failure}"]
+    return [truncate(line, clean) for line in lines]
 
 
 def _value(value: Any) -> str:

@@ -28,7 +28,7 @@ from clientgo.manager.conditions import (
     remove_status_condition,
     set_status_condition,
 )
-from clientgo.manager.controllers import Controller, ControllerOptions, RequestReconciler, Result, TerminalError
+from clientgo.manager.controllers import Controller, ControllerOptions, RequestReconciler
 from clientgo.manager.createorpatch import OperationResult, create_or_patch, create_or_update
 from clientgo.manager.finalizers import Finalizer, Finalizers, has_finalizer, with_finalizer, without_finalizer
 from clientgo.manager.kinds import ApiReader
@@ -45,6 +45,7 @@ from clientgo.manager.program import ManagerFlags, run
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource, MapFuncs
 from clientgo.signals import stop_on_signals
+from clientgo.workers import Result, TerminalError
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",

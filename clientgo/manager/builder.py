@@ -16,7 +16,6 @@ from clientgo.manager.cache import Cache
 from clientgo.manager.controllers import (
     Controller,
     ControllerOptions,
-    Reconcile,
     RequestReconciler,
     reconcile_of,
     reserve_name,
@@ -26,6 +25,7 @@ from clientgo.manager.sources import KindSource, Source, ToRequests, itself, own
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.reconcile import LogFields
+from clientgo.workers import Reconcile
 from clientgo.workqueue import RateLimiter
 
 T = TypeVar("T", bound=ApiObject)

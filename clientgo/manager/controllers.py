@@ -11,46 +11,28 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import msgspec
-
 from clientgo.cache.state import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError, ConfigError
-from clientgo.lifecycle import Group
+from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import limited
-from clientgo.manager.sources import KindSource, Source
+from clientgo.manager.sources import Source, checked_request
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import safe_provider
-from clientgo.reconcile import Attempt, Attempts, LogFields
+from clientgo.reconcile import Attempts, LogFields
+from clientgo.workers import Reconcile, Result, TerminalError, Workers
 from clientgo.workqueue import (
     NORMAL,
     ItemExponentialFailureRateLimiter,
     PriorityQueue,
     RateLimiter,
     RateLimitingQueue,
-    ShutDown,
 )
 
 log = get_logger(__name__)
-
-
-class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Outcome of a successful reconciliation.
-
-    With `requeue_after` seconds above 0 the object is reconciled again after that time. `priority` is its priority
-    then; by default the one it was taken with. Only a priority queue uses it.
-    """
-
-    requeue_after: float = 0.0
-    priority: int | None = None
-
-
-class TerminalError(ClientGoError):
-    """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
 
 
 class RequestReconciler(Protocol):
@@ -58,12 +40,6 @@ class RequestReconciler(Protocol):
 
     def reconcile(self, request: ObjectName) -> Result | None:
         """Reconcile the object of that name, which may be deleted; exceptions lead to a retry."""
-
-
-Reconcile = Callable[[ObjectName], Result | None]
-"""`RequestReconciler.reconcile`, or a function with this signature."""
-
-_NOTHING = Result()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +100,8 @@ class Controller:
             "controller_runtime_reconcile_timeouts_total", "Reconciliations that ran out of time", {"controller": name}
         )
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)
+        recover = self.options.recover_panic
+        self._workers = Workers(self._limited, self.queue, self.attempts, recover_panic=recover, clock=clock)
         self._warming = threading.Lock()
         # Guarded by _warming: sources that must have synced before workers start; None until they are started.
         self._synced: dict[str, Synced] | None = None
@@ -133,11 +111,11 @@ class Controller:
 
     def is_cached(self, request: ObjectName) -> bool:
         """Return whether the object is in the cache; True if the controller has no cache of its own kind."""
-        return all(source.holds(request) for source in self.sources if isinstance(source, KindSource) and source.is_own)
+        return all(holds(request) for holds in (getattr(one, "holds", None) for one in self.sources) if holds)
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
-        """Queue the object of that name."""
-        self.queue.add(request, priority=priority)
+        """Queue the object of that name; TypeError if it is no `ObjectName`."""
+        self.queue.add(checked_request(request), priority=priority)
 
     def warm_up(self, stop: threading.Event) -> None:
         """Start the sources, so that the queue fills before workers start. Idempotent."""
@@ -165,61 +143,27 @@ class Controller:
             return
         workers = self.options.workers
         log.info("Starting workers", extra={"controller": self.name, "worker count": workers})
-        self.attempts.set_workers(workers)
-        # If a worker dies, the others end too: fewer workers would go unnoticed.
-        group = Group(stop=stop, clock=self._clock)
-        for number in range(workers):
-            group.start(self.run_worker, stop, name=f"{self.name}-worker-{number}")
-        self.attempts.wait(stop)
-        log.info("Shutdown signal received, waiting for all workers to finish", extra={"controller": self.name})
-        self.queue.shut_down()
-        group.join()
+        with self._workers.running(workers, stop, name=f"{self.name}-worker"):
+            self.attempts.wait(stop)
+            log.info("Shutdown signal received, waiting for all workers to finish", extra={"controller": self.name})
         log.info("All workers finished", extra={"controller": self.name})
-
-    def run_worker(self, stop: threading.Event) -> None:
-        """Reconcile one object after another until `stop` is set; drop names left in the queue.
-
-        There may be thousands of them, and the next replica starts with all objects.
-        """
-        try:
-            while not stop.is_set():
-                self.process_next()
-        except ShutDown:
-            return
 
     def process_next(self) -> None:
         """Reconcile the next object in the queue, and requeue it according to the result."""
-        with (
-            self.queue.processing() as request,
-            self.attempts.at(request, self.queue.trigger(request)) as attempt,
-        ):
-            began = self._clock.now()
-            try:
-                with limited(self.options.reconciliation_timeout, clock=self._clock):
-                    result = checked(self._reconcile(request))
-            except TerminalError as error:
-                attempt.failed_for_good(error)
-                # The next event starts with a fresh backoff.
-                self.queue.forget(request)
-            except Exception as error:  # noqa: BLE001  # an error with one object must not end the worker
-                # Count any error after the time limit, such as a request that was cut short.
-                if 0 < self.options.reconciliation_timeout <= self._clock.now() - began:
-                    self._timeouts.inc()
-                self._failed(request, attempt, error)
-            else:
-                if result.requeue_after > 0:
-                    attempt.succeeded("requeue_after", requeue_in=result.requeue_after)
-                    self.queue.forget(request)
-                    self.queue.add_after(request, result.requeue_after, priority=result.priority)
-                else:
-                    attempt.succeeded()
-                    self.queue.forget(request)
+        self._workers.process_next()
 
-    def _failed(self, request: ObjectName, attempt: Attempt, error: Exception) -> None:
-        if attempt.is_bug(error) and not self.options.recover_panic:
-            attempt.failed(error)
-            raise error
-        attempt.failed(error, retry_in=self.queue.add_rate_limited(request), failures=self.queue.num_requeues(request))
+    def _limited(self, request: ObjectName) -> Result | None:
+        began, timeout = self._clock.now(), self.options.reconciliation_timeout
+        try:
+            with limited(timeout, clock=self._clock):
+                return self._reconcile(request)
+        except TerminalError:
+            raise
+        except BaseException:
+            # Count any error after the time limit, such as a request that was cut short.
+            if 0 < timeout <= self._clock.now() - began:
+                self._timeouts.inc()
+            raise
 
     def _wait(self, stop: threading.Event) -> bool:
         timeout = self.options.cache_sync_timeout
@@ -292,14 +236,3 @@ def check_signature(function: Callable[..., object], *arguments: str) -> None:
         raise ConfigError(f"{name} must have the arguments ({', '.join(arguments)}): {error}") from None
     except ValueError:
         return  # a built-in function without a signature
-
-
-def checked(result: object) -> Result:
-    """Return the result of `reconcile`, with `Result()` for None; raise TypeError if it is invalid."""
-    if result is None:
-        return _NOTHING
-    if not isinstance(result, Result):
-        raise TypeError(f"reconcile must return a Result or None, got {type(result).__qualname__}")
-    if not isinstance(result.requeue_after, int | float):
-        raise TypeError(f"requeue_after must be a number of seconds, got {result.requeue_after!r}")
-    return result

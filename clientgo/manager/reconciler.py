@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 from clientgo.errors import ConfigError, NotFound
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
-from clientgo.manager.controllers import Controller, Result, check_signature
+from clientgo.manager.controllers import Controller, check_signature
 from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.sources import ToRequests
@@ -28,6 +28,7 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.record import EventRecorder, FakeRecorder
+from clientgo.workers import Result
 
 T = TypeVar("T", bound=ApiObject)
 

@@ -48,6 +48,13 @@ class MapFuncs(Generic[T]):
         return cls(create=function, update=update, delete=function, generic=function)
 
 
+def checked_request(request: object) -> ObjectName:
+    """Return the request; TypeError if it is no `ObjectName` of two strings."""
+    if isinstance(request, ObjectName) and isinstance(request.namespace, str) and isinstance(request.name, str):
+        return request
+    raise TypeError(f"expected an ObjectName of two strings, got {request!r}")
+
+
 ToRequests = MapFunc[T] | MapFuncs[T]
 """Mapping from an object to the names to reconcile."""
 
@@ -119,7 +126,8 @@ class EventHandler(Generic[T]):
             self._enqueue_all(self._map.generic(obj), NORMAL)
 
     def _enqueue_all(self, requests: Iterable[ObjectName], priority: int) -> None:
-        for request in dict.fromkeys(requests):
+        # All of them are checked first: a retry would add the others again.
+        for request in dict.fromkeys([checked_request(one) for one in requests]):
             self._enqueue(request, priority)
 
 
@@ -153,14 +161,12 @@ class KindSource(Generic[T]):
         self._predicates = predicates
         self._informer: SharedInformer[T] | None = None
 
-    @property
-    def is_own(self) -> bool:
-        """True if each object is mapped to its own name."""
-        return self._to_requests is itself
-
     def holds(self, name: ObjectName) -> bool:
-        """Return whether an object of that name is in the cache; True before the source is started."""
-        return self._informer is None or name in self._informer.indexer
+        """Return whether an object of that name is in the cache.
+
+        True before the source is started, and if its objects are mapped to the names of others.
+        """
+        return self._to_requests is not itself or self._informer is None or name in self._informer.indexer
 
     def __str__(self) -> str:
         return f"kind source: {api_of(self.kind).gvr.group_resource}"

@@ -1,6 +1,7 @@
 """Controller with fake clientsets: one sync at a time, without threads."""
 
 import json
+from asyncio import CancelledError
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -233,6 +234,24 @@ def test_failed_sync_is_retried_with_backoff_and_success_resets_it() -> None:
     fixture.kube.prepend_reactor("create", "deployments", lambda _: (True, deployment_of(new_foo())))
     fixture.controller.process_next()
     assert queue.num_requeues(KEY) == 0
+
+
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("error", [Silent(), CancelledError(), SystemExit(1)], ids=lambda error: type(error).__name__)
+def test_sync_that_raises_anything_is_retried(error: BaseException) -> None:
+    fixture = Fixture(new_foo())
+
+    def fail(_: Action) -> tuple[bool, object]:
+        raise error
+
+    fixture.kube.prepend_reactor("create", "deployments", fail)
+    fixture.controller.queue.add(KEY)
+    fixture.controller.process_next()
+    assert dict(fixture.controller.queue.state().waiting) == {KEY: 0.005}
 
 
 def waiting(fixture: Fixture) -> list[ObjectName]:

@@ -1,0 +1,155 @@
+"""Workers of a controller: threads that take names from a queue, reconcile the objects, and requeue them by the result.
+
+    workers = Workers(sync, queue, Attempts("Foo"))
+    with workers.running(2, stop, name="worker"):
+        stop.wait()
+
+Whatever the reconciler raises or returns concerns its object only: it is logged with the object's name, counted, and
+retried with backoff. Never two workers have the same name at a time.
+"""
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, ClientGoError, run_callback
+from clientgo.lifecycle import Group
+from clientgo.meta.names import ObjectName
+from clientgo.reconcile import Attempt, Attempts
+from clientgo.workqueue import ShutDown, WorkQueue
+from clientgo.workqueue.order import checked_priority
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """Outcome of a successful reconciliation.
+
+    With `requeue_after` seconds above 0 the object is reconciled again after that time, unless an event comes first.
+    `priority` is its priority then; by default the one it was taken with. Only a priority queue uses it.
+    """
+
+    requeue_after: float = 0.0
+    priority: int | None = None
+
+
+class TerminalError(ClientGoError):
+    """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
+
+
+Reconcile = Callable[[ObjectName], Result | None]
+"""Reconciles the object of that name, which may be deleted; exceptions lead to a retry."""
+
+_NOTHING = Result()
+
+
+class Workers:
+    """Worker threads of one controller; thread-safe.
+
+    Without `recover_panic`, an error that is neither of the library nor expected ends the program.
+    """
+
+    def __init__(
+        self,
+        reconcile: Reconcile,
+        queue: WorkQueue[ObjectName],
+        attempts: Attempts,
+        *,
+        recover_panic: bool = True,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._reconcile = reconcile
+        self._queue = queue
+        self._attempts = attempts
+        self._recover_panic = recover_panic
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<Workers of {self._queue!r}>"
+
+    @contextmanager
+    def running(self, count: int, stop: threading.Event, *, name: str, grace: float | None = None) -> Iterator[None]:
+        """Reconcile with `count` threads in the block; at its end, shut down the queue and wait for their objects.
+
+        Names left in the queue are dropped: there may be thousands of them, and the next replica starts with all
+        objects.
+
+        Raises:
+            StillRunning: a worker was still running after `grace` seconds.
+            BaseException: the reconciler's error, if panics are not recovered.
+        """
+        self._attempts.set_workers(count)
+        # If a worker dies, the others end too: fewer workers would go unnoticed.
+        group = Group(stop=stop, clock=self._clock)
+        try:
+            for number in range(count):
+                group.start(self._run, stop, name=f"{name}-{number}")
+            yield
+        finally:
+            self._queue.shut_down()
+            group.join(grace)
+
+    def process_next(self) -> None:
+        """Reconcile the next object in the queue, and requeue it according to the result.
+
+        Raises:
+            ShutDown: the queue is shut down and empty.
+        """
+        with self._queue.processing() as key, self._attempts.at(key, self._queue.trigger(key)) as attempt:
+            try:
+                result = run_callback(self._reconciled, key)
+            except CallbackFailed as failure:
+                self._failed(key, attempt, failure.__cause__ or failure)
+                return
+            # The next failure starts with a fresh backoff.
+            self._queue.forget(key)
+            if result.requeue_after > 0:
+                attempt.succeeded("requeue_after", requeue_in=result.requeue_after)
+                self._queue.add_after(key, result.requeue_after, priority=result.priority)
+            else:
+                attempt.succeeded()
+
+    def _run(self, stop: threading.Event) -> None:
+        try:
+            while not stop.is_set():
+                self.process_next()
+        except ShutDown:
+            return
+
+    def _reconciled(self, key: ObjectName) -> Result:
+        return checked(self._reconcile(key))
+
+    def _failed(self, key: ObjectName, attempt: Attempt, error: BaseException) -> None:
+        if isinstance(error, TerminalError):
+            # The next event starts with a fresh backoff.
+            self._queue.forget(key)
+            attempt.failed_for_good(error)
+        elif not self._recover_panic and attempt.is_bug(error):
+            attempt.failed(error)
+            raise error
+        else:
+            delay = self._queue.add_rate_limited(key)
+            attempt.failed(error, retry_in=delay, failures=self._queue.num_requeues(key))
+
+
+def checked(result: object) -> Result:
+    """Return a copy of a reconciler's result, with `Result()` for None.
+
+    Raises:
+        TypeError: it is no `Result`, or a field has another type.
+        ValueError: the time is not finite.
+    """
+    if result is None:
+        return _NOTHING
+    if not isinstance(result, Result):
+        raise TypeError(f"reconcile must return a Result or None, got {type(result).__qualname__}")
+    after, priority = result.requeue_after, result.priority
+    if not isinstance(after, int | float) or isinstance(after, bool):
+        raise TypeError(f"requeue_after must be a number of seconds, got {after!r}")
+    if not math.isfinite(after):
+        raise ValueError(f"requeue_after must be a finite number of seconds, got {after!r}: omit it to wait for events")
+    if priority is not None:
+        priority = int(checked_priority(priority))
+    return Result(requeue_after=float(after), priority=priority)
