@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from clientgo.cli.names import CommandError
-from clientgo.codegen.crd.builtinfacts import is_built_in
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import imported, read_modules
@@ -25,6 +24,7 @@ from clientgo.commandline import CLUSTER, FlagParser, flag, setup_logging
 from clientgo.lifecycle import exit_code
 from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
 from clientgo.manager.program import run_manager
+from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.scheme import api_of
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config

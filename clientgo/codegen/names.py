@@ -41,13 +41,6 @@ def snake(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
-def camel(name: str) -> str:
-    """Return the JSON name of an attribute, like msgspec's `rename="camel"`."""
-    plain = name.lstrip("_")
-    first, *rest = plain.split("_")
-    return name[: len(name) - len(plain)] + first + "".join(part.title() for part in rest)
-
-
 def identifier(text: str) -> str:
     """Convert text to an ASCII identifier, with underscores for invalid characters."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", text)

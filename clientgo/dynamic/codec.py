@@ -76,6 +76,11 @@ class UnstructuredCodec(Codec[Unstructured]):
                 content[name] = known
         return encode_value(content)
 
+    def encode_applied(self, obj: Unstructured | Mapping[str, Any], subresource: str = "") -> bytes:
+        """Encode `obj` for server-side apply; content is sent as it is."""
+        del subresource
+        return self.encode(obj)
+
     @property
     def _kind_or_plural(self) -> str:
         return self.api.kind or self.api.plural

@@ -1,6 +1,6 @@
 """API objects: metadata, names, owners, selectors, schemes, encoding and decoding."""
 
-from clientgo.meta.codec import ObjectList, Undecodable, decode, encode, from_dict, replace, to_dict
+from clientgo.meta.codec import ObjectList, Undecodable, Unencodable, decode, encode, from_dict, replace, to_dict
 from clientgo.meta.constraints import DNS_LABEL, Duration, ExternalDocs, Int32, Int64, Meta, Quantity, Rule, constrained
 from clientgo.meta.lens import change
 from clientgo.meta.listwatch import compare_resource_versions
@@ -14,6 +14,8 @@ from clientgo.meta.objects import (
     MicroTime,
     ObjectMeta,
     OwnerReference,
+    UnknownNumber,
+    UnknownValue,
 )
 from clientgo.meta.ownership import controller_of, is_controlled_by, meta_for, new_controller_ref
 from clientgo.meta.scheme import ApiType, Column, ScaleSubresource, Scheme, WebhookConversion, api_of, api_type
@@ -21,9 +23,10 @@ from clientgo.meta.selectors import Selector, everything, nothing, parse_selecto
 
 __all__ = [
     "DNS_LABEL", "EMPTY_MAP", "ApiObject", "ApiType", "Column", "Duration", "ExternalDocs", "GroupVersionKind",
-    "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta", "ObjectName",
-    "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable", "WebhookConversion",
-    "api_of", "api_type", "change", "compare_resource_versions", "constrained", "controller_of", "decode", "encode",
-    "everything", "from_dict", "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name",
-    "parse_selector", "replace", "selector_for", "to_dict",
+    "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta",
+    "ObjectName", "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable",
+    "Unencodable", "UnknownNumber", "UnknownValue", "WebhookConversion", "api_of", "api_type", "change",
+    "compare_resource_versions", "constrained", "controller_of", "decode", "encode", "everything", "from_dict",
+    "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name", "parse_selector", "replace",
+    "selector_for", "to_dict",
 ]  # fmt: skip

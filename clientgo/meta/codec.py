@@ -10,17 +10,22 @@ import dataclasses
 import functools
 import gc
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import msgspec
 
-from clientgo.meta.objects import ApiObject, ListMeta, MicroTime, ObjectMeta, with_tuples
+from clientgo.errors import text_of
+from clientgo.meta.classes.check import check
+from clientgo.meta.jsonvalues import Unencodable as Unencodable
+from clientgo.meta.jsonvalues import decode_hook, encode_struct
+from clientgo.meta.jsonvalues import encode_value as encode_value
+from clientgo.meta.objects import ApiObject, ListMeta, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
 from clientgo.meta.shallow_json import names_alone, raw_list, reason
-from clientgo.meta.wire import MAKING, to_wire, wire_type
+from clientgo.meta.wire import MAKING, declared_type, wire_type
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -49,12 +54,15 @@ class Undecodable(ValueError):
     """A received object cannot be decoded to its class; `metadata` is the readable part of its metadata."""
 
     def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
-        where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
-        super().__init__(f"{kind} {shown or 'without a name'} cannot be decoded: {cause}")
+        super().__init__(kind, metadata, cause)
         self.kind = kind
         self.metadata = metadata
         self.cause = cause
+
+    def __str__(self) -> str:
+        where = f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
+        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
+        return f"{self.kind} {shown or 'without a name'} cannot be decoded: {self.cause}"
 
 
 class UnexpectedObject(Undecodable):
@@ -84,25 +92,10 @@ class _NameOnlyObject(msgspec.Struct, frozen=True):
     metadata: _NameOnly = _NameOnly()
 
 
-def _decode_hook(wanted: type, value: Any) -> Any:
-    if wanted is MicroTime and isinstance(value, str):
-        return MicroTime.of(MicroTime.fromisoformat(value))
-    raise NotImplementedError(f"cannot decode {wanted.__qualname__}")
-
-
-def _encode_hook(value: Any) -> Any:
-    if isinstance(value, MicroTime):
-        return value.wire()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise NotImplementedError(f"cannot encode {type(value).__qualname__} as JSON")
-
-
 # msgspec's errors: invalid JSON or types, invalid UTF-8, nesting deeper than Python's stack.
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_encode_hook)
-_IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=_decode_hook)
+_IDENTITY = msgspec.json.Decoder(_Identity, dec_hook=decode_hook)
 _NAME_ONLY = msgspec.json.Decoder(_NameOnlyObject, strict=False)
 
 
@@ -113,14 +106,15 @@ class Codec(Generic[T]):
         self.cls = cls
         self.api = api_of(cls)
         self._prefix = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}"'.encode()
+        check(cls)
         self._wire: Any = wire_type(cls)
         self._same = self._wire is cls
         page = _page_of(self.api.kind, self._wire)
-        self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=_decode_hook)
-        self._page: Any = msgspec.json.Decoder(page, dec_hook=_decode_hook)
+        self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=decode_hook)
+        self._page: Any = msgspec.json.Decoder(page, dec_hook=decode_hook)
         protect(cls)
         # For its side effect: msgspec has inspected the class, so that any thread may call `_own`.
-        msgspec.json.Decoder(cls, dec_hook=_decode_hook)
+        msgspec.json.Decoder(cls, dec_hook=decode_hook)
 
     def decode(self, data: bytes | msgspec.Raw) -> T:
         """Decode an object.
@@ -130,7 +124,9 @@ class Codec(Generic[T]):
         """
         try:
             return self._own(self._one.decode(data))
-        except _UNREADABLE as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # the class's own `__post_init__` may raise anything
             return self._salvage(data, error)
 
     @without_collection()
@@ -145,36 +141,74 @@ class Codec(Generic[T]):
             if page.kind != "Table":
                 items = page.items if self._same else [self._own(item) for item in page.items]
                 return ObjectList(page.metadata, items)
-        except _UNREADABLE:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001  # as in `decode`
             return self._one_by_one(data)
         raise self._not_a_list("the server sent a Table")
 
     def encode(self, obj: T) -> bytes:
-        """Encode `obj` with its apiVersion and kind; it may be a model of the official client."""
-        if type(obj) is self.cls:
-            wire = obj if self._same else msgspec.convert(obj, self._wire, from_attributes=True)
-            body = _ENCODER.encode(wire)
-        elif isinstance(obj, self.cls):
-            body = _ENCODER.encode(to_wire(obj))  # a subclass, which may have more fields
-        else:
-            body = _foreign_json(obj)
-            known = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-            body = _ENCODER.encode({k: v for k, v in known.items() if k not in ("apiVersion", "kind")})
+        """Encode `obj` with its apiVersion and kind; it may be a model of the official client.
+
+        Raises:
+            Unencodable: a part of it has no JSON form.
+        """
+        return self._with_kind(obj, wire_type)
+
+    def encode_applied(self, obj: T, subresource: str = "") -> bytes:
+        """Encode `obj` for server-side apply: with its defaults, except those that are None or empty.
+
+        The status of a kind that has it as a subresource is sent alone, and only to the subresource.
+
+        Raises:
+            Unencodable: a part of it has no JSON form.
+        """
+        body = self._with_kind(obj, declared_type)
+        if not self.api.status or subresource not in ("", "status"):
+            return body
+        parts: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        if not subresource:
+            return msgspec.json.encode({field: part for field, part in parts.items() if field != "status"})
+        metadata = identity(body)
+        names = ObjectMeta(name=metadata.name, namespace=metadata.namespace)
+        status = {field: part for field, part in parts.items() if field in ("apiVersion", "kind", "status")}
+        return msgspec.json.encode({**status, "metadata": names})
+
+    def _with_kind(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
+        try:
+            body = self._body(obj, form)
+        except Unencodable as error:
+            name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
+            place = f"{error.where.removeprefix('.')} of " if error.where else ""
+            raise Unencodable(f"{place}{self.api.kind} {name}", error.cause) from error.__cause__
         return self._prefix + (b"," + body[1:] if len(body) > 2 else b"}")
+
+    def _body(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
+        if not isinstance(obj, self.cls):
+            content = _foreign_content(obj)
+            return encode_value({key: value for key, value in content.items() if key not in ("apiVersion", "kind")})
+        if isinstance(obj, msgspec.Struct):
+            return encode_struct(obj)
+        try:  # by the object's own class: a subclass may have more fields
+            return encode_struct(msgspec.convert(obj, form(type(obj)), from_attributes=True))
+        except msgspec.ValidationError as error:
+            raise Unencodable("", text_of(error)) from error
 
     def _own(self, wire: Any) -> T:
         own: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)
         return own
 
-    def _salvage(self, data: bytes | msgspec.Raw, first: Exception) -> T:
+    def _salvage(self, data: bytes | msgspec.Raw, first: BaseException) -> T:
         try:
             # Imported here because it loads `fractions`, 3 ms, and few programs need it.
-            from clientgo.meta.quantities import numbers_to_quantities  # noqa: PLC0415
+            from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
 
-            generic = numbers_to_quantities(_without_nulls(msgspec.json.decode(data)), self.cls)
-            return self._own(msgspec.convert(generic, self._wire, dec_hook=_decode_hook))
-        except _UNREADABLE:
-            raise Undecodable(self.api.kind, identity(data), reason(first)) from first
+            made: T = construct(self.cls, msgspec.json.decode(data))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # as in `decode`
+            raise Undecodable(self.api.kind, identity(data), reason(error)) from first
+        return made
 
     def _one_by_one(self, data: bytes) -> ObjectList[T]:
         try:
@@ -243,12 +277,7 @@ def to_dict(obj: object) -> dict[str, Any]:
 
 def from_dict(cls: type[T], data: Mapping[str, Any]) -> T:
     """Convert a dict to an object of the class `cls`; raise `Undecodable` if it does not fit."""
-    return decode(cls, _ENCODER.encode(data))
-
-
-def encode_value(value: Any) -> bytes:
-    """Encode a JSON value, which may contain Structs and dataclasses."""
-    return _ENCODER.encode(value)
+    return decode(cls, encode_value(data))
 
 
 class _Replaceable(Protocol[P, R]):
@@ -317,17 +346,9 @@ def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
     )
 
 
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [_without_nulls(v) for v in value]
-    return value
-
-
-def _foreign_json(obj: object) -> bytes:
+def _foreign_content(obj: object) -> dict[str, Any]:
     # The official client's models (kubernetes >= 37) are pydantic's; asking for its method spares importing either.
-    dump = getattr(obj, "model_dump_json", None)
+    dump = getattr(obj, "model_dump", None)
     if dump is None:
         raise TypeError(f"{type(obj).__qualname__} is not an API object: mark its class with @api_type")
-    return cast(str, dump(by_alias=True, exclude_none=True)).encode()
+    return cast(dict[str, Any], dump(by_alias=True, exclude_none=True))

@@ -1,25 +1,61 @@
-"""Comparison of decoded JSON values by the rules of JSON and Kubernetes, where Python's `==` differs.
+"""JSON values: comparison by the rules of JSON and Kubernetes, where Python's `==` differs, and strict encoding.
 
 To Python `True == 1` and `False == 0`; in JSON a boolean is never a number. Numbers are compared by value: `1` equals
 `1.0`, as in Kubernetes, which writes the second as the first. NaN, which is not JSON, equals nothing.
+
+The encoder rejects what the server would read as something else: NaN (null, which removes a field), a time without a
+time zone, a Decimal or a set in free-form content.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache, lru_cache
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
+
+from clientgo.errors import text_of
+from clientgo.meta.objects import MicroTime
+from clientgo.meta.wire import to_wire
 
 Json = Any
 """A JSON value: None, bool, int, float, str, a list, or a dict with str keys."""
 
-_encode = msgspec.json.Encoder().encode
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+def decode_hook(wanted: type, value: Any) -> Any:
+    """Decode a value of a class that msgspec does not know."""
+    if wanted is MicroTime and isinstance(value, str):
+        at = datetime.fromisoformat(value)
+        return MicroTime.of(at if at.tzinfo else at.replace(tzinfo=UTC))
+    raise NotImplementedError(f"cannot decode {wanted.__qualname__}")
+
+
+def encode_hook(value: Any) -> Any:
+    """Encode a value of a class that msgspec does not know."""
+    if isinstance(value, MicroTime):
+        return value.wire()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, str):
+        return str.__str__(value)  # of a subclass, such as UnknownValue
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)
+    raise NotImplementedError(f"cannot encode {type(value).__qualname__} as JSON")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=encode_hook)
+_encode = _ENCODER.encode
+_encode_sorted = msgspec.json.Encoder(order="sorted", enc_hook=encode_hook).encode
 _decode = msgspec.json.Decoder().decode
 
 _ABSENT: Any = object()
 _EXACT = frozenset((str, bool, type(None)))
 """Classes whose values Python and JSON compare alike, if both values have the same class."""
-_UNENCODABLE = (TypeError, ValueError, RecursionError)
+_UNENCODABLE = (TypeError, ValueError, NotImplementedError, RecursionError)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -88,3 +124,180 @@ def _with_integers(value: Json) -> Json:
     if isinstance(value, list):
         return [_with_integers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Unencodable(ValueError):
+    """A value that has no JSON form, or none that Kubernetes reads; `where` names it, `cause` has the remedy."""
+
+    def __init__(self, where: str, cause: str) -> None:
+        super().__init__(where, cause)
+        self.where = where
+        self.cause = cause
+
+    def __str__(self) -> str:
+        return f"cannot encode {self.where.removeprefix('.') or 'the value'} as JSON: {self.cause}"
+
+
+def encode_value(value: Any) -> bytes:
+    """Encode a JSON value, which may contain Structs, dataclasses and times.
+
+    Raises:
+        Unencodable: a part of it has no JSON form.
+    """
+    try:
+        encoded = _encode(value)
+        # Equal to what is read back, in C: no NaN, no set, no key that is a number.
+        if _decode(encoded) == value and _suspicious_number().search(encoded) is None:
+            return encoded
+    except _UNENCODABLE:
+        pass  # the check names the part
+    return _encode_checked(value)
+
+
+def encode_struct(struct: msgspec.Struct) -> bytes:
+    """Encode a Struct; only its free-form content is checked, unless the JSON shows that more is necessary.
+
+    Raises:
+        Unencodable: a part of it has no JSON form.
+    """
+    try:
+        encoded = _encode(struct)
+    except _UNENCODABLE:
+        return _encode_checked(struct)
+    if b"null" in encoded or _suspicious_time().search(encoded) is not None:
+        return _encode_checked(struct)
+    checked = _checked_struct(struct, _free_form_fields)
+    return encoded if checked is struct else _encode(checked)
+
+
+@cache
+def _suspicious_number() -> re.Pattern[bytes]:
+    """Return the pattern of a number, or of a text that looks like one, that may need more than 64 bits."""
+    return re.compile(rb"(?:^|[:,\[])-?[0-9]{19}")
+
+
+@cache
+def _suspicious_time() -> re.Pattern[bytes]:
+    """Return the pattern of a time, or of a text that looks like one, that ends without a time zone."""
+    return re.compile(rb'T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"')
+
+
+_REMEDIES = {
+    "Decimal": "use str(value)",
+    "set": "use a list, such as sorted(value)",
+    "frozenset": "use a list, such as sorted(value)",
+    "date": "use value.isoformat(), or a datetime with a time zone",
+    "time": "use value.isoformat()",
+    "timedelta": 'use a text such as "30s"',
+    "UUID": "use str(value)",
+}
+
+
+def _encode_checked(value: Any) -> bytes:
+    try:
+        return _encode(_checked(value, _all_fields))
+    except (RecursionError, NotImplementedError, TypeError) as error:
+        deep = isinstance(error, RecursionError)
+        raise Unencodable("", "it is nested too deep, or contains itself" if deep else text_of(error)) from error
+
+
+_Fields = tuple[tuple[str, str], ...]
+"""Attributes of a Struct and their JSON names."""
+_FieldsOf = Callable[[type[msgspec.Struct]], _Fields]
+
+
+def _checked(value: Any, fields_of: _FieldsOf) -> Any:
+    """Return the value with dataclasses replaced by their wire types; the same object if it contains none.
+
+    Raises:
+        Unencodable: a part of it has no JSON form.
+    """
+    if value is None or isinstance(value, bool | Enum | bytes | bytearray | msgspec.Raw | MicroTime):
+        return value
+    if isinstance(value, str | int | float | datetime):
+        return _checked_scalar(value)
+    if isinstance(value, Mapping):
+        return _checked_members(value, fields_of)
+    if isinstance(value, list | tuple):
+        items = [_checked_part(f"[{index}]", item, fields_of) for index, item in enumerate(value)]
+        return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
+    if isinstance(value, msgspec.Struct):
+        return _checked_struct(value, fields_of)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _checked(to_wire(value), _all_fields)
+    name = type(value).__name__
+    raise Unencodable("", f"{name} has no JSON form: {_REMEDIES.get(name, 'use a dict, list, str, number or bool')}")
+
+
+def _checked_part(step: str, value: Any, fields_of: _FieldsOf) -> Any:
+    try:
+        return _checked(value, fields_of)
+    except Unencodable as error:
+        raise Unencodable(step + error.where, error.cause) from None
+
+
+def _checked_scalar(value: str | float | datetime) -> str | float | datetime:
+    if isinstance(value, datetime):
+        if value.tzinfo is None:
+            raise Unencodable("", f"{value} has no time zone: use datetime.now(UTC) or value.replace(tzinfo=UTC)")
+    elif isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise Unencodable("", "the text has a lone surrogate, which is no character: replace it") from None
+    elif not math.isfinite(value):
+        raise Unencodable("", f"{value} is not a JSON number: use a finite number, or leave the field out")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise Unencodable("", f"{value} needs more than 64 bits: use a string")
+    return value
+
+
+def _checked_members(value: Mapping[Any, Any], fields_of: _FieldsOf) -> Mapping[str, Any]:
+    for key in value:
+        if not isinstance(key, str):
+            raise Unencodable("", f"the key {key!r} is not a string: use str(key)")
+        _checked_scalar(key)
+    members = {key: _checked_part(f".{key}", item, fields_of) for key, item in value.items()}
+    return members if any(members[key] is not item for key, item in value.items()) else value
+
+
+def _checked_struct(struct: msgspec.Struct, fields_of: _FieldsOf) -> msgspec.Struct:
+    changes: dict[str, Any] = {}
+    for name, json_name in fields_of(type(struct)):
+        value = getattr(struct, name)
+        if value is not msgspec.UNSET:
+            checked = _checked_part(f".{json_name}", value, fields_of)
+            if checked is not value:
+                changes[name] = checked
+    return msgspec.structs.replace(struct, **changes) if changes else struct
+
+
+@lru_cache(maxsize=2048)
+def _all_fields(cls: type[msgspec.Struct]) -> _Fields:
+    return tuple(zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True))
+
+
+@lru_cache(maxsize=2048)
+def _free_form_fields(cls: type[msgspec.Struct]) -> _Fields:
+    """Return the fields that may hold free-form content, at any depth."""
+    hints = _hints(cls)
+    return tuple(pair for pair in _all_fields(cls) if _is_free_form(hints[pair[0]], {cls}))
+
+
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    hints = {
+        name: hint for base in reversed(cls.__mro__) for name, hint in getattr(base, "__annotations__", {}).items()
+    }
+    # Reading the annotations of a hundred nested types takes five times as long as looking at them.
+    return get_type_hints(cls) if any(isinstance(hint, str) for hint in hints.values()) else hints
+
+
+def _is_free_form(hint: Any, seen: set[Any]) -> bool:
+    if hint is Any or hint is object or isinstance(hint, TypeVar):
+        return True
+    if not isinstance(hint, msgspec.StructMeta):
+        return any(_is_free_form(part, seen) for part in get_args(hint))
+    if hint in seen or hint.__module__.startswith("clientgo.meta."):  # only managedFields, which the server writes
+        return False
+    seen.add(hint)
+    return any(_is_free_form(part, seen) for part in _hints(hint).values())

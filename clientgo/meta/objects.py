@@ -80,7 +80,9 @@ class MicroTime(datetime):
 
     @classmethod
     def of(cls, at: datetime) -> "MicroTime":
-        """Convert a datetime, which must have a time zone."""
+        """Convert a datetime; raise ValueError if it has no time zone."""
+        if at.tzinfo is None:
+            raise ValueError(f"{at.isoformat()} has no time zone: use datetime.now(UTC) or at.replace(tzinfo=UTC)")
         at = at.astimezone(UTC)
         return cls(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, UTC)
 
@@ -88,6 +90,41 @@ class MicroTime(datetime):
         """Return the JSON form, such as `2026-01-02T03:04:05.000006Z`."""
         # Not strftime: it writes the years before 1000 (Go's zero time is in year 1) with fewer than four digits.
         return self.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+class UnknownValue(str):
+    """A value that the Enum or Literal of its field lacks: of a newer version of the kind, say.
+
+    It equals no member, is written back unchanged, and has the attributes of a member that programs read.
+    """
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> str:
+        """The value itself."""
+        return str(self)
+
+    @property
+    def name(self) -> str:
+        """The value, in place of the name of a member."""
+        return str(self)
+
+
+class UnknownNumber(int):
+    """A number that the Enum or Literal of its field lacks, like an `UnknownValue`."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        """The number itself."""
+        return int(self)
+
+    @property
+    def name(self) -> str:
+        """The number as text, in place of the name of a member."""
+        return str(int(self))
 
 
 # gc=False here and in generated types: values are not part of reference cycles, and caches hold many of them.

@@ -4,19 +4,13 @@ A sum has the notation of its first non-zero part; formatting uses the largest s
 JSON a quantity may also be a number (`cpu: 2`), which the built-in types hold as the string that the server stores.
 """
 
-import dataclasses
-import functools
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil
-from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
-
-import msgspec
+from typing import Any, get_args
 
 from clientgo.meta import constraints
-from clientgo.meta.wire import wire_type
 
 # An exponent of more than two digits exceeds Kubernetes' range, and would be expensive.
 _FORM = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,2})|([numkMGTPE]|[KMGTPE]i)?)")
@@ -115,42 +109,14 @@ def _shortest(value: Fraction, base: Fraction, suffixes: dict[str, int]) -> str:
 
 
 _DECLARED = get_args(constraints.Quantity)[1]
-"""The annotation of a user's quantity, which may hold integers."""
-
-_BUILT_IN = object()
-"""The annotation of a built-in type's quantity, or of a map or list of quantities."""
 
 
-def numbers_to_quantities(content: Any, hint: Any) -> Any:
-    """Return JSON for a class or annotation with numbers converted to the quantities that the server stores.
-
-    A built-in type holds strings, so `2` becomes "2" and `0.5` becomes "500m". A field annotated as
-    `clientgo.meta.Quantity` holds integers too; only other numbers become strings there.
-    """
-    origin, inside = get_origin(hint), get_args(hint)
-    held = hint is _BUILT_IN and isinstance(content, int) and not isinstance(content, bool)
-    if held or (isinstance(content, float) and (hint is _BUILT_IN or _DECLARED in inside[1:])):
-        return str(ParsedQuantity(content))
-    if origin is Annotated:
-        return numbers_to_quantities(content, inside[0])
-    if origin in (Union, UnionType):
-        return functools.reduce(numbers_to_quantities, inside, content)
-    if isinstance(content, list) and (hint is _BUILT_IN or origin in (tuple, list)):
-        return [numbers_to_quantities(item, inside[0] if inside else hint) for item in content]
-    if isinstance(content, dict):
-        fields = _fields(hint) if isinstance(hint, type) else {}
-        values = hint if hint is _BUILT_IN else inside[1] if len(inside) == 2 else Any
-        return {key: numbers_to_quantities(value, fields.get(key, values)) for key, value in content.items()}
-    return content
+def is_quantity(meta: constraints.Meta) -> bool:
+    """Report whether a constraint is that of `clientgo.meta.Quantity`, whose fields hold integers or text."""
+    return bool(meta == _DECLARED)
 
 
-@functools.lru_cache(maxsize=1024)
-def _fields(cls: type) -> Mapping[str, Any]:
-    """Return the annotations of a class by JSON names; none for a class without fields."""
-    if not (isinstance(cls, msgspec.StructMeta) or dataclasses.is_dataclass(cls)):
-        return {}
-    wire = wire_type(cls)
-    hints = get_type_hints(cls, include_extras=True)
-    known = QUANTITY_FIELDS.get(cls.__name__, ()) if cls.__module__.startswith("clientgo.kubernetes.") else ()
-    names = zip(wire.__struct_encode_fields__, wire.__struct_fields__, strict=True)
-    return {json: _BUILT_IN if json in known else hints[name] for json, name in names}
+def quantity_fields(cls: type) -> frozenset[str]:
+    """Return the JSON names of a built-in type's quantities, whose fields hold text; none for other classes."""
+    built_in = cls.__module__.startswith("clientgo.kubernetes.")
+    return QUANTITY_FIELDS.get(cls.__name__, frozenset()) if built_in else frozenset()

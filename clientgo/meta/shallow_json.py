@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.errors import describe_error, text_of
 from clientgo.meta.objects import ListMeta
 
 _TOP = ("apiVersion", "kind", "metadata")
@@ -43,9 +44,11 @@ def raw_list(data: bytes) -> RawList:
     return msgspec.structs.replace(page, items=tuple(map(msgspec.Raw, elements(found.get("items", b"null")))))
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Return the reason why an object cannot be decoded."""
-    return "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
+    return text_of(error) if isinstance(error, ValueError) else describe_error(error)
 
 
 def names_alone(data: bytes) -> bytes:

@@ -122,7 +122,7 @@ class TypedClient(CreateClient[T]):
         if isinstance(obj, Mapping):
             body = encode_value({"apiVersion": self._api.api_version, "kind": self._api.kind, **obj})
         else:
-            body = self._codec.encode(obj)
+            body = self._codec.encode_applied(obj, subresource)
         name = metadata_in(obj, body).name
         if not name:
             raise ValueError(f"{self._api.kind}: metadata.name is required for apply")

@@ -297,18 +297,3 @@ def test_replace_copies_dataclasses_and_structs() -> None:
     assert deployment.spec.replicas == 4
     with pytest.raises(TypeError):
         replace(FULL, no_such_field=1)
-
-
-@api_type(group="example.com", version="v1")
-@dataclass(frozen=True)
-class Odd:
-    metadata: ObjectMeta = UNNAMED
-    key: complex | None = None
-    extra: Any = None
-
-
-def test_unsupported_type_is_named_in_the_error() -> None:
-    with pytest.raises(NotImplementedError, match="cannot decode complex"):
-        decode(Odd, b'{"key":"1+2j"}')
-    with pytest.raises(NotImplementedError, match="cannot encode object as JSON"):
-        encode(Odd(extra=object()))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from clientgo.meta import ObjectMeta, replace
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.typed import DeleteOptions, Preconditions, Scale
 from clientgo.typed.scale import ScaleSpec
@@ -15,6 +16,7 @@ LIST = page()
 SCALE = {"kind": "Scale", "metadata": {"name": "g"}, "spec": {"replicas": 2}, "status": {"replicas": 1}}
 HEAD = {"apiVersion": "shop.example.com/v1", "kind": "Gadget"}
 FULL = HEAD | {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": 3}, "status": {}}
+MANAGED = ObjectMeta(name="g", namespace="ns", uid="u", resource_version="7", labels={"a": "b"})
 APPLIED = {"metadata": {"name": "g"}, "spec": {"color": "red"}}
 
 Call = Callable[[Gadgets], object]
@@ -109,8 +111,22 @@ Case = tuple[str, str, Mapping[str, str], object, str]
         pytest.param(
             lambda c: c.apply(gadget(replicas=3), field_manager="me", force=True),
             WIRE,
-            ("PATCH", "/g", {"fieldManager": "me", "force": "true"}, FULL, APPLY_PATCH),
+            (
+                "PATCH", "/g", {"fieldManager": "me", "force": "true"},
+                HEAD | {"metadata": {"name": "g", "namespace": "ns"}, "spec": {"replicas": 3, "color": ""}},
+                APPLY_PATCH,
+            ),
             id="apply an object",
+        ),
+        pytest.param(
+            lambda c: c.apply_status(replace(gadget(), metadata=MANAGED), field_manager="me"),
+            WIRE,
+            (
+                "PATCH", "/g/status", {"fieldManager": "me"},
+                HEAD | {"metadata": {"name": "g", "namespace": "ns"}, "status": {"ready": 0}},
+                APPLY_PATCH,
+            ),
+            id="apply the status of an object",
         ),
         pytest.param(
             lambda c: c.apply_status(APPLIED, field_manager="me", dry_run=True),

@@ -13,9 +13,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, Union, get_args, get_origin
 
 from clientgo.codegen.builtin.groups import plain_name
-from clientgo.codegen.inputs.fields import unwrap
 from clientgo.codegen.render.source import first_sentence
 from clientgo.codegen.render.structs import Attribute, StructType
+from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.scheme import ApiType
 
 OURS = {

@@ -7,10 +7,9 @@ unless listed.
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
-from clientgo.codegen.inputs.fields import unwrap
 from clientgo.meta.apply.mergerules import ATOMIC_MAPS, ATOMIC_TYPES, TYPE_RULES
+from clientgo.meta.classes.check import is_built_in
+from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import Quantity
 from clientgo.meta.quantities import QUANTITY_FIELDS
 
@@ -65,11 +64,6 @@ _QUANTITY: Schema = {
     "pattern": unwrap(Quantity)[1][0].pattern,
     "x-kubernetes-int-or-string": True,
 }
-
-
-def is_built_in(cls: type[Any]) -> bool:
-    """Report whether the class is a built-in type."""
-    return issubclass(cls, msgspec.Struct) and cls.__module__.startswith(("clientgo.kubernetes.", "clientgo.meta."))
 
 
 def add_type_facts(cls: type[Any], schema: Schema) -> None:

@@ -13,12 +13,14 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts, is_built_in
+from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept
 from clientgo.codegen.crd.serverchecks import default_errors
-from clientgo.codegen.inputs.fields import Member, members, unwrap
+from clientgo.codegen.inputs.fields import Member, members
 from clientgo.codegen.problems import Problems
+from clientgo.meta.classes.check import is_built_in
+from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import Meta, Rule, constraints_of
 from clientgo.meta.objects import MicroTime, ObjectMeta
 
@@ -80,7 +82,8 @@ class SchemaMaker:
     def of_class(self, cls: type[Any], inside: tuple[type[Any], ...] = ()) -> Schema:
         """Return the schema of a dataclass or Struct."""
         if cls in inside:
-            return self._of_repeated(cls)
+            # Recursive built-in types are open from the second level on.
+            return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
         if not self._is_shared(cls, inside):
             return self._of_members(cls, inside)
         if cls not in self._shared:
@@ -103,13 +106,6 @@ class SchemaMaker:
         self._constrain_class(cls, schema, found)
         add_type_facts(cls, schema)
         return schema
-
-    def _of_repeated(self, cls: type[Any]) -> Schema:
-        # Recursive built-in types cannot be changed: they are open from the second level on.
-        if not is_built_in(cls):
-            message = "is recursive, which a structural schema cannot express: use Mapping[str, Any]"
-            self._problems.at_class(cls, f"{cls.__name__} {message}")
-        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
     def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
         json_names = {member.name: member.json_name for member in found}
@@ -181,29 +177,20 @@ class SchemaMaker:
         if origin is list or (origin is tuple and args[1:] == (...,)):
             return {"type": "array", "items": self._of_item(args[0], place)}
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            if args[0] is not str:
-                self._complain(place, "the keys of a map must be strings: use Mapping[str, ...]")
             if unwrap(args[1])[0] is Any:
                 return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
             return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
         if is_built_in(place.cls) and (hint is float or set(args) == {int, float}):
             return {"type": "number"}
-        # Unions in built-in types (a schema or a boolean) cannot be changed.
-        if hint is Any or is_built_in(place.cls):
-            return {"x-kubernetes-preserve-unknown-fields": True}
         if hint is float:
             self._complain(place, _FLOAT)
-        else:
-            self._complain(place, f"{_name(hint)} has no schema: {_instead(hint, origin)}")
-        return {"x-kubernetes-preserve-unknown-fields": True}  # so that no other error is reported for the field
+        # Any; a union in a built-in type, which cannot be changed; or a type that the check of the class has rejected.
+        return {"x-kubernetes-preserve-unknown-fields": True}
 
     def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
         values = list(values)
         kinds = {type(value) for value in values}
-        if kinds in ({str}, {int}):
-            return {**_SCALARS[kinds.pop()], "enum": values}
-        self._complain(place, "the values of an enum must all be strings, or all integers")
-        return {"type": "string"}
+        return {**_SCALARS[kinds.pop()], "enum": values} if kinds in ({str}, {int}) else {"type": "string"}
 
     def _complain(self, place: "_Place", *messages: str) -> None:
         for message in messages:
@@ -243,17 +230,3 @@ def _own_doc(cls: type[Any]) -> str:
     # A dataclass without docstring has its signature as docstring.
     doc = cls.__dict__.get("__doc__") or ""
     return "" if doc.startswith(f"{cls.__name__}(") else " ".join(doc.split())
-
-
-def _name(hint: Any) -> str:
-    return hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
-
-
-def _instead(hint: Any, origin: Any) -> str:
-    if origin in (set, frozenset) or hint in (set, frozenset):
-        return "use tuple[X, ...]"
-    if origin is tuple or hint in (tuple, list, dict):
-        return "use tuple[X, ...] or Mapping[str, X]"
-    if origin in (Union, types.UnionType):
-        return "use one type, or int | str"
-    return "use str, int, bool, datetime, an enum, a dataclass, tuple[X, ...] or Mapping[str, X]"

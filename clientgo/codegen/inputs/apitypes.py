@@ -10,13 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_type_hints
+from typing import Any
 
 from clientgo.codegen.inputs.apichecks import check_api, read_methods
-from clientgo.codegen.inputs.fields import unwrap
 from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems, place_of, shown
-from clientgo.meta.objects import ObjectMeta
+from clientgo.meta.classes.check import faults, not_a_dataclass
 from clientgo.meta.scheme import ApiType, api_of
 
 
@@ -108,55 +107,19 @@ def _marked(module: ModuleType) -> Iterator[type[Any]]:
 
 
 def _check_class(cls: type[Any], problems: Problems) -> bool:
+    for fault in faults(cls):
+        if fault.field:
+            problems.at_field(fault.cls, fault.field, fault.message)
+        else:
+            problems.at_class(fault.cls, fault.message)
     if not dataclasses.is_dataclass(cls):
-        problems.at_class(
-            cls, f"{cls.__name__} is not a dataclass: add @dataclass(frozen=True, slots=True) below @api_type"
-        )
+        problems.at_class(cls, not_a_dataclass(cls))
         return False
-    _check_dataclasses(cls, problems)
     names = {field.name for field in dataclasses.fields(cls)}
-    hints = _hints(cls)
-    if hints is not None and unwrap(hints.get("metadata"))[0] is not ObjectMeta:
-        problems.at_class(cls, f"{cls.__name__} has no metadata: add `metadata: ObjectMeta`")
     check_api(cls, problems)
     if api_of(cls).status and "status" not in names:
         problems.at_class(cls, f"{cls.__name__} has no field status: add one, or use @api_type(..., status=False)")
     return True
-
-
-def _hints(cls: type[Any], problems: Problems | None = None) -> dict[str, Any] | None:
-    try:
-        return get_type_hints(cls)
-    except (NameError, TypeError) as error:
-        if problems is not None:
-            problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
-        return None
-
-
-def _check_dataclasses(cls: type[Any], problems: Problems) -> None:
-    """Check a dataclass and those that its fields refer to."""
-    seen: set[type[Any]] = set()
-    waiting = [cls]
-    while waiting:
-        each = waiting.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        waiting += [part for hint in (_hints(each, problems) or {}).values() for part in _classes_in(hint)]
-        params: Any = getattr(each, "__dataclass_params__", None)
-        if params is not None and not params.frozen:
-            problems.at_class(each, f"{each.__name__} is mutable: use @dataclass(frozen=True, slots=True)")
-        fields = {field.name for field in dataclasses.fields(each)}
-        for name, value in vars(each).items():
-            if not (name in fields or name.startswith("_") or callable(value) or hasattr(value, "__get__")):
-                problems.at_field(each, name, f"missing annotation: write `{name}: {type(value).__name__} = ...`")
-
-
-def _classes_in(hint: Any) -> Iterator[type[Any]]:
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        yield hint
-    for arg in getattr(hint, "__args__", ()):
-        yield from _classes_in(arg)
 
 
 def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:

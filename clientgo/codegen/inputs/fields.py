@@ -2,16 +2,14 @@
 
 import dataclasses
 import enum
-import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
-from clientgo.codegen.names import camel
 from clientgo.codegen.problems import field_docs
+from clientgo.meta.classes.hints import camel
 from clientgo.meta.codec import encode_value
-from clientgo.meta.constraints import Meta
 from clientgo.meta.wire import to_wire
 
 _ZEROS = (str, int, float, bool, bytes)
@@ -64,19 +62,3 @@ def _json(default: Any) -> Any:
         default = to_wire(default)
     found = msgspec.json.decode(encode_value(default))
     return found or msgspec.UNSET
-
-
-def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:
-    """Return the bare type, its constraints (outer ones last, so that they win), and whether None is allowed."""
-    metas: list[Meta] = []
-    nullable = False
-    while True:
-        origin = get_origin(hint)
-        if origin is Annotated:
-            metas = [*(note for note in hint.__metadata__ if isinstance(note, Meta)), *metas]
-            hint = hint.__origin__
-        elif origin in (Union, types.UnionType) and type(None) in get_args(hint):
-            rest = tuple(arg for arg in get_args(hint) if arg is not type(None))
-            hint, nullable = Union[rest], True  # noqa: UP007  # built from a tuple of types
-        else:
-            return hint, metas, nullable

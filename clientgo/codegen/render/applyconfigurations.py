@@ -13,14 +13,15 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.codegen.inputs.fields import members, unwrap
+from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.model import GroupVersion, group_versions
 from clientgo.codegen.model import Kind as KindRecord
-from clientgo.codegen.names import camel, class_case
+from clientgo.codegen.names import class_case
 from clientgo.codegen.render.source import WIDTH, Code, assignment, call, docstring, literal, quoted
 from clientgo.codegen.render.structs import LIST, Attribute, StructType
 from clientgo.codegen.render.templatefiles import Layout, Text, fill, import_block, joined, used_imports
 from clientgo.codegen.render.thirdparty import ForeignGroup
+from clientgo.meta.classes.hints import camel, unwrap
 from clientgo.meta.objects import ManagedFieldsEntry, MicroTime, ObjectMeta, OwnerReference
 
 SUFFIX = "ApplyConfiguration"

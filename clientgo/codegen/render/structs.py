@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from clientgo.codegen.model import STATUS_VERBS
-from clientgo.codegen.names import camel
 from clientgo.codegen.render.source import assignment, call, docstring, literal, quoted
 from clientgo.codegen.render.templatefiles import Layout, fill, joined, used_imports
+from clientgo.meta.classes.hints import camel
 from clientgo.meta.scheme import ALL_VERBS, ApiType, plural_of
 
 _ARGUMENTS = ("frozen=True", "kw_only=True", 'rename="camel"', "omit_defaults=True", "gc=False")

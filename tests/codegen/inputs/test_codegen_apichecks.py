@@ -88,6 +88,17 @@ def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
             id="missing annotation",
         ),
         pytest.param(
+            MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    tags: set[str]\n",
+            "kinds.py:7: A.tags: set[str] has no schema: use tuple[X, ...]",
+            id="type without schema",
+        ),
+        pytest.param(
+            "@dataclass(frozen=True)\nclass Ring:\n    inner: 'Ring | None' = None\n"
+            + (MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    ring: Ring\n"),
+            "kinds.py:4: Ring is recursive, which a structural schema cannot express: use Mapping[str, Any]",
+            id="recursive",
+        ),
+        pytest.param(
             MARK % ", status=False" + "class A:\n    name: str\n",
             "kinds.py:5: A has no metadata: add `metadata: ObjectMeta`",
             id="no metadata",
