@@ -23,6 +23,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, InternalError, Unauthorized
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
+from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
 
@@ -145,6 +146,9 @@ class RetryWatcher(Generic[T]):
         for event in watch:
             if self._stop.is_set():
                 return
+            if isinstance(event, BadEvent) and isinstance(event.error, UnexpectedObject):
+                yield event
+                continue
             version = _version_of(event)
             if not isinstance(event, Bookmark):
                 yield event

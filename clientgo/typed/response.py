@@ -12,7 +12,15 @@ import msgspec
 from msgspec.structs import replace
 
 from clientgo.errors import ClientGoError
-from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
+from clientgo.meta.codec import (
+    Codec,
+    ObjectList,
+    Undecodable,
+    UnexpectedObject,
+    encode_value,
+    identity,
+    without_collection,
+)
 from clientgo.meta.objects import ObjectMeta
 from clientgo.meta.shallow_json import raw_list
 from clientgo.meta.typemeta import (
@@ -141,6 +149,7 @@ def _check_name(meta: Any, name: str | None, request: Request, accepted: Accepte
 
 
 class _ItemHead(msgspec.Struct, gc=False):
+    api_version: str | None = msgspec.field(default=None, name="apiVersion")
     kind: str | None = None
 
 
@@ -165,9 +174,14 @@ def _without_other_kinds(body: bytes, accepted: AcceptedKinds, kind: str) -> tup
         if heads is None and accepted.groups:
             raise Undecodable(kind, ObjectMeta(), "it has no items")
         # Items of built-in kinds have no kind, those of custom resources have one.
-        if not heads or {head.kind for head in heads} <= {None, "", kind}:
+        pairs = {(head.api_version, head.kind) for head in heads or ()}
+        if all(not name or is_accepted(_type_of(version, name), accepted) for version, name in pairs):
             return body, []
     return _examined(body, accepted, kind)
+
+
+def _type_of(api_version: str | None, kind: str) -> TypeMeta:
+    return TypeMeta(api_version.rpartition("/")[0] if api_version else None, kind)
 
 
 def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, list[Undecodable]]:
@@ -182,7 +196,7 @@ def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, l
         if found is None or not found.kind or is_accepted(found, accepted):
             items.append(item)
         else:
-            rejected.append(Undecodable(kind, identity(item), f"an item is a {found}"))
+            rejected.append(UnexpectedObject(kind, identity(item), f"an item is a {found}"))
     if not rejected:
         return body, []
     head = {"apiVersion": page.api_version, "kind": page.kind, "metadata": page.metadata}
@@ -193,5 +207,5 @@ def _without_nameless(page: ObjectList[Any], kind: str) -> tuple[ObjectList[Any]
     nameless = [obj for obj in page.items if not obj.metadata.name]
     if not nameless:
         return page, []
-    errors = [Undecodable(kind, obj.metadata, "an item has no name") for obj in nameless]
+    errors: list[Undecodable] = [UnexpectedObject(kind, obj.metadata, "an item has no name") for obj in nameless]
     return replace(page, items=[obj for obj in page.items if obj.metadata.name]), errors

@@ -7,10 +7,10 @@ import msgspec
 
 from clientgo.errors import InvalidResponse, api_error, decode_status
 from clientgo.log import get_logger
-from clientgo.meta.codec import Codec, Undecodable, identity
+from clientgo.meta.codec import Codec, Undecodable, UnexpectedObject, identity
 from clientgo.meta.listwatch import INITIAL_EVENTS_END, BadEvent, Bookmark, ChangeType, WatchEvent
 from clientgo.meta.objects import ObjectMeta
-from clientgo.meta.typemeta import check_response, invalid_response, type_meta
+from clientgo.meta.typemeta import check_response, type_meta
 from clientgo.rest.request import JSON, EventStream, OpenStream, RawEvent, Request, Requester
 from clientgo.rest.transport import IdleTimeout
 from clientgo.typed.response import kinds_of
@@ -41,7 +41,8 @@ class StreamReader(Generic[S]):
 class DecodedWatch(StreamReader[EventStream], Generic[T]):
     """The events of one stream; an ERROR frame, or any other failure Status, is raised as an `ApiError`.
 
-    An object of another kind, or without a name, is logged and skipped, as in client-go.
+    An object of another kind, or without a name, is a `BadEvent` with an `UnexpectedObject`; a bookmark of another kind
+    is logged and skipped, as in client-go.
     """
 
     def __init__(self, stream: EventStream, codec: Codec[T], *, accept: str = JSON) -> None:
@@ -51,27 +52,27 @@ class DecodedWatch(StreamReader[EventStream], Generic[T]):
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
         for frame in self._stream:
-            kind = frame.type
-            event: WatchEvent[T] | Bookmark | BadEvent
-            try:
-                if kind in ("ADDED", "MODIFIED", "DELETED"):
-                    event = self._change(cast(ChangeType, kind), frame.object)
-                else:
-                    event = self._special(frame)
-            except InvalidResponse as error:
-                log.error("watch event skipped", extra={"type": kind, "err": error})
+            if frame.type in ("ADDED", "MODIFIED", "DELETED"):
+                yield self._change(cast(ChangeType, frame.type), frame.object)
                 continue
-            yield event
+            try:
+                bookmark = self._special(frame)
+            except InvalidResponse as error:
+                log.error("watch event skipped", extra={"type": frame.type, "err": error})
+                continue
+            yield bookmark
 
     def _change(self, kind: ChangeType, raw: msgspec.Raw) -> WatchEvent[T] | BadEvent:
-        check_response(raw, self._accepted)
         try:
+            check_response(raw, self._accepted)
             obj = self._codec.decode(raw)
+        except InvalidResponse as error:
+            return BadEvent(kind, UnexpectedObject(self._codec.api.kind, identity(raw), str(error)))
         except Undecodable as error:
             return BadEvent(kind, error)
         meta = getattr(obj, "metadata", None)
         if isinstance(meta, ObjectMeta) and not meta.name:
-            raise invalid_response(self._accepted.text, "one without a name", "")
+            return BadEvent(kind, UnexpectedObject(self._codec.api.kind, meta, "it has no name"))
         return WatchEvent(kind, obj)
 
     def _special(self, frame: RawEvent) -> Bookmark:
@@ -105,6 +106,8 @@ class ObjectWatch(StreamReader[DecodedWatch[T]]):
                 if isinstance(event, WatchEvent):
                     yield event
                 elif isinstance(event, BadEvent):
-                    log.warning("undecodable object skipped in a watch", extra={"err": event.error})
+                    is_unexpected = isinstance(event.error, UnexpectedObject)
+                    message = "watch event skipped" if is_unexpected else "undecodable object skipped in a watch"
+                    log.warning(message, extra={"type": event.type, "err": event.error})
         except IdleTimeout as error:  # the next watch continues from the last version, as after any other end
             log.debug("idle watch ended", extra={"err": error})

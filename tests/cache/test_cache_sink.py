@@ -1,0 +1,90 @@
+"""Objects that a server should not have sent, and objects that their class rejects, in an informer's list and watch."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from clientgo.cache import SharedInformer
+from clientgo.lifecycle import Group
+from clientgo.meta import ObjectMeta
+from clientgo.meta.scheme import api_type
+from clientgo.rest import Config, RESTClient
+from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.transport import FakeStream, FakeTransport, reply
+from clientgo.typed import TypedClient
+
+
+@dataclass(frozen=True)
+class GateSpec:
+    state: str = "open"
+
+
+@api_type(group="test.example", version="v1")
+@dataclass(frozen=True)
+class Gate:
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    spec: GateSpec = GateSpec()
+
+
+class Gates(TypedClient[Gate]):
+    kind = Gate
+
+
+def gate(name: str, version: int, *, kind: str = "Gate", api_version: str = "test.example/v1") -> dict[str, Any]:
+    meta = {"name": name, "namespace": "ns", "resourceVersion": str(version)}
+    return {"kind": kind, "apiVersion": api_version, "metadata": meta}
+
+
+def gates(version: int, *items: dict[str, Any]) -> bytes:
+    head = {"kind": "GateList", "apiVersion": "test.example/v1", "metadata": {"resourceVersion": str(version)}}
+    return json.dumps({**head, "items": items}).encode()
+
+
+@contextmanager
+def caching(*responses: Any) -> Iterator[tuple[SharedInformer[Gate], RecordingHandler[Gate]]]:
+    """Run an informer over these responses, the last of which is an open watch."""
+    client = RESTClient(Config("http://fake"), transport=FakeTransport(*responses))
+    handler: RecordingHandler[Gate] = RecordingHandler()
+    informer: SharedInformer[Gate] = SharedInformer(Gates(client, ""), watch_list=False)
+    informer.add_event_handler(on_add=handler.on_add, on_update=handler.on_update, on_delete=handler.on_delete)
+    group = Group()
+    informer.start(group)
+    try:
+        yield informer, handler
+    finally:
+        group.stop()
+        responses[-1].end()
+        informer.close()
+        group.join(10)
+        client.close()
+
+
+OTHERS = {
+    "another kind": gate("a", 9, kind="Door"),
+    "another group": gate("a", 9, api_version="v1"),
+    "no name": {**gate("", 9), "metadata": {"namespace": "ns", "uid": "77"}},
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.parametrize("change", ["ADDED", "MODIFIED", "DELETED"])
+def test_watch_event_about_another_object_changes_nothing_and_is_reported(case: str, change: str) -> None:
+    stream = FakeStream()
+    with caching(reply(gates(5, gate("a", 3))), stream) as (informer, handler):
+        stream.event(change, json.dumps(OTHERS[case]).encode())
+        stream.event("ADDED", json.dumps(gate("b", 10)).encode())
+        assert handler.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
+        assert informer.undecodable.total == informer.state().undecodable == 1
+        [failure] = informer.state().failures
+        assert failure.name.name == OTHERS[case]["metadata"].get("name", "")
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_list_item_that_is_another_object_is_reported_and_the_others_are_cached(case: str) -> None:
+    with caching(reply(gates(5, gate("b", 3), OTHERS[case], gate("c", 4))), FakeStream()) as (informer, handler):
+        assert handler.wait_for(2) == [("add", "ns/b"), ("add", "ns/c")]
+        assert informer.undecodable.total == 1
