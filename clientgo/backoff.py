@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.forks import fork_safe
 
 K = TypeVar("K", bound=Hashable)
 
@@ -113,7 +114,7 @@ class KeyedBackoff(Generic[K]):
         self._clock = clock
         self._rand = rand
         self._has_expired = has_expired or _idle_for_twice_the_maximum
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._entries: dict[K, _Entry] = {}
 
     def __repr__(self) -> str:

@@ -111,7 +111,8 @@ class ConnectionFailed(ClientGoError):
 
     `sent` is True if the server may have received the request, so that a write may have been carried out. `broken` is
     True if the peer closed or reset the connection or broke the protocol, so that a read can be retried at once; by
-    default it is True for every failure after sending, except timeouts.
+    default it is True for every failure after sending, except timeouts. `stopping` is True if this program ended the
+    request because it stops; a retry would fail in the same way.
     """
 
     def __init__(
@@ -122,16 +123,25 @@ class ConnectionFailed(ClientGoError):
         refused: bool = False,
         timeout: bool = False,
         broken: bool | None = None,
+        stopping: bool = False,
     ) -> None:
         super().__init__(message)
         self.sent = sent
         self.refused = refused
         self.timeout = timeout
-        self.broken = (sent and not refused and not timeout) if broken is None else broken
+        self.stopping = stopping
+        self.broken = (sent and not refused and not timeout and not stopping) if broken is None else broken
 
     def with_message(self, message: str) -> "ConnectionFailed":
         """Return the same failure with another message."""
-        return ConnectionFailed(message, sent=self.sent, refused=self.refused, timeout=self.timeout, broken=self.broken)
+        return ConnectionFailed(
+            message,
+            sent=self.sent,
+            refused=self.refused,
+            timeout=self.timeout,
+            broken=self.broken,
+            stopping=self.stopping,
+        )
 
 
 class InvalidResponse(ConnectionFailed):

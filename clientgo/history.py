@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from clientgo.boundeddict import BoundedDict
+from clientgo.forks import fork_safe
 
 RECENT = 200
 """Default number of reconciliations kept."""
@@ -58,7 +59,7 @@ class History:
     def __init__(self, size: int = RECENT) -> None:
         if size < 1:
             raise ValueError(f"invalid size of the history {size}: must be at least 1")
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         # Guarded by _lock.
         self._count = 0
         self._recent: deque[Reconciliation] = deque(maxlen=size)

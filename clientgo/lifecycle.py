@@ -1,20 +1,27 @@
 """Groups of named threads with an owner and one stop event.
 
 Every thread of the library is started by a `Group`. An exception that ends a thread sets the group's stop event, and
-`join` raises it. So no thread is lost silently, and none outlives its owner unnoticed.
+`join` raises it. So no thread is lost silently, and none outlives its owner unnoticed. Requests of a thread end with
+the stop event of its group (`clientgo.stopping`).
 """
 
+import logging
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
+from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
-from clientgo.errors import ClientGoError
+from clientgo.errors import ClientGoError, ConnectionFailed
 from clientgo.log import get_logger
+from clientgo.stopping import TaskScope, ends_with, scope_of
 
 log = get_logger(__name__)
+
+R = TypeVar("R")
 
 
 class StillRunning(RuntimeError):
@@ -26,8 +33,9 @@ class Group:
 
     def __init__(self, *, stop: threading.Event | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
         self.stop_event = stop if stop is not None else threading.Event()
+        self._scope = scope_of(self.stop_event)
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = forks.fork_safe(threading.Lock())
         self._threads: deque[threading.Thread] = deque()
         self._crash: BaseException | None = None
 
@@ -100,7 +108,8 @@ class Group:
 
     def _run(self, target: Callable[..., object], args: tuple[Any, ...]) -> None:
         try:
-            target(*args)
+            with ends_with(self._scope):
+                target(*args)
         except BaseException as error:
             # BaseException: a SystemExit would otherwise end the thread silently. Logged last, because a log handler
             # may fail: the exception is recorded and the group stopped before.
@@ -111,13 +120,76 @@ class Group:
             log.exception("thread died; stopping its group")
 
 
+class Detached(Generic[R]):
+    """A call in a thread of its own, for which the caller may stop waiting.
+
+    For what cannot be interrupted: name resolution, other programs and libraries, a user's lock. `cancel` ends the
+    requests of the call, and sets the event of its scope.
+    """
+
+    def __init__(self, call: Callable[[], R], *, name: str, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.name = name
+        self.ended = False
+        self._call = call
+        self._clock = clock
+        self._scope = TaskScope()
+        self._changed = threading.Condition()
+        self._result: R | None = None
+        self._error: BaseException | None = None
+
+    def __repr__(self) -> str:
+        return f"<Detached {self.name}{' ended' if self.ended else ''}>"
+
+    def run(self) -> None:
+        """Make the call, in the thread that a group starts for it."""
+        try:
+            with ends_with(self._scope):
+                self._result = self._call()
+        # Not lost: `result` raises it in the waiting thread.
+        except BaseException as error:  # noqa: BLE001
+            self._error = error
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+
+    def wait(self, seconds: float, given_up: Callable[[], bool]) -> bool:
+        """Wait until the call has ended, at most `seconds` or until `given_up()`; return whether it has.
+
+        `given_up` is evaluated again after each `wake`.
+        """
+        deadline = self._clock.now() + seconds
+        with self._changed:
+            while not self.ended and not given_up() and self._clock.now() < deadline:
+                self._clock.wait(self._changed, None if deadline == math.inf else deadline)
+            return self.ended
+
+    def wake(self) -> None:
+        """Make waiting threads evaluate `given_up`."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def cancel(self) -> None:
+        """End the requests of the call; its thread may go on."""
+        self._scope.stop()
+
+    def result(self) -> R:
+        """Return the result of the call that has ended, or raise its exception."""
+        if self._error is not None:
+            raise self._error
+        return cast(R, self._result)
+
+
 def exit_code(main: Callable[[], object]) -> int:
     """Run `main` and return the exit code of the program: 0, or 1 after an error that was logged.
 
-    Logged are errors of the cluster, the network and the configuration; other exceptions are bugs and propagate.
+    Logged are errors of the cluster, the network and the configuration; other exceptions are bugs and propagate. A
+    request that was ended by the stop is no error.
     """
     try:
         main()
+    except ConnectionFailed as error:
+        log.log(logging.INFO if error.stopping else logging.ERROR, str(error))
+        return int(not error.stopping)
     except (ClientGoError, OSError, StillRunning) as error:
         log.error(str(error))
         return 1

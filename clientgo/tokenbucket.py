@@ -5,6 +5,8 @@ The caller passes the time and does the waiting.
 
 import threading
 
+from clientgo.forks import fork_safe
+
 
 class TokenBucket:
     """Bucket of `burst` tokens, refilled with `qps` per second; thread-safe.
@@ -20,7 +22,7 @@ class TokenBucket:
         self._burst = float(burst)
         self._tokens = float(burst)
         self._last = now
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
 
     def __repr__(self) -> str:
         return f"<TokenBucket {self._tokens:g} of {self._burst:g} tokens, {self._qps:g} a second>"

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from clientgo.errors import NotFound
+from clientgo.forks import fork_safe
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.typed.discovery import Discovery, ServedResource
 
@@ -38,7 +39,7 @@ class RestMapper:
 
     def __init__(self, discovery: Discovery) -> None:
         self._discovery = discovery
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         # Guarded by _lock, which is not held during requests.
         self._versions: dict[str, tuple[str, ...]] = {}
         self._served: dict[str, list[ServedResource]] = {}

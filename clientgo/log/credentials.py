@@ -16,6 +16,7 @@ import threading
 from urllib.parse import quote
 
 from clientgo.boundeddict import BoundedDict
+from clientgo.forks import fork_safe
 
 REDACTED = "[redacted]"
 
@@ -30,7 +31,7 @@ class _SecretRegistry:
     """Registered secrets, newest last, and the forms to search for."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._known: BoundedDict[str, tuple[_Form, ...]] = BoundedDict(MAX_SECRETS)
         # Replaced as a whole, so that readers need no lock.
         self.forms: tuple[_Form, ...] = ()

@@ -5,6 +5,7 @@ from collections.abc import Hashable
 
 from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.forks import fork_safe
 
 
 class Repeats:
@@ -19,7 +20,7 @@ class Repeats:
     def __init__(self, period: float, *, size: int = 1024, clock: Clock = SYSTEM_CLOCK) -> None:
         self._period = period
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         # For each subject: reason and time of its last line, and the number of lines left out since.
         self._logged: BoundedDict[Hashable, tuple[Hashable, float, int]] = BoundedDict(size)
 

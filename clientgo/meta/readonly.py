@@ -16,6 +16,8 @@ from typing import Annotated, Any, ForwardRef, Literal, NoReturn, TypeVar, Union
 
 import msgspec
 
+from clientgo.forks import fork_safe
+
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -158,7 +160,7 @@ class _InDict:
         vars(obj)[self._name] = value
 
 
-_LOCK = threading.Lock()
+_LOCK = fork_safe(threading.Lock())
 _PROTECTED: set[type] = set()
 
 

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from clientgo.forks import fork_safe
 from clientgo.meta.classes.check import check, has_fields
 from clientgo.meta.classes.hints import unwrap
 
@@ -25,7 +26,7 @@ _Default = Callable[["dataclasses.Field[Any]"], Any]
 _WIRE: _Types = {}
 _DECLARED: _Types = {}
 
-MAKING = threading.RLock()
+MAKING = fork_safe(threading.RLock())
 """Held while msgspec inspects types for the first time, which is not thread-safe."""
 
 _INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

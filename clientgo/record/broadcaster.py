@@ -17,6 +17,7 @@ from typing import Self
 from clientgo.backoff import Random
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ConfigError, run_callback
+from clientgo.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
@@ -53,7 +54,7 @@ class EventWatcher:
         # Implemented in C: putting takes well under a microsecond and none of our locks.
         self._queue: queue.SimpleQueue[Occurrence | None] = queue.SimpleQueue()
         self._abandoned = False
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._drops = safe_provider().counter(
             "event_recorder_dropped_total", "Events that found their queue full.", {"watcher": name}
         )
@@ -138,7 +139,7 @@ class Broadcaster:
         self._clock = clock
         self._rand = rand
         self._timestamps = UniqueTimestamps(clock)
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._watchers: tuple[EventWatcher, ...] = ()
         self._started = 0
         self._closed = False

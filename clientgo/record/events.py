@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from clientgo.clock import Clock
+from clientgo.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
 from clientgo.meta.scheme import ApiType, gvk_of
@@ -46,7 +47,7 @@ class UniqueTimestamps:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._last = 0
 
     def next(self) -> int:

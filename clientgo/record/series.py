@@ -9,6 +9,7 @@ from collections.abc import Hashable
 from datetime import UTC, datetime, timedelta
 
 from clientgo.backoff import jittered
+from clientgo.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSeries
 from clientgo.meta.codec import encode_value, replace
 from clientgo.meta.objects import MicroTime
@@ -43,7 +44,7 @@ class SeriesCache:
     """Correlator of events.k8s.io/v1 events: single events and series that are not finished. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._events: dict[Hashable, Event] = {}
 
     def __len__(self) -> int:

@@ -9,11 +9,14 @@ import threading
 from pathlib import Path
 from typing import Protocol
 
+from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
+from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
 from clientgo.rest.config import ClientCertificate, Config
+from clientgo.rest.limits import wait_for
 
 log = get_logger(__name__)
 
@@ -108,7 +111,7 @@ class CredentialSource(Protocol):
 
 
 class Renewing(Credentials):
-    """A credential fetched at first use, and again when it expires or is rejected; one thread fetches, others wait.
+    """A credential fetched at first use, and again when it expires or is rejected; requests share one fetch.
 
     The thread that calls `rejected` after a 401 must be the one that called `authorization` for that request.
     """
@@ -117,12 +120,17 @@ class Renewing(Credentials):
         super().__init__()
         self._source = source
         self._clock = clock
-        self._lock = threading.Lock()
+        self._group = Group()
+        self._lock = forks.fork_safe(threading.Lock())
+        # Written under _lock. The fetch in progress, and how many threads wait for it:
+        self._fetching: Detached[Credential] | None = None
+        self._waiting = 0
         self._current: Credential | None = None
         self._rejected: Credential | None = None
         self._failures = 0
         self._failure = ""
         self._sent = threading.local()
+        forks.register(self)
 
     def __repr__(self) -> str:
         return f"<Renewing {'fetched' if self._current else 'not fetched'}>"
@@ -144,33 +152,70 @@ class Renewing(Credentials):
         self._rejected = self._current
         return True
 
+    def after_fork(self) -> None:
+        """Leave a fetch in progress to the parent process."""
+        self._fetching = None
+
     def _fresh(self) -> Credential:
         current, failures = self._current, self._failures
         if current is not None and not self._is_old(current):
             return current
-        # The lock is held while fetching, on purpose: a plugin must run once, not once per thread.
         with self._lock:
             current = self._current
             if current is not None and not self._is_old(current):
                 return current
             if failures != self._failures:  # another thread's fetch failed meanwhile
                 raise self._failed()
-            self._current = current = self._fetch()
-            return current
+            fetching = self._fetching or self._begin()
+            self._waiting += 1
+        try:
+            return wait_for(fetching)
+        except ConfigError as error:
+            raise self._failed() from error
+        except TimeoutError as error:
+            raise ConnectionFailed("the credential was not fetched in time", sent=False, timeout=True) from error
+        finally:
+            self._leave(fetching)
+
+    def _begin(self) -> Detached[Credential]:
+        # In a thread of its own: a plugin runs once and not once per request, and a request that is stopped need not
+        # wait for it.
+        fetching: Detached[Credential] = Detached(lambda: self._fetch(fetching), name="credentials")
+        self._fetching, self._waiting = fetching, 0
+        self._group.start(fetching.run, name=fetching.name)
+        return fetching
+
+    def _leave(self, fetching: Detached[Credential]) -> None:
+        with self._lock:
+            if self._fetching is not fetching:  # it has ended
+                return
+            self._waiting -= 1
+            if self._waiting:
+                return
+            self._fetching = None
+        fetching.cancel()
 
     def _is_old(self, current: Credential) -> bool:
         expires = current.expires
         return current is self._rejected or (expires is not None and self._clock.time() >= expires - LEEWAY_SECONDS)
 
-    def _fetch(self) -> Credential:
+    def _fetch(self, fetching: Detached[Credential]) -> Credential:
+        credential, failure = None, ""
         try:
             credential = self._source.fetch()
+            register_secret(credential.authorization.partition(" ")[2])
+            return credential
         except ConfigError as error:
-            self._failures += 1
-            self._failure = str(error)
-            raise self._failed() from error
-        register_secret(credential.authorization.partition(" ")[2])
-        return credential
+            failure = str(error)
+            raise
+        finally:
+            with self._lock:
+                if self._fetching is fetching:  # not cancelled
+                    self._fetching = None
+                    self._current = credential or self._current
+                    if failure:
+                        self._failures += 1
+                        self._failure = failure
 
     def _failed(self) -> ClientGoError:
         if self._current is None:

@@ -4,6 +4,7 @@ It sends and returns bytes, which `clientgo.typed` encodes and decodes. Error re
 is a failure Status with an HTTP status of 200.
 """
 
+import copy
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -22,8 +23,9 @@ from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketR
 from clientgo.rest.headers import MediaTypes, RequestHeaders
 from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import (
-    Deadline,
+    InFlightRequest,
     before_sending,
+    raise_if_stopped,
     require_permission,
     start_deadline,
     stop_of_request,
@@ -38,20 +40,21 @@ from clientgo.rest.retry import (
     retry_for_error,
     retry_for_response,
 )
-from clientgo.rest.transport import HTTPReply, HTTPStream, Transport
+from clientgo.rest.transport import HTTPReply, HTTPStream, StoppableStream, Transport
 from clientgo.rest.urls import MAX_REDIRECTS, query_string, redirect_target, seconds_text, target_of
 from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.watchstream import EmptyStream, WatchStream
+from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of
 
 log = get_logger(__name__)
 
 SILENCE = 75.0
 """Seconds that a server may be silent during a request by default; it ends ordinary requests after 60 s."""
 
+_READS = ("GET", "HEAD")
+
 NOT_AGAIN = "stopping: request not retried"
 OUT_OF_TIME = "timeout of the request exceeded: not retried"
-
-_NEVER = threading.Event()
 
 
 class _Answer(Protocol):
@@ -68,9 +71,13 @@ A = TypeVar("A", bound=_Answer)
 class RESTClient:
     """Sends requests to the server of a `Config`; safe for any number of threads. Implements `Requester`.
 
-    `stop`, once set, ends waits for retries and for the rate limiter. `on_warning` is called with the text of each
-    warning; by default each text is logged once. A `rate_limiter` takes precedence over the configuration's `qps` and
-    `burst`, and may be shared. `environ` may configure a proxy, and a backoff for requests to a failing server.
+    `stop`, once set, ends all requests, as the stop event of the thread that sends them does: waits and reads at once,
+    writes after `stop_grace` seconds, each with a `ConnectionFailed` whose `stopping` is True. Later requests have as
+    long together, unless the server answers.
+
+    `on_warning` is called with the text of each warning; by default each text is logged once. A `rate_limiter` takes
+    precedence over the configuration's `qps` and `burst`, and may be shared. `environ` may configure a proxy, and a
+    backoff for requests to a failing server.
 
     Raises:
         ConfigError: the configuration is unusable.
@@ -86,6 +93,7 @@ class RESTClient:
         transport: Transport | None = None,
         clock: Clock = SYSTEM_CLOCK,
         stop: threading.Event | None = None,
+        stop_grace: float = GRACE,
         on_warning: WarningHandler | None = None,
         rate_limiter: RequestRateLimiter | None = None,
         max_retries: int = MAX_RETRIES,
@@ -97,12 +105,13 @@ class RESTClient:
 
         self.config = config
         self._clock = clock
-        self._stop = stop if stop is not None else _NEVER
+        self._scopes: Scopes = () if stop is None else (scope_of(stop),)
+        self._stop_grace = stop_grace
         self._credentials = credentials_for(config, clock)
         self.server = server_url(config).geturl()
         """The server's address."""
         self._transport = transport or self._connections(environ)
-        self._backoff = backoff_from(environ, clock, self._stop)
+        self._backoff = backoff_from(environ, clock)
         self._on_warning = on_warning or WarningLogger()
         self._max_retries = max_retries
         self._timeout = config.timeout
@@ -114,10 +123,16 @@ class RESTClient:
         if rate_limiter is None and config.qps > 0:
             rate_limiter = TokenBucketRateLimiter(config.qps, config.burst, clock=clock)
         if rate_limiter is not None:
-            self._throttle = Throttle(rate_limiter, clock, self._stop)
+            self._throttle = Throttle(rate_limiter, clock)
 
     def __repr__(self) -> str:
         return f"<RESTClient {self.server}>"
+
+    def with_stop(self, stop: threading.Event | None) -> "RESTClient":
+        """Return a client with the same connections, rate limiter and credentials, and another stop event."""
+        client = copy.copy(self)
+        client._scopes = () if stop is None else (scope_of(stop),)
+        return client
 
     def do(self, request: Request) -> bytes:
         """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
@@ -150,7 +165,7 @@ class RESTClient:
             answer, seconds = self._opened(request), float(request.query.get("timeoutSeconds") or 0)
             return WatchStream(answer, self.server, seconds=seconds, idle_timeout=self.config.watch_idle_timeout)
         except ConnectionFailed as error:
-            if not error.broken or self._stop.is_set():
+            if not error.broken:
                 raise
             log.debug("watch ended while it was being opened", extra={"url": request.path, "err": error})
             return EmptyStream()
@@ -174,7 +189,8 @@ class RESTClient:
         from clientgo.rest.connections.dial import Dialer  # noqa: PLC0415
         from clientgo.rest.connections.pool import PoolTransport  # noqa: PLC0415
 
-        dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
+        with self._in_flight(None):  # a credential plugin may provide the certificate
+            dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
         return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
     def _send(
@@ -195,11 +211,11 @@ class RESTClient:
         if shown:
             self._bodies.sent(method, target, body)
         try:
-            with Deadline(timeout, self._clock) as deadline:
+            with self._in_flight(timeout, reads=method in _READS) as current:
                 # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is
                 # meant for the server. A request's own timeout includes that wait.
                 if own:
-                    deadline.start()
+                    current.start()
                 reply = self._send_with_retries(
                     method,
                     target,
@@ -258,20 +274,28 @@ class RESTClient:
     def _opened(self, request: Request) -> HTTPStream:
         timeout = request.timeout or self._timeout
         try:
-            with Deadline(timeout, self._clock) as deadline:
-                deadline.start()
+            with self._in_flight(timeout) as current:
+                current.start()
                 answer = self._send_with_retries(
                     "GET",
                     target_of(request),
                     lambda target: self._open(target, request.accept, timeout or SILENCE),
                     retry_lagging=request.retry_lagging,
                 )
-            if isinstance(answer, HTTPReply):
-                raise _error_in(answer)
+                if isinstance(answer, HTTPReply):
+                    raise _error_in(answer)
+                return StoppableStream(answer, current)
         except ClientGoError as error:
             error.request = f"GET {request.path}"
             raise
-        return answer
+
+    def _in_flight(self, timeout: float | None, *, reads: bool = True) -> InFlightRequest:
+        scopes = current_scopes()
+        if not scopes:
+            scopes = self._scopes
+        elif self._scopes and self._scopes[0] not in scopes:
+            scopes += self._scopes
+        return InFlightRequest(timeout, self._clock, scopes, reads=reads, grace=self._stop_grace)
 
     def _send_with_retries(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
         done, previous = 0, None
@@ -279,6 +303,7 @@ class RESTClient:
             try:
                 answer = self._follow_redirects(method, target, send)
             except ConnectionFailed as error:
+                raise_if_stopped(error)
                 retry = retry_for_error(done, method, error, limit=self._max_retries)
                 if retry is None:
                     chained = chain_errors(error, previous)
@@ -286,7 +311,7 @@ class RESTClient:
                         raise
                     raise chained from error
                 if ended := self._wait(retry, method, ERROR):
-                    over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME)
+                    over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME, stopping=ended == NOT_AGAIN)
                     raise chain_errors(over, error) from error
                 previous = error
             else:
@@ -328,7 +353,7 @@ class RESTClient:
         log.debug("retrying request", extra={"verb": method, "why": str(retry)})
         left = time_left()
         # Wait until the deadline even if the retry is due later: the caller must not retry before the server allows it.
-        if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(retry.wait, left))):
+        if self._clock.sleep(stop_of_request(), max(0.0, min(retry.wait, left))):
             require_permission()
             return NOT_AGAIN
         if retry.wait >= left:

@@ -1,18 +1,23 @@
 """Exec credential plugins: programs of a kubeconfig's `exec` that print an ExecCredential (KEP-541).
 
 As in client-go, a plugin runs in the working directory of this process; only the path of its command is relative to the
-kubeconfig. Unlike in client-go, it has a time limit, because requests and a shutdown wait for it.
+kubeconfig. Unlike in client-go, it has a time limit, because requests wait for it, and a stop kills it.
 """
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
+
+from clientgo.stopping import current_scopes
 
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin, in seconds."""
@@ -94,26 +99,47 @@ def _executable(command: str) -> str:
 
 def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool, seconds: float) -> bytes:
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             env=environ,
             stdin=None if interactive else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=None if interactive else subprocess.PIPE,
-            timeout=seconds,
-            check=False,
+            # A group of its own, to end it with its children. One that prompts must stay in the terminal's group.
+            process_group=None if interactive else 0,
         )
     except FileNotFoundError as error:
         raise PluginFailed(f"executable {command[0]!r} not found", status="plugin_not_found_error") from error
-    except subprocess.TimeoutExpired as error:
-        raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
     except (OSError, ValueError) as error:  # not executable; an argument or a variable with a NUL
         raise PluginFailed(str(error)) from error
-    if done.returncode:
-        errors = " ".join((done.stderr or b"").decode(errors="replace").split())
-        text = f"exit status {done.returncode}{f': {errors}' if errors else ''}"
-        raise PluginFailed(text, status="plugin_execution_error", code=done.returncode)
-    return done.stdout
+    kill = partial(_kill, process, interactive=interactive)
+    with process:
+        for scope in (scopes := current_scopes()):
+            scope.add(process, kill)
+        try:
+            output, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as error:
+            raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
+        finally:
+            for scope in scopes:
+                scope.remove(process)
+            kill()
+    if process.returncode:
+        message = " ".join((errors or b"").decode(errors="replace").split())
+        text = f"exit status {process.returncode}{f': {message}' if message else ''}"
+        raise PluginFailed(text, status="plugin_execution_error", code=process.returncode)
+    return output
+
+
+def _kill(process: "subprocess.Popen[bytes]", *, interactive: bool) -> None:
+    """End a plugin that still runs, with its children if it has a process group of its own."""
+    if process.poll() is not None:
+        return
+    with suppress(ProcessLookupError):  # it has ended just now
+        if interactive:
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _status(output: bytes, version: str) -> ExecStatus:

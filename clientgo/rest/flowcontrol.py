@@ -11,7 +11,7 @@ from typing import Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
-from clientgo.rest.limits import require_permission, stop_of_request, time_left
+from clientgo.rest.limits import NOT_SENT, require_permission, stop_of_request, time_left
 from clientgo.tokenbucket import TokenBucket
 
 log = get_logger(__name__)
@@ -67,12 +67,11 @@ class TokenBucketRateLimiter:
 
 
 class Throttle:
-    """Delays requests by a rate limiter, until `stop` is set or the request's own limits end the wait."""
+    """Delays requests by a rate limiter, until the request's limits end the wait."""
 
-    def __init__(self, limiter: RequestRateLimiter, clock: Clock, stop: threading.Event) -> None:
+    def __init__(self, limiter: RequestRateLimiter, clock: Clock) -> None:
         self._limiter = limiter
         self._clock = clock
-        self._stop = stop
         self._logged_at: float | None = None
 
     def wait(self, method: str, target: str) -> float:
@@ -82,11 +81,11 @@ class Throttle:
             ConnectionFailed: the client stops, or the wait would exceed the request's timeout.
             LeaseNotHeld: the request must not be sent any more.
         """
-        began, left = self._clock.now(), time_left()
-        if not self._limiter.wait(stop_of_request(self._stop), timeout=left):
+        began, left, stop = self._clock.now(), time_left(), stop_of_request()
+        if not self._limiter.wait(stop, timeout=left):
             require_permission()
-            if self._stop.is_set() or math.isinf(left):
-                raise ConnectionFailed("stopping: request not sent", sent=False)
+            if stop.is_set() or math.isinf(left):
+                raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
             text = f"request not sent: client-side rate limiting would exceed its timeout ({left:.3g} s left)"
             raise ConnectionFailed(text, sent=False, timeout=True)
         waited = self._clock.now() - began

@@ -1,4 +1,4 @@
-"""Limits of the current request: checks before it is sent, and its deadline.
+"""Limits of the current request: checks before it is sent, its deadline, and the stop events that end it.
 
 They apply to each transmission, including retries and new connections. They are set where a request enters (a fence, a
 timeout) and checked where its bytes are sent. A context variable carries them, so that the layers in between, which may
@@ -9,9 +9,14 @@ import math
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar, Token
+from typing import TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
+from clientgo.lifecycle import Detached
+from clientgo.stopping import GRACE, Scopes
+
+R = TypeVar("R")
 
 Check = Callable[[], object]
 """Raises a `ClientGoError` if the request must not be sent."""
@@ -19,40 +24,162 @@ Check = Callable[[], object]
 CHECK_INTERVAL = 0.5
 """Seconds between checks while a request waits: the end of a lease triggers no event."""
 
+NOT_SENT = "stopping: request not sent"
+INTERRUPTED = "stopping: request interrupted"
+
+_LEAST_PATIENCE = 0.005
+_NEVER = threading.Event()
+
 _CHECKS: ContextVar[tuple[Check, ...]] = ContextVar("checks", default=())
-_DEADLINE: ContextVar["Deadline | None"] = ContextVar("deadline", default=None)
+_REQUEST: ContextVar["InFlightRequest | None"] = ContextVar("request", default=None)
 
 
 class Deadline:
-    """The deadline of the requests in its `with` block; None for `seconds` means no limit."""
+    """A point in time at most `seconds` after `start`; None means no limit."""
 
-    __slots__ = ("_at", "_clock", "_seconds", "_token")
+    __slots__ = ("_at", "_clock", "_seconds")
 
     def __init__(self, seconds: float | None, clock: Clock) -> None:
         self._seconds = seconds
         self._clock = clock
         self._at = math.inf
-        self._token: Token[Deadline | None] | None = None
 
     def __repr__(self) -> str:
-        return f"<Deadline {self.left():g} s left>"
-
-    def __enter__(self) -> "Deadline":
-        self._token = _DEADLINE.set(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._token is not None:
-            _DEADLINE.reset(self._token)
+        return f"<{type(self).__name__} {self.left():g} s left>"
 
     def start(self) -> None:
         """Start the countdown; later calls have no effect."""
-        if self._seconds is not None and self._at == math.inf:
-            self._at = self._clock.now() + self._seconds
+        if self._seconds is not None:
+            self._at = min(self._at, self._clock.now() + self._seconds)
 
     def left(self) -> float:
         """Return the seconds left: infinity without a limit, negative after the deadline."""
         return self._at - self._clock.now()
+
+
+class InFlightRequest(Deadline):
+    """One request of the running thread: its deadline, and what the stop events of `scopes` do to it.
+
+    A stop ends the waits of the request at once, and its input and output by `abort`: a read's at once, a write's after
+    `grace` seconds. A request that begins after a stop has as long as the scope's patience, and does not wait.
+    """
+
+    # Attributes of the class, because most requests end without setting them.
+    stopping = False
+    """True once one of the stop events was set."""
+    aborted = False
+    """True once `abort` was called; whatever failed since then failed because of it."""
+    _abort: Callable[[], object] | None = None  # guarded by _lock
+    _wake: threading.Event | None = None
+    _judged = False  # the scopes learn whether it is answered
+    _kept = False
+    _token: Token["InFlightRequest | None"] | None = None
+
+    def __init__(
+        self, seconds: float | None, clock: Clock, scopes: Scopes = (), *, reads: bool = True, grace: float = GRACE
+    ) -> None:
+        self._seconds = seconds
+        self._clock = clock
+        self._at = math.inf
+        self._scopes = scopes
+        self._reads = reads
+        self._grace = grace
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> "InFlightRequest":
+        for scope in self._scopes:
+            if scope.event.is_set():
+                self._begin_late()
+                break
+        else:
+            for scope in self._scopes:
+                scope.add(self, self._stop)
+        self._token = _REQUEST.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._token is not None:
+            _REQUEST.reset(self._token)
+        if not self._kept:
+            self.end()
+
+    def keep(self, abort: Callable[[], object]) -> None:
+        """Let the request outlast the block, as a stream that `abort` ends; `end` must follow."""
+        if self._judged:
+            self._judge()
+        self._kept = True
+        self.abort_with(abort)
+
+    def end(self) -> None:
+        """End the request: a stop does nothing to it any more."""
+        for scope in self._scopes:
+            scope.remove(self)
+        if self._judged:
+            self._judge()
+
+    def abort_with(self, abort: Callable[[], object] | None) -> None:
+        """Let `abort` interrupt what the thread does next; None for nothing. It must not block.
+
+        Once this returns, the previous function is not called any more.
+        """
+        with self._lock:
+            self._abort = abort
+            if abort is not None and self.aborted:
+                abort()
+
+    def abort(self) -> None:
+        """Interrupt the request; called from any thread."""
+        with self._lock:
+            self.aborted = True
+            if self._abort is not None:
+                self._abort()
+
+    def stop_event(self) -> threading.Event:
+        """Return an event for a wait, set once one of the stop events is."""
+        if not self._scopes:
+            return _NEVER
+        if len(self._scopes) == 1:
+            return self._scopes[0].event
+        if self._wake is None:
+            self._wake = threading.Event()
+            if self.stopping:
+                self._wake.set()
+        return self._wake
+
+    def stopped(self, error: ConnectionFailed) -> ConnectionFailed | None:
+        """Return the error to raise if the request failed because of the stop; None for another reason."""
+        if error.stopping or not self.stopping or not (self.aborted or error.timeout):
+            return None
+        return ConnectionFailed(INTERRUPTED if error.sent else NOT_SENT, sent=error.sent, stopping=True)
+
+    def _begin_late(self) -> None:
+        now = self._clock.now()
+        stopped = [scope for scope in self._scopes if scope.event.is_set()]
+        patience = min(scope.patience(now, self._grace) for scope in stopped)
+        if patience < _LEAST_PATIENCE:
+            raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
+        self.stopping = self._judged = True
+        self._at = now + patience
+        stopped[0].add(self, self.abort, after=patience)
+
+    def _stop(self) -> None:
+        if self.stopping:  # by another scope
+            return
+        self.stopping = True
+        if self._wake is not None:
+            self._wake.set()
+        if self._reads:
+            self.abort()
+        else:
+            self._judged = True
+            stopped = next(scope for scope in self._scopes if scope.event.is_set())
+            stopped.add(self, self.abort, after=self._grace)
+
+    def _judge(self) -> None:
+        self._judged = False
+        now = self._clock.now()
+        for scope in self._scopes:
+            scope.answered(now, yes=not self.aborted and now < self._at)
 
 
 class Checked:
@@ -78,17 +205,29 @@ def require_permission() -> None:
         check()
 
 
+def current_request() -> InFlightRequest | None:
+    """Return the request that the running thread is sending, if it is one of a `RESTClient`."""
+    return _REQUEST.get()
+
+
+def raise_if_stopped(error: ConnectionFailed) -> None:
+    """Raise another error if the current request failed because of a stop."""
+    request = _REQUEST.get()
+    if request is not None and (stopped := request.stopped(error)) is not None:
+        raise stopped from error
+
+
 def time_left() -> float:
     """Return the seconds left for the current request, infinity without a deadline."""
-    deadline = _DEADLINE.get()
-    return math.inf if deadline is None else deadline.left()
+    request = _REQUEST.get()
+    return math.inf if request is None else request.left()
 
 
 def start_deadline() -> None:
     """Start the deadline of the current request, if it has one that was not started."""
-    deadline = _DEADLINE.get()
-    if deadline is not None:
-        deadline.start()
+    request = _REQUEST.get()
+    if request is not None:
+        request.start()
 
 
 def before_sending(timeout: float) -> float:
@@ -96,23 +235,44 @@ def before_sending(timeout: float) -> float:
 
     Raises:
         LeaseNotHeld: the process must not write any more.
-        ConnectionFailed: the deadline has passed.
+        ConnectionFailed: the deadline has passed, or the request was ended by a stop.
     """
     for check in _CHECKS.get():
         check()
-    deadline = _DEADLINE.get()
-    if deadline is None:
+    request = _REQUEST.get()
+    if request is None:
         return timeout
-    left = deadline.left()
+    if request.aborted:
+        raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
+    left = request.left()
     if left <= 0:
         raise ConnectionFailed("request not sent: timeout exceeded", sent=False, timeout=True)
     return min(timeout, left)
 
 
-def stop_of_request(stop: threading.Event) -> threading.Event:
-    """Return an event for a wait of this request: set if `stop` is, or if the request must not be sent any more."""
-    checks = _CHECKS.get()
+def stop_of_request() -> threading.Event:
+    """Return an event for a wait of the current request: set if it is to stop, or must not be sent any more."""
+    request, checks = _REQUEST.get(), _CHECKS.get()
+    stop = _NEVER if request is None else request.stop_event()
     return _RequestStop(stop, checks) if checks else stop
+
+
+def wait_for(task: Detached[R], seconds: float = math.inf) -> R:
+    """Return the result of a call in another thread, within `seconds` and the limits of the current request.
+
+    Raises:
+        TimeoutError: it did not end in time, or the request was ended by a stop.
+    """
+    request = _REQUEST.get()
+    if request is None:
+        request = InFlightRequest(None, SYSTEM_CLOCK)
+    request.abort_with(task.wake)
+    try:
+        if not task.wait(min(seconds, request.left()), lambda: request.aborted):
+            raise TimeoutError(f"{task.name} did not end in time")
+    finally:
+        request.abort_with(None)
+    return task.result()
 
 
 class _RequestStop(threading.Event):

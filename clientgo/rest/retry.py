@@ -6,7 +6,6 @@ environment asks for them: KUBE_CLIENT_BACKOFF_BASE and KUBE_CLIENT_BACKOFF_DURA
 in whole seconds. Without both there is none.
 """
 
-import threading
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.log import get_logger
-from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
+from clientgo.rest.limits import NOT_SENT, before_sending, require_permission, stop_of_request, time_left
 
 log = get_logger(__name__)
 
@@ -74,15 +73,14 @@ def chain_errors(error: ConnectionFailed, previous: ConnectionFailed | None) -> 
 
 
 class ServerBackoff:
-    """Growing pauses before requests to a failing server; `stop` ends a pause.
+    """Growing pauses before requests to a failing server; the request's limits end a pause.
 
     A pause starts at the last failure, so that a wait for Retry-After is part of it.
     """
 
-    def __init__(self, first: float, longest: float, *, clock: Clock, stop: threading.Event) -> None:
+    def __init__(self, first: float, longest: float, *, clock: Clock) -> None:
         self._delays: KeyedBackoff[None] = KeyedBackoff(first, longest, clock=clock)
         self._clock = clock
-        self._stop = stop
 
     def __repr__(self) -> str:
         return f"<ServerBackoff {self._delays.remaining(None):g} s to wait>"
@@ -97,9 +95,9 @@ class ServerBackoff:
         wait = self._delays.remaining(None)
         if wait <= 0:
             return timeout
-        if self._clock.sleep(stop_of_request(self._stop), max(0.0, min(wait, time_left()))):
+        if self._clock.sleep(stop_of_request(), max(0.0, min(wait, time_left()))):
             require_permission()
-            raise ConnectionFailed("stopping: request not sent", sent=False)
+            raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
         return before_sending(timeout)
 
     def note(self, status: int) -> None:
@@ -111,7 +109,7 @@ class ServerBackoff:
             self._delays.reset(None)
 
 
-def backoff_from(environ: Mapping[str, str], clock: Clock, stop: threading.Event) -> ServerBackoff | None:
+def backoff_from(environ: Mapping[str, str], clock: Clock) -> ServerBackoff | None:
     """Return the backoff configured in the environment; None if there is none or it is invalid (which is logged)."""
     base, duration = environ.get(BASE, ""), environ.get(DURATION, "")
     if not base or not duration:
@@ -123,4 +121,4 @@ def backoff_from(environ: Mapping[str, str], clock: Clock, stop: threading.Event
             "not whole seconds: requests to a failing server won't pause", extra={BASE: base, DURATION: duration}
         )
         return None
-    return ServerBackoff(first, longest, clock=clock, stop=stop) if first > 0 and longest > 0 else None
+    return ServerBackoff(first, longest, clock=clock) if first > 0 and longest > 0 else None

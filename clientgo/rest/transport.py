@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from clientgo.errors import ConnectionFailed
+from clientgo.rest.limits import INTERRUPTED, InFlightRequest
 
 Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""
@@ -49,6 +50,56 @@ class HTTPStream(Protocol):
 
     def close(self) -> None:
         """End the stream from any thread; a blocked reader returns at once, without an error. May be called again."""
+
+
+class StoppableStream:
+    """Response with a streamed body that a stop ends. Implements `HTTPStream`.
+
+    Reading raises `ConnectionFailed` then, and its `stopping` is True: a body that only ended would look complete.
+    """
+
+    def __init__(self, stream: HTTPStream, request: InFlightRequest) -> None:
+        self.status = stream.status
+        self.headers = stream.headers
+        self._stream = stream
+        self._request = request
+        self._chunks = iter(stream)
+        request.keep(stream.close)
+
+    def __repr__(self) -> str:
+        return repr(self._stream)
+
+    @property
+    def idle_timeout(self) -> float | None:
+        """Seconds without data after which reading raises `IdleTimeout`; None for no limit."""
+        return self._stream.idle_timeout
+
+    @idle_timeout.setter
+    def idle_timeout(self, seconds: float | None) -> None:
+        self._stream.idle_timeout = seconds
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            chunk = next(self._chunks, None)
+        except ConnectionFailed as error:
+            self._request.end()
+            if (stopped := self._request.stopped(error)) is not None:
+                raise stopped from error
+            raise
+        if chunk is not None:
+            return chunk
+        self._request.end()
+        if self._request.aborted:
+            raise ConnectionFailed(INTERRUPTED, stopping=True)
+        raise StopIteration
+
+    def close(self) -> None:
+        """End the stream from any thread; a blocked reader returns at once, without an error."""
+        self._request.end()
+        self._stream.close()
 
 
 class Transport(Protocol):

@@ -22,6 +22,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.registry import Collector
 
+from clientgo.forks import fork_safe
 from clientgo.serving.compression import compressed
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Route
@@ -44,7 +45,7 @@ class PrometheusProvider:
 
     def __init__(self, registry: CollectorRegistry | None = None, *, process: bool = True) -> None:
         self.registry = registry if registry is not None else CollectorRegistry()
-        self._lock = threading.Lock()
+        self._lock = fork_safe(threading.Lock())
         self._counters: dict[str, _Family[Counter]] = {}
         self._gauges: dict[str, _Family[Gauge]] = {}
         self._histograms: dict[str, _Family[Histogram]] = {}

@@ -18,9 +18,10 @@ from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.fence import FencedRequester
-from clientgo.rest.limits import Checked, stop_of_request
+from clientgo.rest.limits import Checked, InFlightRequest, stop_of_request
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
+from clientgo.stopping import current_scopes
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.transport import FakeTransport, refusal, reply
@@ -164,10 +165,10 @@ def test_event_of_a_request_wakes_a_real_wait(ended: str) -> None:
             raise LeaseNotHeld("not held")
 
     def wait() -> None:
-        with Checked(check):
-            SYSTEM_CLOCK.sleep(stop_of_request(stop), 60.0)
+        with InFlightRequest(None, SYSTEM_CLOCK, current_scopes()), Checked(check):
+            SYSTEM_CLOCK.sleep(stop_of_request(), 60.0)
 
-    with Group(stop=threading.Event()) as group:
+    with Group(stop=stop) as group:
         group.start(wait, name="waiter")
         if ended == "lease":
             held.clear()
@@ -178,4 +179,4 @@ def test_event_of_a_request_wakes_a_real_wait(ended: str) -> None:
 
 def test_event_of_a_request_is_not_set_after_an_undisturbed_wait() -> None:
     with Checked(lambda: None):
-        assert not SYSTEM_CLOCK.sleep(stop_of_request(threading.Event()), 0.001)
+        assert not SYSTEM_CLOCK.sleep(stop_of_request(), 0.001)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.flowcontrol import Throttle, TokenBucketRateLimiter
+from clientgo.rest.limits import InFlightRequest
+from clientgo.stopping import scope_of
 from clientgo.testing.clock import FakeClock
 
 
@@ -34,7 +36,7 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
 ) -> None:
     clock = FakeClock(auto=True)
     caplog.set_level(logging.DEBUG, "clientgo.rest.flowcontrol")
-    throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock, threading.Event())
+    throttle = Throttle(Fixed(clock, 0.05, 0.06, 1.5, 2.0, 9.0, 1.1), clock)
     levels = []
     for _ in range(6):
         caplog.clear()
@@ -47,11 +49,12 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
 @pytest.mark.behaviour("RR-12")
 def test_stop_ends_the_wait_for_the_rate_limiter() -> None:
     stop, clock = threading.Event(), FakeClock()
-    throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock, stop)
+    throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock)
     throttle.wait("GET", "/")
     stop.set()
-    with pytest.raises(ConnectionFailed, match="stopping") as failed:
+    with pytest.raises(ConnectionFailed, match="stopping") as failed, InFlightRequest(None, clock, (scope_of(stop),)):
         throttle.wait("GET", "/")
+    assert failed.value.stopping
     assert not failed.value.sent
     assert "rate limiter" not in str(failed.value)
 

@@ -149,7 +149,7 @@ def test_environment_sets_the_first_and_the_longest_backoff(environ: Mapping[str
 
 def test_invalid_number_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "clientgo"):
-        assert backoff_from(asked_for("1s", "2"), FakeClock(), threading.Event()) is None
+        assert backoff_from(asked_for("1s", "2"), FakeClock()) is None
     assert [record.msg.partition(":")[0] for record in caplog.records] == ["not whole seconds"]
 
 

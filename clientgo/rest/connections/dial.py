@@ -4,16 +4,19 @@ import os
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.lifecycle import Detached, Group
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, server_url
 from clientgo.rest.connections.error_messages import FAILURES, dial_failure
 from clientgo.rest.connections.proxyrules import proxy_for
-from clientgo.rest.connections.tcp import Connector, is_address, look_up
+from clientgo.rest.connections.tcp import Connector, Resolve, SocketAddress, interruptible, is_address, look_up
 from clientgo.rest.connections.tls import TLSContexts
+from clientgo.rest.limits import wait_for
 
 if TYPE_CHECKING:
     from clientgo.rest.connections.proxy import Proxy
@@ -35,11 +38,14 @@ class Dialer:
         *,
         certificate: Callable[[], ClientCertificate | None] = lambda: None,
         environ: Mapping[str, str] = os.environ,
+        resolve: Resolve = socket.getaddrinfo,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         url = server_url(config)
         self._clock = clock
         self._connector = Connector(clock=clock)
+        self._resolve = resolve
+        self._lookups = Group()
         self._metrics = ConnectionMetrics(url.netloc)
         self.base_path = url.path.rstrip("/")
         self.where = f"{url.scheme}://{url.netloc}"
@@ -82,16 +88,32 @@ class Dialer:
         if is_address(name):
             name = name.partition("%")[0]
         try:
-            return context.wrap_socket(sock, server_hostname=name)
+            secured = context.wrap_socket(sock, server_hostname=name, do_handshake_on_connect=False)
         except BaseException:
             sock.close()
             raise
+        try:
+            # Separately, because wrapping moves the descriptor to the new socket, which a stop can shut down.
+            with interruptible(secured):
+                secured.do_handshake()
+        except BaseException:
+            secured.close()
+            raise
+        return secured
 
     def _open(self, host: str, port: int, timeout: float) -> socket.socket:
         deadline = self._clock.now() + timeout
-        # The resolver cannot be interrupted, but has time limits of its own (resolv.conf).
-        addresses = look_up(host, port, clock=self._clock, resolved=self._metrics.resolved)
+        addresses = self._addresses(host, port, timeout)
         return self._connector.connect(addresses, deadline - self._clock.now())
+
+    def _addresses(self, host: str, port: int, timeout: float) -> list[SocketAddress]:
+        find = partial(look_up, host, port, clock=self._clock, resolved=self._metrics.resolved, resolve=self._resolve)
+        if is_address(host.strip("[]")):
+            return find()
+        # In another thread, because a resolver takes up to half a minute and cannot be interrupted.
+        lookup = Detached(find, name=f"resolve-{host}")
+        self._lookups.start(lookup.run, name=lookup.name)
+        return wait_for(lookup, timeout)
 
     def _proxy_at(self, url: str) -> "Proxy | None":
         if not url:

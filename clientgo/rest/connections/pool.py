@@ -4,20 +4,24 @@ All errors of the network are raised as `ConnectionFailed`. A request that the s
 again, except a GET on a keep-alive connection that turned out to be closed.
 """
 
+import os
 import select
 import socket
 import threading
+import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
+from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.config import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request
-from clientgo.rest.limits import before_sending, time_left
+from clientgo.rest.connections.tcp import shut_down
+from clientgo.rest.limits import InFlightRequest, before_sending, current_request, time_left
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 
 MAX_IDLE = 32
@@ -34,9 +38,10 @@ MAX_SOCKET_TIMEOUT = 2_000_000.0
 class _Connection:
     """One open connection: sends a request and reads its reply."""
 
-    __slots__ = ("_poll", "_timeout", "generation", "reader", "sent", "since", "sock")
+    __slots__ = ("__weakref__", "_poll", "_request", "_timeout", "generation", "reader", "sent", "since", "sock")
 
     def __init__(self, sock: Any, generation: int, max_body: int) -> None:
+        self._request: InFlightRequest | None = None  # the request in progress
         self.generation = generation
         """Generation of the certificates it was made with."""
         # Any: a socket, a TLS socket, or urllib3's TLS inside TLS, which share methods but no class.
@@ -50,6 +55,9 @@ class _Connection:
     def start(self, data: bytes, method: str, timeout: float) -> Head:
         """Send the request and read the reply's head."""
         self.sent = False
+        self._request = current_request()
+        if self._request is not None:
+            self._request.abort_with(self.shutdown)
         self.set_timeout(before_sending(timeout))
         count = self.sock.send(data)
         self.sent = True
@@ -74,16 +82,32 @@ class _Connection:
 
     def shutdown(self) -> None:
         """Wake a blocked reader; any thread may call this."""
-        sock = getattr(self.sock, "socket", self.sock)  # urllib3's TLS inside TLS keeps its socket there
-        try:
-            # Not SSLSocket.shutdown, which removes the TLS state while the reader uses it.
-            socket.socket.shutdown(cast(socket.socket, sock), socket.SHUT_RDWR)
-        except OSError:
-            return  # it is down already
+        shut_down(self._raw)
+
+    def release(self) -> None:
+        """End the request in progress: a stop does not shut the connection down any more."""
+        if self._request is not None:
+            self._request.abort_with(None)
+            self._request = None
+
+    def hand_over(self) -> None:
+        """Leave it to the reader of a stream to end the request."""
+        self._request = None
 
     def close(self) -> None:
         """Close the socket."""
+        self.release()
         self.sock.close()
+
+    def abandon(self) -> None:
+        """Close the descriptor of a connection that belongs to the parent process, and send nothing."""
+        if (descriptor := socket.socket.detach(self._raw)) >= 0:
+            os.close(descriptor)
+
+    @property
+    def _raw(self) -> socket.socket:
+        # urllib3's TLS inside TLS keeps its socket in an attribute.
+        return cast(socket.socket, getattr(self.sock, "socket", self.sock))
 
     def _receive(self, size: int) -> bytes:
         # A slow body must not exceed the request's deadline.
@@ -117,9 +141,12 @@ class PoolTransport:
         self._clock = clock
         # append and pop of a deque need no lock; a maxlen would leak the oldest socket, so keep() checks the length.
         self._idle: deque[_Connection] = deque()
+        # All that are open: a child process closes its copies.
+        self._open: weakref.WeakSet[_Connection] = weakref.WeakSet()
         self._max_idle = max_idle
         self._closed = False
         self._prefix = dialer.target_prefix + dialer.base_path
+        forks.register(self)
 
     def __repr__(self) -> str:
         return f"<PoolTransport {self._dialer.where}, {len(self._idle)} idle>"
@@ -141,6 +168,7 @@ class PoolTransport:
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """Return the response once its head has arrived; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, None, timeout)
+        connection.hand_over()
         return _PoolStream(self, connection, head, idle_timeout)
 
     def reset(self) -> None:
@@ -153,8 +181,16 @@ class PoolTransport:
         self._closed = True
         self.reset()
 
+    def after_fork(self) -> None:
+        """Leave all connections to the parent process."""
+        self._idle.clear()
+        for connection in list(self._open):
+            connection.abandon()
+        self._open.clear()
+
     def keep(self, connection: _Connection, head: Head) -> None:
         """Return a connection to the pool after its reply was read; close it if it cannot be reused."""
+        connection.release()
         if head.keep_alive and connection.reader.clean and not self._closed and len(self._idle) < self._max_idle:
             connection.since = self._clock.now()
             self._idle.append(connection)
@@ -189,6 +225,7 @@ class PoolTransport:
     def _start_on_new_connection(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
         generation = self._dialer.generation(self._clock.now())
         connection = _Connection(self._dialer.dial(timeout), generation, self._max_body)
+        self._open.add(connection)
         try:
             return connection, connection.start(data, method, timeout)
         except FAILURES as error:

@@ -6,6 +6,7 @@ Proxies have many edge cases, which urllib3 handles; a direct connection has non
 import base64
 import ssl
 from collections.abc import Callable
+from contextlib import ExitStack
 from http.client import HTTPException
 from socket import socket
 from typing import Any
@@ -18,6 +19,7 @@ from urllib3.util import parse_url
 from clientgo.errors import ConfigError
 from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import ProtocolError
+from clientgo.rest.connections.tcp import interruptible
 
 OpenSocket = Callable[[str, int, float], socket]
 """Connects to a host and port within a timeout in seconds."""
@@ -76,24 +78,27 @@ class Proxy:
         """
         if tls is not None:
             (server_name or self._host).encode("idna")  # ssl does it too late, and would leave a socket open
-        connection = self._connection(timeout, tls, server_name)
-        try:
-            connection.connect()
-        except OSError:
-            connection.close()
-            raise
-        except HTTPException as error:
-            connection.close()
-            raise ProtocolError(str(error)) from error
-        except HTTPError as error:
-            connection.close()
-            raise OSError(str(error)) from error
-        except BaseException:
-            connection.close()
-            raise
-        return connection.sock
+        with ExitStack() as stack:
+            connection = self._connection(timeout, tls, server_name, stack)
+            try:
+                connection.connect()
+            except OSError:
+                connection.close()
+                raise
+            except HTTPException as error:
+                connection.close()
+                raise ProtocolError(str(error)) from error
+            except HTTPError as error:
+                connection.close()
+                raise OSError(str(error)) from error
+            except BaseException:
+                connection.close()
+                raise
+            return connection.sock
 
-    def _connection(self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None) -> HTTPConnection:
+    def _connection(
+        self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None, stack: ExitStack
+    ) -> HTTPConnection:
         url = self._url
         host, port = url.host or "", url.port or (443 if url.scheme == "https" else 80)
         config = ProxyConfig(None, False, None, None)
@@ -112,8 +117,14 @@ class Proxy:
                 server_hostname=server_name,
             )
             connection.set_tunnel(self._host, self._port, self.headers, url.scheme or "http")
-        connection.open = lambda: self._open(host, port, timeout)
+        connection.open = lambda: self._open_interruptible(host, port, timeout, stack)
         return connection
+
+    def _open_interruptible(self, host: str, port: int, timeout: float, stack: ExitStack) -> socket:
+        sock = self._open(host, port, timeout)
+        # A copy, which shuts down the same connection: urllib3 moves the descriptor into a TLS socket.
+        stack.enter_context(interruptible(stack.enter_context(sock.dup())))
+        return sock
 
 
 def _credentials(url: str) -> dict[str, str]:

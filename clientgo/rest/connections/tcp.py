@@ -11,11 +11,13 @@ import os
 import select
 import socket
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.rest.limits import current_request
 
 DEAD_AFTER = 60
 """Seconds until a vanished peer is detected, while receiving and while sending."""
@@ -44,6 +46,29 @@ class SocketAddress(NamedTuple):
     address: Any  # two elements for IPv4, four for IPv6
 
 
+def shut_down(sock: socket.socket) -> None:
+    """End all I/O on a socket, from any thread, and also an attempt to connect."""
+    try:
+        # Not SSLSocket.shutdown, which removes the TLS state while the reader uses it.
+        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+    except OSError:
+        return  # it is down already
+
+
+@contextmanager
+def interruptible(*sockets: socket.socket) -> Iterator[None]:
+    """Let a stop of the current request shut these sockets down while the block runs."""
+    request = current_request()
+    if request is None:
+        yield
+        return
+    request.abort_with(lambda: deque(map(shut_down, sockets), maxlen=0))
+    try:
+        yield
+    finally:
+        request.abort_with(None)
+
+
 class Network:
     """Non-blocking connection attempts over this machine's network."""
 
@@ -67,7 +92,8 @@ class Network:
         poll = select.poll()
         for sock in sockets:
             poll.register(sock, select.POLLOUT)
-        ended = {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
+        with interruptible(*sockets):
+            ended = {descriptor for descriptor, _ in poll.poll(seconds * 1000)}
         return [sock for sock in sockets if sock.fileno() in ended]
 
     def error(self, sock: socket.socket) -> int:
@@ -75,7 +101,18 @@ class Network:
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
-def look_up(host: str, port: int, *, clock: Clock, resolved: Callable[[float], None]) -> list[SocketAddress]:
+Resolve = Callable[..., Sequence[tuple[int, int, int, str, Any]]]
+"""`socket.getaddrinfo`, or a function like it."""
+
+
+def look_up(
+    host: str,
+    port: int,
+    *,
+    clock: Clock,
+    resolved: Callable[[float], None],
+    resolve: Resolve = socket.getaddrinfo,
+) -> list[SocketAddress]:
     """Return the host's addresses, best first; `resolved` is called with the duration, also after a failure.
 
     Raises:
@@ -84,7 +121,7 @@ def look_up(host: str, port: int, *, clock: Clock, resolved: Callable[[float], N
     name = host.strip("[]")
     began = clock.now()
     try:
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        found = resolve(name, port, type=socket.SOCK_STREAM)
         return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in found]
     except UnicodeError as error:  # a part of the name is empty or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error

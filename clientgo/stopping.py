@@ -1,0 +1,166 @@
+"""Stop events, and the requests and waits that end with each of them.
+
+A stop event is a plain `threading.Event`. A wait in the library waits for the event itself; what blocks elsewhere, such
+as a request that reads from a socket, registers a callback in the event's `StopScope`. A request belongs to the scopes
+of its thread: those of the thread's `Group` (`clientgo.lifecycle`), or of the `ends_with` block that it is in.
+"""
+
+import math
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from clientgo import forks
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.log import get_logger
+
+log = get_logger(__name__)
+
+GRACE = 0.4
+"""Seconds that a server has after the stop to answer a write in progress, or a new request."""
+
+TICK = 0.02
+"""Seconds between two looks at the callbacks that become due after a stop."""
+
+_NEVER = threading.Event()
+
+
+class StopScope:
+    """Callbacks that are called when `event` is set. Thread-safe.
+
+    Only a thread can wait for an event. So a scope has one, `stop-watcher`, from its first callback until the stop.
+    """
+
+    def __init__(self, event: threading.Event, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.event = event
+        self._clock = clock
+        # Changed without a lock: setting and removing a key are atomic, and whoever removes one calls its callback.
+        self._callbacks: dict[object, tuple[Callable[[], object], float]] = {}
+        self._lock = forks.fork_safe(threading.Lock())
+        self._watched = False  # guarded by _lock
+        self._unanswered_at = -math.inf
+        forks.register(self)
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.event.is_set() else "not stopped"
+        return f"<{type(self).__name__} {state}, {len(self._callbacks)} callbacks>"
+
+    def add(self, owner: object, callback: Callable[[], object], *, after: float = 0.0) -> None:
+        """Call `callback` once, `after` seconds after the stop or, if it was before, `after` seconds from now.
+
+        It is called in another thread, unless it is due now, and must not block. An owner has one callback at a time.
+        """
+        self._callbacks[owner] = callback, after
+        if not self._watched:
+            self._begin(owner, after)
+
+    def remove(self, owner: object) -> None:
+        """Remove the owner's callback, which may be called at this moment."""
+        self._callbacks.pop(owner, None)
+
+    def patience(self, now: float, grace: float = GRACE) -> float:
+        """Return the seconds that a request may take which begins at `now`, after the stop.
+
+        While a server does not answer, a request gets no more time than has passed since the last one failed. So any
+        number of requests in a row takes little more than `grace` together, but a server that recovers is noticed.
+        """
+        return min(grace, now - self._unanswered_at)
+
+    def answered(self, now: float, *, yes: bool) -> None:
+        """Record whether a request after the stop was answered in time."""
+        self._unanswered_at = -math.inf if yes else now
+
+    def after_fork(self) -> None:
+        """Forget the callbacks, which belong to the parent's threads."""
+        self._callbacks.clear()
+        self._watched = False
+
+    def _begin(self, owner: object, after: float) -> None:
+        if after <= 0 and self.event.is_set():
+            self._call(owner)
+            return
+        with self._lock:
+            if not self._watched:
+                # No Group, which itself depends on this class. The thread ends with the stop.
+                threading.Thread(target=self._run, name="stop-watcher", daemon=True).start()  # noqa: TID251
+                self._watched = True
+
+    def _run(self) -> None:
+        self.event.wait()
+        due: dict[object, float] = {}
+        while True:
+            now = self._clock.now()
+            for owner, (_, after) in self._callbacks.copy().items():
+                if now >= due.setdefault(owner, now + after):
+                    del due[owner]
+                    self._call(owner)
+            with self._lock:
+                # Callbacks are added before `_watched` is read: none is left behind.
+                if not self._callbacks:
+                    self._watched = False
+                    return
+            self._clock.sleep(_NEVER, TICK)
+
+    def _call(self, owner: object) -> None:
+        callback, _ = self._callbacks.pop(owner, (None, 0.0))
+        try:
+            if callback is not None:
+                callback()
+        except Exception:
+            # The other callbacks must still be called.
+            log.exception("cannot end what the stop should end", extra={"owner": owner})
+
+
+class TaskScope(StopScope):
+    """Scope without a thread: `stop` calls the callbacks itself."""
+
+    def __init__(self) -> None:
+        super().__init__(threading.Event())
+
+    def stop(self) -> None:
+        """Set the event, and call all callbacks."""
+        self.event.set()
+        for owner in list(self._callbacks):
+            self._call(owner)
+
+    def _begin(self, owner: object, after: float) -> None:
+        if self.event.is_set():
+            self._call(owner)
+
+
+Scopes = tuple[StopScope, ...]
+
+_CURRENT: ContextVar[Scopes] = ContextVar("stop scopes", default=())
+
+# By the event's id, and not by the event in a WeakKeyDictionary: a scope refers to its event and would keep it alive.
+_scopes: "weakref.WeakValueDictionary[int, StopScope]" = weakref.WeakValueDictionary()
+_scopes_lock = forks.fork_safe(threading.Lock())
+
+
+def scope_of(event: threading.Event) -> StopScope:
+    """Return the scope of an event, the same one each time."""
+    with _scopes_lock:
+        scope = _scopes.get(id(event))
+        if scope is None:
+            scope = _scopes[id(event)] = StopScope(event)
+        return scope
+
+
+def current_scopes() -> Scopes:
+    """Return the scopes of the running code."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def ends_with(stop: threading.Event | StopScope) -> Iterator[None]:
+    """End requests in the block when `stop` is set, and with no other event of this thread.
+
+    For code that has a stop event of its own: it would only repeat a request that another event ended.
+    """
+    token = _CURRENT.set((stop if isinstance(stop, StopScope) else scope_of(stop),))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
