@@ -151,8 +151,8 @@ class MutationCache(Generic[T]):
 
     def before_write(self, key: ObjectName) -> BeforeWrite:
         """Return what `mutation` and `deletion` need to know if several threads write: the state before the request."""
-        stored, newest = self._backing.get_by_key(key), self.get_by_key(key)
-        return BeforeWrite(self._serial, _uid(stored), _uid(newest))
+        serial = self._serial  # first: an outcome recorded during this call is compared by its version
+        return BeforeWrite(serial, _uid(self._backing.get_by_key(key)), _uid(self.get_by_key(key)))
 
     def mutation(
         self,
@@ -294,7 +294,8 @@ class MutationCache(Generic[T]):
             self._shrink(key, entry.without_deleted(obj.metadata.uid) if is_gone else entry)
 
     def _newest(self, key: ObjectName, entry: _Entry[T]) -> T | None:
-        reached = self._reached(key.namespace)  # before the store: everything up to this version is stored
+        # In this order: every change up to this version is stored.
+        reached = self._reached(key.namespace)
         stored = self._backing.get_by_key(key)
         if self._clock.now() >= entry.expires:
             return stored

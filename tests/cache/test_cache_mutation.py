@@ -9,17 +9,7 @@ from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.source import FakeSource
-
-KEY = ObjectName("ns", "name")
-
-
-def version(number: int, uid: str = "uid-1") -> ConfigMap:
-    return ConfigMap(metadata=ObjectMeta(name="name", namespace="ns", uid=uid, resource_version=str(number)))
-
-
-def seen(cache: MutationCache[ConfigMap]) -> str | None:
-    found = cache.get_by_key(KEY)
-    return found.metadata.resource_version if found is not None else None
+from tests.cache.overlaid import KEY, by_uid, seen, version
 
 
 @pytest.mark.parametrize(
@@ -131,10 +121,6 @@ def test_replacement_of_the_same_name_supersedes_an_old_write() -> None:
     cache.on_delete(KEY, version(3, "uid-1"))
     assert cache.get_by_key(KEY) == version(3, "uid-2")
     assert len(cache) == 0
-
-
-def by_uid(obj: ConfigMap) -> list[str]:
-    return [obj.metadata.uid]
 
 
 @pytest.mark.behaviour("MC-09")

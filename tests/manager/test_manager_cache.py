@@ -1,9 +1,11 @@
 """Shared informers that start when they are needed."""
 
 import threading
+from typing import Any
 
 import pytest
 
+from clientgo.dynamic.unstructured import metadata_type, unstructured_type
 from clientgo.errors import Forbidden
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ByObject, CacheNotSynced, CacheOptions, ControllerBuilder, KindSource
@@ -11,7 +13,7 @@ from clientgo.manager.cache import Cache
 from clientgo.manager.kinds import Kinds
 from clientgo.manager.options import RESYNC_SECONDS
 from clientgo.manager.requesters import limited
-from clientgo.meta import ObjectMeta, ObjectName, api_type, replace
+from clientgo.meta import ObjectMeta, ObjectName, api_of, api_type, object_name, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.objects import ManagedFieldsEntry
 from clientgo.testing.actions import Action
@@ -96,6 +98,58 @@ def test_kinds_can_have_their_own_cache_options() -> None:
             manager.client.find(Foo, ObjectName("other", "b"))
         with pytest.raises(LookupError, match="configmaps in namespace ns are not cached; cached namespaces: one"):
             manager.client.list(ConfigMap, namespace="ns")
+
+
+PARTIAL, UNSTRUCTURED = (make(api_of(ConfigMap).gvr, kind="ConfigMap") for make in (metadata_type, unstructured_type))
+
+
+@pytest.mark.parametrize("cls", [ConfigMap, PARTIAL, UNSTRUCTURED], ids=["class", "metadata", "unstructured"])
+@pytest.mark.parametrize("given", [ConfigMap, PARTIAL, UNSTRUCTURED], ids=["class", "metadata", "unstructured"])
+def test_options_of_a_kind_apply_to_every_representation(given: type[Any], cls: type[Any]) -> None:
+    def transform(obj: Any) -> Any:
+        assert isinstance(obj, given)
+        return replace(obj, metadata=replace(obj.metadata, annotations={"transformed": "yes"}))
+
+    own = ByObject(namespaces=("one",), label_selector="keep=yes", resync=5.0, transform=transform)
+    configs = [
+        ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels={"keep": "yes"}))
+        for name, namespace in (("a", "one"), ("b", "two"))
+    ]
+    requester = fake(*configs)
+    manager = manager_of(requester, cache=CacheOptions(by_object={given: own}), cache_unstructured=True)
+    with running(manager):
+        (kept,) = manager.client.list(cls)
+        with pytest.raises(LookupError, match="configmaps in namespace two are not cached; cached namespaces: one"):
+            manager.client.get(cls, ObjectName("two", "b"))
+        assert manager.cache.informer(cls).resync == 5.0
+    assert dict(kept.metadata.annotations) == ({"transformed": "yes"} if cls is given else {})
+    requests = [action for action in requester.actions if action.resource.resource == "configmaps"]
+    assert {(action.verb, action.namespace, action.label_selector) for action in requests} == {
+        ("list", "one", "keep=yes"), ("watch", "one", "keep=yes"),
+    }  # fmt: skip
+
+
+def test_metadata_watch_obeys_the_options_of_its_kind() -> None:
+    requester = fake()
+    own = ByObject(namespaces=("one",), field_selector="metadata.name=a")
+    manager = manager_of(requester, cache=CacheOptions(by_object={ConfigMap: own}))
+    builder = ControllerBuilder(manager).for_(Foo).watches_metadata(ConfigMap, lambda obj: [object_name(obj)])
+    builder.complete(lambda _: None)
+    with running(manager):
+        requests = [action for action in requester.actions if action.resource.resource == "configmaps"]
+    assert {(action.namespace, action.field_selector) for action in requests} == {("one", "metadata.name=a")}
+
+
+def test_options_of_a_class_precede_those_of_another_class_of_its_kind() -> None:
+    options = CacheOptions(by_object={ConfigMap: ByObject(resync=1.0), PARTIAL: ByObject(resync=2.0)})
+    cache = Cache(fake(), Kinds(), options)
+    assert [cache.informer(cls).resync for cls in (ConfigMap, PARTIAL, UNSTRUCTURED)] == [1.0, 2.0, 1.0]
+
+
+def test_invalid_selector_is_reported_when_the_kind_is_first_used() -> None:
+    cache = Cache(fake(), Kinds(), CacheOptions(label_selector="a in"))
+    with pytest.raises(ValueError, match="unable to parse label selector 'a in'"):
+        cache.informer(ConfigMap)
 
 
 def test_general_cache_options_apply_unless_overridden() -> None:

@@ -1,0 +1,249 @@
+"""Own writes read under all schedules with up to two preemptions, and random ones."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.meta.listwatch import ChangeType, WatchEvent
+from tests.models.copies import Copies, Edit
+from tests.models.locks import Clock, Event
+from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search
+
+MODULES = [
+    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener", "clientgo.cache.watcher",
+    "clientgo.cache.reflector", "clientgo.cache.informer", "clientgo.cache.mutation", "clientgo.testing.source",
+]  # fmt: skip
+
+RIGHT = Copies(MODULES)
+
+A = ObjectName("ns", "a")
+
+
+def config_map(version: int, uid: str = "1") -> ConfigMap:
+    meta = ObjectMeta(name="a", namespace="ns", uid=uid, resource_version=str(version))
+    return ConfigMap(metadata=meta, data={"n": str(version)})
+
+
+class Bench:
+    """Overlay over an informer whose reflector is a task of the program; each read of the store may switch threads."""
+
+    def __init__(self, code: Copies, scheduler: Scheduler) -> None:
+        self.informer = code.informer.SharedInformer(
+            code.source.FakeSource(ConfigMap), indexers={"n": lambda obj: [obj.data["n"]]}, clock=Clock()
+        )
+        self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
+        (self.sink,) = self.informer._sinks.values()
+        self._pause = scheduler.pause
+        for owner, method in (
+            (self.informer, "last_sync_resource_version_in"),
+            (self.informer.indexer, "get_by_key"),
+            (self.informer.indexer, "by_index"),
+            (self.informer.indexer, "list"),
+        ):
+            setattr(owner, method, self._pausing(getattr(owner, method)))
+        self.cache = code.mutation.MutationCache.over(self.informer, clock=Clock())
+        self.informer.replace(self.sink, [], set(), "1")
+
+    def start(self) -> None:
+        """Start the handlers, without list and watch."""
+        sinks, self.informer._sinks = self.informer._sinks, {}
+        self.informer.start(self.group)
+        self.informer._sinks = sinks
+
+    def apply(self, change: ChangeType, obj: ConfigMap) -> None:
+        """Apply an event, as a reflector does."""
+        self.informer.apply(self.sink, WatchEvent(change, obj), obj.metadata.resource_version)
+
+    def check(self, newest: ConfigMap | None) -> None:
+        """Check that every kind of read returns this object, or none."""
+        assert self.cache.get_by_key(A) == newest, "get"
+        assert self.cache.list() == ([newest] if newest is not None else []), "list"
+        value = newest.data["n"] if newest is not None else "4"
+        assert self.cache.by_index("n", value) == ([newest] if newest is not None else []), "index"
+
+    def _pausing(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def paused(*args: Any) -> Any:
+            self._pause()
+            result = method(*args)
+            self._pause()
+            return result
+
+        return paused
+
+
+def a_writer_that_reads(code: Copies) -> Program:
+    """Every read after a write returns it, however far the informer is."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        events: list[tuple[ChangeType, ConfigMap]] = [
+            ("ADDED", config_map(2)), ("MODIFIED", config_map(4)), ("DELETED", config_map(5)),
+            ("ADDED", config_map(6, "2")), ("DELETED", config_map(7, "2")),
+        ]  # fmt: skip
+        sent = [Event() for _ in events]
+
+        def hear() -> None:
+            for event, is_sent in zip(events, sent, strict=True):
+                is_sent.wait()
+                bench.apply(*event)
+
+        def write() -> None:
+            for (change, obj), is_sent in zip(events, sent, strict=True):
+                before = bench.cache.before_write(A)
+                is_sent.set()
+                if change == "DELETED":
+                    bench.cache.deletion(A, obj.metadata.uid, before=before)
+                else:
+                    bench.cache.mutation(obj, before=before)
+                bench.check(None if change == "DELETED" else obj)
+
+        scheduler.spawn(hear, "informer")
+        scheduler.spawn(write, "writer")
+
+        def holds() -> None:
+            bench.check(None)
+            assert len(bench.cache) == 0
+
+        return holds
+
+    return program
+
+
+def a_handler_that_reads(code: Copies) -> Program:
+    """A handler of a deletion does not read the deleted object, also if the response to a write arrives late."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        scheduler.patient = True
+        bench, read = Bench(code, scheduler), []
+        bench.informer.add_event_handler(on_delete=lambda _: read.append(bench.cache.get_by_key(A)))
+        bench.start()
+        bench.apply("ADDED", config_map(2))
+
+        def hear() -> None:
+            bench.informer.replace(bench.sink, [], set(), "4")
+
+        def end() -> None:
+            Event().wait(1.0)
+            assert read == [None]
+            bench.group.stop()
+            bench.informer.close()
+            bench.group.join()
+
+        scheduler.spawn(hear, "informer")
+        scheduler.spawn(lambda: bench.cache.mutation(config_map(3)), "writer")
+        scheduler.spawn(end, "end")
+        return lambda: None
+
+    return program
+
+
+def two_writers(code: Copies) -> Program:
+    """The later of two responses is read, in whatever order they arrive."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler)
+        bench.apply("ADDED", config_map(2))
+
+        before = bench.cache.before_write(A)
+        for version in (3, 4):
+            scheduler.spawn(
+                functools.partial(bench.cache.mutation, config_map(version), before=before), f"writer-{version}"
+            )
+
+        def holds() -> None:
+            bench.check(config_map(4))
+            # A write that is sent now comes from a server that was restored if its version is older.
+            bench.cache.mutation(config_map(3), before=bench.cache.before_write(A))
+            bench.check(config_map(3))
+
+        return holds
+
+    return program
+
+
+PROGRAMS = [a_writer_that_reads, a_handler_that_reads, two_writers]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_schedules_with_up_to_two_preemptions(program: Callable[[Copies], Program]) -> None:
+    assert exhaust(program(RIGHT), most=250) > 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_holds_under_many_schedules(program: Callable[[Copies], Program]) -> None:
+    exhaust(program(RIGHT), most=5_000)
+    assert explore(program(RIGHT), 500) > 5
+
+
+MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
+    "get reads the store first": (
+        a_writer_that_reads,
+        "mutation",
+        (
+            "        entry = self._entries.get(key)  # before the store\n        return self._backing.get_by_key(key)",
+            "        stored, entry = self._backing.get_by_key(key), self._entries.get(key)\n        return stored",
+        ),
+    ),
+    "lists read the store first": (
+        a_writer_that_reads,
+        "mutation",
+        (
+            "        if not self._entries:\n            return read()\n        with self._lock:",
+            "        first = read()\n        read = lambda: first\n        if not self._entries:\n"
+            "            return first\n        with self._lock:",
+        ),
+    ),
+    "the object is read before the version": (
+        a_writer_that_reads,
+        "mutation",
+        (
+            "        reached = self._reached(key.namespace)\n        stored = self._backing.get_by_key(key)",
+            "        stored = self._backing.get_by_key(key)\n        reached = self._reached(key.namespace)",
+        ),
+    ),
+    "a deletion is compared with the store before it is kept": (
+        a_writer_that_reads,
+        "mutation",
+        (
+            "            self._keep(key, replace(entry, deleted=deleted))\n",
+            "        stored = _uid(self._backing.get_by_key(key))\n        with self._lock:\n"
+            "            self._keep(key, replace(entry, deleted=deleted if uids & {stored} else {}))\n",
+        ),
+    ),
+    "a list does not set the version": (
+        a_handler_that_reads,
+        "informer",
+        ("            sink.version = version\n            # Deletions", "            # Deletions"),
+    ),
+    "the overlay is not told of changes": (
+        a_writer_that_reads,
+        "informer",
+        ("            observer.stored(notification)\n", "            pass\n"),
+    ),
+    "the last response counts": (
+        two_writers,
+        "mutation",
+        ("concurrent = before is None or before.serial < entry.serial", "concurrent = False"),
+    ),
+    "the newest version counts": (
+        two_writers,
+        "mutation",
+        ("concurrent = before is None or before.serial < entry.serial", "concurrent = True"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
+    program, module, edit = MUTANTS[name]
+    wrong = program(Copies(MODULES, {module: edit}))
+    with pytest.raises(Failed) as found:
+        search(wrong, 150, 300)
+    with pytest.raises(Failed) as again:
+        replay(wrong, str(found.value).rpartition("schedule: ")[2])
+    assert again.value.schedule == found.value.schedule
