@@ -1,8 +1,7 @@
 """Cache of a program: one informer per kind, shared by all controllers and the client, started when first needed.
 
-Reads wait until the informer has synced, so that "not known yet" is never mistaken for "not found". The program's own
-writes are served from the server's response until the informer has caught up; deciding on an older state would repeat
-the write.
+Reads wait until the informer has synced, so that "not known yet" is never mistaken for "not found". They include what
+the client has written, as docs/guarantees.md states it; deciding on an older state would repeat the write.
 """
 
 import functools

@@ -4,9 +4,9 @@
     pods = manager.client.list(Pod, namespace=request.namespace, label_selector="app=web")
     manager.client.update_status(replace(foo, status=FooStatus(available_replicas=3)))
 
-The class determines the kind. Cached reads need no request, include this client's own writes, and see nothing outside
-the cache; `client.api_reader` reads from the server instead. Writes require the lease: a replica that does not lead
-gets `LeaseNotHeld`.
+The class determines the kind. Cached reads need no request, include this client's own writes and deletions (under the
+conditions in docs/guarantees.md), and see nothing outside the cache; `client.api_reader` reads from the server instead.
+Writes require the lease: a replica that does not lead gets `LeaseNotHeld`.
 """
 
 from collections.abc import Iterable, Mapping
