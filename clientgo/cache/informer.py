@@ -35,13 +35,14 @@ from clientgo.cache.selection import InformerSelection, selection_of
 from clientgo.cache.sink import InformerSink, UndecodableObjects, oldest
 from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, combined
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, Transform, by_namespace, drop_managed_fields
-from clientgo.cache.watcher import Tweak
+from clientgo.cache.watcher import Tweak, tweaked
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, ListOptions, WatchEvent, is_older
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
+from clientgo.meta.readonly import protect
 
 log = get_logger(__name__)
 
@@ -79,7 +80,9 @@ class SharedInformer(Generic[T]):
         `watch_list` requests streamed lists (None: from sources that declare them); `identity` enables metrics.
         """
         sources = source if isinstance(source, Mapping) else {"": source}
-        kind = next(iter(sources.values())).kind.__name__
+        cls = next(iter(sources.values())).kind
+        protect(cls)  # by its codec already, unless the source is the program's own
+        kind = cls.__name__
         self.name = name or kind.lower()
         self.resync = resync
         self.indexer: Indexer[T] = Indexer({**(indexers or {}), NAMESPACE_INDEX: by_namespace}, kind=kind)
@@ -252,8 +255,9 @@ class SharedInformer(Generic[T]):
 
         Raises:
             ValueError: a selector is invalid.
+            CallbackFailed: `tweak` failed.
         """
-        options = self._tweak(ListOptions()) if self._tweak is not None else ListOptions()
+        options = tweaked(self._tweak, ListOptions())
         kind = next(iter(self._sinks.values())).source.kind
         return selection_of(kind, self._sinks, options.label_selector, options.field_selector)
 

@@ -19,7 +19,7 @@ from clientgo.log import get_logger
 from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
-from clientgo.meta.readonly import protect
+from clientgo.meta.readonly import freeze, protect
 
 log = get_logger(__name__)
 
@@ -68,6 +68,8 @@ def _transformed(transform: Transform[T], obj: T) -> T:
     before, after = object_name(obj), object_name(ready)
     if after != before:
         raise CallbackFailed(f"returned an object named {after}, expected {before}")
+    if transform is not drop_managed_fields:  # which creates no maps
+        freeze(ready, obj)
     return ready
 
 
@@ -188,7 +190,7 @@ class Indexer(Generic[T]):
 
     def add(self, obj: T) -> None:
         """Add an object, or replace the one of its name."""
-        protect(obj.__class__)
+        freeze(obj)
         self._put(object_name(obj), obj if self._transform is None else transformed(self._transform, obj))
         self.report()
 

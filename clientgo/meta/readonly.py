@@ -3,12 +3,16 @@
 The decoder creates plain dicts, and a cache returns the object itself. So a field that may hold a map is guarded: its
 first read replaces the plain value by a read-only copy. Fields that are not read cost nothing, and decoding is not
 slowed down (docs/decisions/003-objects-are-values.md).
+
+The guard is against mistakes: Python's operators and the methods of maps and lists raise. `object.__setattr__`,
+`dict.update(labels, ...)` and C functions for lists, such as `heapq.heapify`, can change an object all the same.
 """
 
 import dataclasses
+import functools
 import sys
 import threading
-from collections.abc import Collection, Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from datetime import datetime
 from operator import is_
 from types import MemberDescriptorType, UnionType
@@ -135,12 +139,69 @@ class _Guard:
     def __set__(self, obj: Any, value: Any) -> None:
         self._set(obj, value)
 
+    def raw(self, obj: Any) -> Any:
+        """Return the value without replacing it."""
+        return self._get(obj)
+
+    def freeze(self, obj: Any, value: Any) -> Any:
+        """Replace the value of an object that no other thread has by a copy that nothing else refers to; return it."""
+        if value.__class__ in _READ_ONLY:
+            return value
+        # An empty map stays a plain one, see below.
+        made = _read_only(value)[0] if value else type(value)()
+        self._set(obj, made)
+        return made
+
     def _protected(self, obj: Any, value: Any) -> Any:
         made, scalars_alone = _read_only(value)
         # An empty map stays: the encoder omits only values of the default's class.
         if made is not value and value and (scalars_alone or self._replaceable):
             self._set(obj, made)
         return made
+
+
+def freeze(obj: Any, original: Any = None) -> None:
+    """Protect an object that the program created, before other threads have it: later changes of its maps do not count.
+
+    The first read of a field is too late for this. Parts that it shares with `original`, which is protected, are
+    skipped.
+    """
+    pending = [(obj, original)]
+    while pending:
+        part, before = pending.pop()
+        if part is before or part.__class__ in _SCALARS:
+            continue
+        if isinstance(part, dict):
+            pending += [(value, None) for value in part.values()]
+        elif isinstance(part, list | tuple):
+            shared = set(map(id, before)) if isinstance(before, tuple) else ()
+            pending += [(value, None) for value in part if id(value) not in shared]
+        elif _has_fields(part.__class__):
+            pending += _frozen_fields(part, before if before.__class__ is part.__class__ else None)
+
+
+def _frozen_fields(part: Any, before: Any) -> Iterator[tuple[Any, Any]]:
+    """Freeze the fields of an object; yield their values, each with that of the original."""
+    for name, guard in _fields_of(part.__class__):
+        if guard is None:
+            yield getattr(part, name), getattr(before, name, None)
+            continue
+        value = guard.raw(part)
+        if before is None or value is not guard.raw(before):
+            yield guard.freeze(part, value), None
+
+
+@functools.lru_cache(maxsize=1024)
+def _fields_of(cls: Any) -> tuple[tuple[str, _Guard | None], ...]:
+    """Return the fields of a Struct or dataclass, with their guards."""
+    protect(cls)
+    names = cls.__struct_fields__ if isinstance(cls, msgspec.StructMeta) else [f.name for f in dataclasses.fields(cls)]
+    members = [(name, _member(cls, name)) for name in names]
+    return tuple((name, member if isinstance(member, _Guard) else None) for name, member in members)
+
+
+def _member(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), dataclasses.MISSING)
 
 
 class _InDict:
@@ -240,7 +301,7 @@ _UNIONS = (tuple, Union, UnionType)
 
 
 def _guard(cls: type, name: str) -> None:
-    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), dataclasses.MISSING)
+    found = _member(cls, name)
     if not isinstance(found, _Guard):
         member = found if isinstance(found, MemberDescriptorType) else _InDict(name, found)
         setattr(cls, name, _Guard(member, in_struct=isinstance(cls, msgspec.StructMeta)))

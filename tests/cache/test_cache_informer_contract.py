@@ -170,6 +170,24 @@ def test_index_function_that_raises_for_an_object_does_not_affect_the_informer()
         assert (failure.hook, str(failure.name), failure.error) == ("index team", "ns/worse", "KeyError: 'team'")
 
 
+@pytest.mark.parametrize("streamed", [False, True], ids=["list", "streamed list"])
+def test_map_that_a_transform_shares_and_changes_later_does_not_change_the_cache(streamed: bool) -> None:
+    shared = {"calls": "0"}
+
+    def transform(obj: ConfigMap) -> ConfigMap:
+        shared["calls"] = str(int(shared["calls"]) + 1)
+        return replace(obj, data=shared)
+
+    source = FakeSource(ConfigMap, pod("a"), supports_watch_list=streamed)
+    handler: RecordingHandler[ConfigMap] = RecordingHandler()
+    with following(source, handling(handler), transform=transform) as informer:
+        handler.wait_for(1)
+        source.wait_for_watch()
+        source.add(pod("b"))
+        handler.wait_for(2)
+        assert {obj.metadata.name: obj.data["calls"] for obj in informer.indexer.list()} == {"a": "1", "b": "2"}
+
+
 class Told:
     """Objects as a handler knows them from its calls; `problems` are inconsistent calls."""
 

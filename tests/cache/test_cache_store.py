@@ -333,6 +333,13 @@ def test_maps_of_a_cached_object_are_read_only(indexer: Indexer[ConfigMap], writ
     assert indexer.by_index("words", "x") == [obj]
 
 
+def test_map_of_an_added_object_that_changes_later_does_not_change_the_store(indexer: Indexer[ConfigMap]) -> None:
+    data = {"words": "x"}
+    indexer.add(ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), data=data))
+    data["words"] = "y"
+    assert [obj.data["words"] for obj in indexer.by_index("words", "x")] == ["x"]
+
+
 class Moody:
     """Index function whose values for an object change."""
 

@@ -22,7 +22,8 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import EMPTY_MAP, GroupVersionResource, Meta, ObjectMeta, api_type, decode, encode, replace, to_dict
 from clientgo.meta.codec import Codec, codec_for
-from clientgo.meta.readonly import ReadOnlyDict, ReadOnlyList, protect, read_only
+from clientgo.meta.objects import ManagedFieldsEntry
+from clientgo.meta.readonly import ReadOnlyDict, ReadOnlyList, freeze, protect, read_only
 
 TREE = {"a": {"b": [1, {"c": None}], "d": {}}, "e": [[]], "f": "x"}
 METADATA = {"name": "x", "labels": {"a": "b"}, "annotations": {}, "managedFields": [{"fieldsV1": {"f:spec": {}}}]}
@@ -221,6 +222,42 @@ def test_given_map_is_copied_at_the_first_read(labels: dict[str, str]) -> None:
     assert meta.labels == {"a": "b"}
     labels["c"] = "d"
     assert meta.labels == {"a": "b"}
+
+
+@EACH_KIND
+@pytest.mark.parametrize("empty", [False, True])
+def test_frozen_object_shares_no_map_with_its_creator(cls: type, content: dict[str, Any], empty: bool) -> None:
+    original = decoded(cls, content)
+    free: dict[str, Any] = {} if empty else {"a": {"b": [{}]}}
+    changed = replace(original, metadata=replace(original.metadata, labels=free, managed_fields=(entry(free),)))
+    before = copy.deepcopy(to_dict(changed))
+    freeze(changed, original)
+    free["x"] = "later"
+    free.get("a", {})["x"] = "later"
+    assert to_dict(changed) == before
+    assert list(containers(changed))
+    assert to_dict(changed) == before
+
+
+def entry(fields: dict[str, Any]) -> ManagedFieldsEntry:
+    return ManagedFieldsEntry(fields_v1=fields)
+
+
+def test_parts_of_the_original_are_not_frozen_again() -> None:
+    tags = {"a": "b"}
+    original = Library(ObjectMeta(name="x"), Shelf(tags=tags))
+    freeze(replace(original, metadata=ObjectMeta(name="x", labels={"a": "b"})), original)
+    assert vars(original.spec)["tags"] is tags
+    freeze(original)
+    assert vars(original.spec)["tags"] is not tags
+
+
+def test_objects_in_maps_and_lists_are_frozen() -> None:
+    free = {"a": "b"}
+    shelf = Shelf(parts={"p": Inner(free)}, free=[{"inner": (Inner(free),)}])
+    freeze(shelf)
+    free["a"] = "later"
+    assert shelf.parts["p"].tags == shelf.free[0]["inner"][0].tags == {"a": "b"}
 
 
 def test_tuples_of_maps_are_read_only() -> None:
