@@ -17,11 +17,12 @@ from clientgo.manager.controllers import (
     Controller,
     ControllerOptions,
     RequestReconciler,
+    check_signature,
     reconcile_of,
     reserve_name,
 )
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.sources import KindSource, Source, ToRequests, itself, owners_of
+from clientgo.manager.sources import KindSource, MapFuncs, Source, ToRequests, itself, owners_of
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.reconcile import LogFields
@@ -66,11 +67,12 @@ class ControllerBuilder:
         if self._kind is not None:
             raise ConfigError(f"for_() may be called once; this controller is already for {self._kind.__name__}")
         _check_kind(cls)
-        self._kind, self._own = cls, predicates
+        self._kind, self._own = cls, _checked(predicates)
         return self
 
     def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "ControllerBuilder":
         """Reconcile the controlling owner of each changed object of this kind, or each owner with `any_owner`."""
+        _checked(predicates)
 
         def source() -> Source:
             if self._kind is None:
@@ -81,6 +83,8 @@ class ControllerBuilder:
 
     def watches(self, cls: type[T], to_requests: ToRequests[T], *predicates: Predicate) -> "ControllerBuilder":
         """Reconcile the names that `to_requests`, a function or `MapFuncs`, returns for changed objects of a kind."""
+        _check_map(to_requests)
+        _checked(predicates)
         return self._with(cls, lambda: KindSource(self._manager.cache, cls, to_requests, predicates))
 
     def watches_metadata(
@@ -97,7 +101,7 @@ class ControllerBuilder:
 
     def with_predicates(self, *predicates: Predicate) -> "ControllerBuilder":
         """Ignore events of any source that one of these predicates rejects."""
-        self._predicates += predicates
+        self._predicates += _checked(predicates)
         return self
 
     def with_workers(self, workers: int) -> "ControllerBuilder":
@@ -175,3 +179,24 @@ def _check_kind(cls: type[Any]) -> None:
         api_of(cls)
     except TypeError as error:
         raise ConfigError(str(error)) from None
+
+
+def _checked(predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+    given: tuple[object, ...] = predicates
+    for one in given:
+        if not all(callable(getattr(one, event, None)) for event in ("create", "update", "delete", "generic")):
+            raise ConfigError(f"{one!r} is not a predicate: use Funcs(create=..., update=...), or subclass Predicate")
+        if isinstance(one, type):
+            raise ConfigError(f"{one.__name__} is a class: pass a predicate, {one.__name__}()")
+    return predicates
+
+
+def _check_map(to_requests: ToRequests[Any]) -> None:
+    if not isinstance(to_requests, MapFuncs):
+        check_signature(to_requests, "object")
+        return
+    for function in (to_requests.create, to_requests.delete, to_requests.generic):
+        if function is not None:
+            check_signature(function, "object")
+    if to_requests.update is not None:
+        check_signature(to_requests.update, "old", "new")

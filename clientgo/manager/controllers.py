@@ -85,6 +85,9 @@ class Controller:
         self.options = options if options is not None else ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
         self.sources = sources
+        for source in sources:
+            if attach := getattr(source, "attach", None):
+                attach()
         self._reconcile = reconcile
         self._predicates = predicates
         self._why = why
@@ -227,7 +230,9 @@ def reconcile_of(reconciler: RequestReconciler | Reconcile) -> Reconcile:
 
 def check_signature(function: Callable[..., object], *arguments: str) -> None:
     """Raise ConfigError unless the function is a plain one that can be called with these arguments."""
-    name = getattr(function, "__qualname__", str(function))
+    name = getattr(function, "__qualname__", None) or repr(function)
+    if not callable(function):
+        raise ConfigError(f"{name} is not a function with the arguments ({', '.join(arguments)})")
     if inspect.iscoroutinefunction(function):
         raise ConfigError(f"{name} is a coroutine function: define it with def, workers are threads")
     try:

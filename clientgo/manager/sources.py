@@ -12,18 +12,28 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from clientgo.cache import SharedInformer
 from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
-from clientgo.cache.state import Synced
+from clientgo.cache.listener import HANDLER_BACKOFF
+from clientgo.cache.state import Synced, count_failure
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
+from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.manager.cache import Cache
 from clientgo.manager.predicates import And, Predicate
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionKind, OwnerReference
 from clientgo.meta.scheme import api_of, kind_of
-from clientgo.workqueue import LOW, NORMAL
+from clientgo.workqueue import LOW, NORMAL, ItemExponentialFailureRateLimiter, WorkQueue
+
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
 
 MapFunc = Callable[[T], Iterable[ObjectName]]
-"""Returns the names to reconcile after a change of this object. Called by the informer's listener: it must be quick."""
+"""Returns the names to reconcile after a change of this object. Called by the informer's listener: it must be quick.
+
+If it raises, or returns anything else, it is called again with backoff, and other objects do not wait for it.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)  # with slots, MapFuncs[Secret](...) could not be called
@@ -136,7 +146,11 @@ def _is_unchanged(old: ApiObject, new: ApiObject) -> bool:
 
 
 class Source(Protocol):
-    """Source of events."""
+    """Source of events.
+
+    Two methods are optional. `attach()` is called when a controller is created with the source. `holds(name)` returns
+    whether the cache has the reconciled object of that name.
+    """
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced | None:
         """Enqueue requests for events until `stop` is set; return at once.
@@ -212,40 +226,118 @@ class InformerSource(Generic[T]):
 class Channel(Generic[T]):
     """Events sent by the program itself, about objects of any kind.
 
-    Nothing is buffered once it has started: the queue of names is the buffer, and holds each name once.
+    An event reaches every controller that has this source, also if it is sent before they start. Until the last of them
+    has started, events are buffered; then the queue of names is the buffer, and holds each name once. An event whose
+    map function or predicate raises is handled again for that controller, after 1 s, 2 s and so on up to 5 min; of
+    several such events about one object, the last.
     """
 
     def __init__(
-        self, to_requests: ToRequests[T] = itself, predicates: tuple[Predicate, ...] = (), *, name: str = "channel"
+        self,
+        to_requests: ToRequests[T] = itself,
+        predicates: tuple[Predicate, ...] = (),
+        *,
+        name: str = "channel",
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._to_requests = to_requests
         self._predicates = predicates
         self._name = name
+        self._clock = clock
         self._lock = threading.Lock()
-        # Guarded by _lock: events sent before the controller started.
+        # Guarded by _lock: the number of controllers that have not started, and what was sent before all of them had.
+        self._unstarted = 0
         self._early: list[T] = []
-        self._handlers: list[EventHandler[T]] = []
+        self._receivers: list[_Receiver[T]] = []
 
     def __str__(self) -> str:
         return f"channel source: {self._name}"
 
     def send(self, obj: T) -> None:
         """Reconcile the names that `obj` maps to; never blocks."""
+        object_name(obj)  # raises for anything that is no object
         with self._lock:
-            handlers = list(self._handlers)
-            if not handlers:
+            receivers = list(self._receivers)
+            if self._unstarted or not receivers:
                 self._early.append(obj)
-        for handler in handlers:
-            handler.happened(obj)
+        for receiver in receivers:
+            receiver.deliver(obj)
+
+    def attach(self) -> None:
+        """Buffer events for another controller until it starts the source."""
+        with self._lock:
+            self._unstarted += 1
 
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> None:
         """Enqueue the requests of earlier and later events."""
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
+        receiver = _Receiver(handler, str(self), stop, self._clock)
         with self._lock:
-            self._handlers.append(handler)
-            early, self._early = self._early, []
+            self._receivers.append(receiver)
+            self._unstarted = max(0, self._unstarted - 1)
+            early = self._early.copy()
+            if not self._unstarted:
+                self._early.clear()
         for obj in early:
-            handler.happened(obj)
+            receiver.deliver(obj)
+
+
+class _Receiver(Generic[T]):
+    """One controller's end of a channel: delivers events, again with backoff if that fails."""
+
+    def __init__(self, handler: EventHandler[T], source: str, stop: threading.Event, clock: Clock) -> None:
+        self._handler = handler
+        self._source = source
+        self._clock = clock
+        limiter = ItemExponentialFailureRateLimiter[_EventKey](HANDLER_BACKOFF.duration, HANDLER_BACKOFF.cap or 0.0)
+        self._retries: WorkQueue[_EventKey] = WorkQueue(limiter, clock=clock, merge_delays=True)
+        self._group = Group(stop=stop, clock=clock)
+        self._lock = threading.Lock()
+        # Guarded by _lock: the last event about each object that failed, and whether a thread retries them.
+        self._failed: dict[_EventKey, T] = {}
+        self._retrying = False
+
+    def deliver(self, obj: T) -> None:
+        """Enqueue the requests of an event, now or after a retry."""
+        key = (type(obj), object_name(obj))
+        try:
+            run_callback(self._handler.happened, obj)
+        except CallbackFailed as error:
+            self._retry_later(key, obj, error)
+            return
+        with self._lock:
+            if self._failed.get(key) is obj:
+                del self._failed[key]
+                self._retries.forget(key)
+
+    def _retry_later(self, key: "_EventKey", obj: T, error: CallbackFailed) -> None:
+        with self._lock:
+            self._failed[key] = obj
+            start, self._retrying = not self._retrying, True
+        delay = self._retries.add_rate_limited(key)
+        kind, name = key[0].__name__, str(key[1])
+        count_failure(kind, "handler")
+        facts = {"source": self._source, "kind": kind, "object": name, "err": error, "retry_in": delay}
+        if self._retries.num_requeues(key) == 1:
+            log.error("map function or predicate raised; will retry", exc_info=error.__cause__, extra=facts)
+        else:
+            log.debug("map function or predicate raised again; will retry", extra=facts)
+        if start:
+            self._group.start(self._retry, self._group.stop_event, name="channel-retries")
+
+    def _retry(self, stop: threading.Event) -> None:
+        """Deliver again what is due, until nothing is left; a thread that most programs never need."""
+        while not self._clock.sleep(stop, HANDLER_BACKOFF.duration):
+            while len(self._retries):
+                with self._retries.processing() as key:
+                    self.deliver(self._failed[key])
+            with self._lock:
+                if not self._failed:
+                    self._retrying = False
+                    return
+
+
+_EventKey = tuple[type, ObjectName]
 
 
 class FuncSource:

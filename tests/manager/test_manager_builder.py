@@ -1,7 +1,8 @@
 """Building controllers."""
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,10 @@ from clientgo.manager import (
     FuncSource,
     InformerSource,
     Manager,
+    MapFuncs,
     set_controller_reference,
 )
-from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
+from clientgo.manager.predicates import Funcs, GenerationChanged, LabelSelectorPredicate
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, replace
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
@@ -51,6 +53,10 @@ class Asked:
 
 def named_in(obj: ApiObject) -> Iterable[ObjectName]:
     return [ObjectName("ns", name) for name in obj.metadata.labels.values()]
+
+
+def named_itself(obj: ApiObject) -> Iterable[ObjectName]:
+    return [ObjectName("ns", obj.metadata.name)]
 
 
 @pytest.mark.feature("A-13")
@@ -126,6 +132,88 @@ def test_channels_functions_and_informers_are_sources() -> None:
         asked.eventually(A, B, ObjectName("", "function"))
         channel.send(new_foo("b"))
         asked.eventually(B)
+
+
+def test_event_of_a_channel_reaches_every_controller_that_starts_later() -> None:
+    asked, other = Asked(), Asked()
+    channel: Channel[Foo] = Channel()
+    channel.send(new_foo("a"))
+    ControllerBuilder(asked.manager).named("first").watches_source(channel).complete(asked)
+    ControllerBuilder(other.manager).named("second").watches_source(channel).complete(other)
+    channel.send(new_foo("b"))
+    with running(asked.manager):
+        asked.eventually(A, B)
+        channel.send(new_foo("c"))
+        with running(other.manager):
+            other.eventually(A, B, ObjectName("ns", "c"))
+    channel.send(new_foo("d"))
+    assert channel._early == []
+
+
+@pytest.mark.parametrize("hook", ["map function", "predicate"])
+def test_controller_starts_without_the_objects_of_the_first_list_that_fail_and_reconciles_them_later(
+    hook: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = {"bad"}
+
+    def names(obj: ConfigMap) -> list[ObjectName]:
+        if obj.metadata.name in failing:
+            raise KeyError("team")
+        return [ObjectName("ns", obj.metadata.name)]
+
+    asked = Asked(config("bad"), config("good"))
+    builder = ControllerBuilder(asked.manager).named("configs")
+    if hook == "map function":
+        builder.watches(ConfigMap, names)
+    else:
+        builder.watches(ConfigMap, named_itself, Funcs(create=lambda obj: bool(names(obj))))
+    builder.complete(asked)
+    with running(asked.manager):
+        asked.eventually(ObjectName("ns", "good"))
+        assert "object=ns/bad" in caplog.text
+        assert "KeyError: 'team'" in caplog.text
+        failing.clear()
+        asked.eventually(ObjectName("ns", "bad"))
+
+
+class NoPredicate:
+    """Object without the method of generic events."""
+
+    create = update = delete = lambda *_: True
+
+
+def without_arguments() -> list[ObjectName]:
+    return []
+
+
+UNARY: Any = named_in
+
+
+async def asynchronous(_: Foo) -> list[ObjectName]:
+    return []
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda builder: builder.for_(Foo, lambda _: True), r"is not a predicate: use Funcs\(create="),
+        (lambda builder: builder.owns(ConfigMap, NoPredicate()), "is not a predicate"),
+        (lambda builder: builder.with_predicates(GenerationChanged), r"pass a predicate, GenerationChanged\(\)"),
+        (lambda builder: builder.watches(ConfigMap, named_in, "x"), "'x' is not a predicate"),
+        (lambda builder: builder.watches(ConfigMap, asynchronous), "asynchronous is a coroutine function"),
+        (lambda builder: builder.watches(ConfigMap, without_arguments), r"must have the arguments \(object\)"),
+        (lambda builder: builder.watches(ConfigMap, "a"), "'a' is not a function with the arguments"),
+        (
+            lambda builder: builder.watches(ConfigMap, MapFuncs(update=UNARY)),
+            r"must have the arguments \(old, new\)",
+        ),
+    ],
+)
+def test_predicates_and_map_functions_are_checked_when_they_are_given(
+    build: Callable[[ControllerBuilder], object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(ControllerBuilder(manager_of(fake())))
 
 
 def test_controller_added_to_a_running_manager_starts_at_once() -> None:

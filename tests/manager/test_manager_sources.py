@@ -1,4 +1,7 @@
-"""Mapping from events to requests."""
+"""Mapping from events to requests, and channels."""
+
+import threading
+from typing import Any
 
 import pytest
 
@@ -6,8 +9,11 @@ from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager.predicates import Funcs, Predicate
 from clientgo.manager.priority import LOW, NORMAL
-from clientgo.manager.sources import EventHandler, MapFunc, MapFuncs, itself, owners_of
+from clientgo.manager.sources import Channel, EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
+from clientgo.testing.clock import FakeClock
+from clientgo.testing.eventually import eventually
+from clientgo.testing.metrics import recorded_metrics
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import new_foo
 
@@ -146,3 +152,72 @@ def test_event_without_a_map_function_is_ignored() -> None:
     handler.deleted(config())
     handler.happened(config())
     assert asked.requests == []
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [None, "ns/a", [("ns", "a")], ["a"], [None], [[]], [A, ObjectName("ns", 7)], [A, ObjectName(["x"], "a")], 5],  # type: ignore[arg-type]
+)
+def test_map_function_that_returns_no_names_fails_and_enqueues_nothing(requests: Any) -> None:
+    asked = Asked()
+    handler: EventHandler[Foo] = EventHandler(lambda _: requests, Predicate(), asked)
+    with pytest.raises(TypeError):
+        handler.created(new_foo())
+    assert asked.requests == []
+
+
+class Flaky:
+    """Map function, or method of a predicate, that fails for some objects until it is healed."""
+
+    def __init__(self, *failing: str) -> None:
+        self.failing = set(failing)
+
+    def __call__(self, obj: Foo) -> list[ObjectName]:
+        if obj.metadata.name in self.failing:
+            raise SystemExit("no connection")
+        return [object_name(obj)]
+
+    def accepts(self, obj: Foo) -> bool:
+        return bool(self(obj))
+
+
+@pytest.mark.parametrize("hook", ["map function", "predicate"])
+def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
+    hook: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    flaky, clock, stop = Flaky("a"), FakeClock(), threading.Event()
+    asked, other = Asked(), Asked()
+    as_map, as_predicates = (flaky, ()) if hook == "map function" else (itself, (Funcs(generic=flaky.accepts),))
+    channel: Channel[Foo] = Channel(as_map, as_predicates, clock=clock)
+    with recorded_metrics() as kept:
+        channel.start(asked, (), stop)
+        channel.start(other, (Funcs(generic=lambda obj: obj.metadata.name != "a"),), stop)
+        channel.send(new_foo("a"))
+        channel.send(new_foo("b"))
+        assert asked.requests == other.requests == [(B, NORMAL)]
+        assert "object=ns/a" in caplog.text
+        assert "SystemExit: no connection" in caplog.text
+        for sleeps, failures in ((1, 1), (2, 2), (3, 2)):  # due after 1 s, and 2 s later
+            clock.wait_for_sleeps(sleeps)
+            assert kept["informer_callback_failures_total", "Foo", "handler"].value == failures
+            clock.step(1.0)
+            if failures == 2:
+                flaky.failing.clear()
+    eventually(lambda: asked.requests == [(B, NORMAL), (A, NORMAL)])
+    eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
+    assert other.requests == [(B, NORMAL)]
+
+
+def test_stop_ends_the_retries_of_a_channel() -> None:
+    clock, stop = FakeClock(), threading.Event()
+    channel: Channel[Foo] = Channel(Flaky("a"), clock=clock)
+    channel.start(Asked(), (), stop)
+    channel.send(new_foo("a"))
+    clock.wait_for_sleeps(1)
+    stop.set()
+    eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
+
+
+def test_sending_anything_but_an_object_is_rejected() -> None:
+    with pytest.raises(AttributeError):
+        Channel[Foo]().send(None)  # type: ignore[arg-type]
