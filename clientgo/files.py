@@ -1,8 +1,10 @@
-"""Atomic writing of files."""
+"""Atomic writing of files, and paths that stay below a folder."""
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePath
+
+from clientgo.errors import ConfigError
 
 PRIVATE = 0o600
 """Mode of a file that only its owner may read."""
@@ -30,3 +32,22 @@ def write_files(contents: Mapping[Path, bytes], *, mode: int = 0o666) -> None:
         for temporary in beside.values():
             temporary.unlink(missing_ok=True)
         raise
+
+
+def path_below(root: Path, path: str | PurePath) -> Path:
+    """Return `root / path`, for a path of which a part comes from elsewhere, to write nowhere else.
+
+    Raises:
+        ConfigError: it is outside of `root`, also by a symbolic link, or is a link to a file that does not exist.
+    """
+    place = root / path
+    try:
+        inside = place.resolve().is_relative_to(root.resolve())
+        dangling = place.is_symlink() and not place.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null byte
+        raise ConfigError(f"invalid path {str(path)!r}: {error}") from error
+    if not inside or ".." in PurePath(path).parts:
+        raise ConfigError(f"invalid path {str(path)!r}: it leads out of {root}")
+    if dangling:
+        raise ConfigError(f"invalid path {str(path)!r}: it is a symbolic link to a missing file; remove it")
+    return place

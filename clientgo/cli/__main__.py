@@ -17,9 +17,9 @@ from clientgo.cli.bundle.command import make_bundle, validate_bundle
 from clientgo.cli.chart import make_chart
 from clientgo.cli.completion import script
 from clientgo.cli.creating import create_api, create_webhook, edit, init, say
-from clientgo.cli.names import CommandError
 from clientgo.cli.running import run
 from clientgo.codegen.problems import reason_of
+from clientgo.errors import ClientGoError
 from clientgo.version import VERSION
 
 _INTERRUPTED = 130
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(given)
     try:
         return _COMMANDS[options.command](options, Path.cwd())
-    except CommandError as error:
+    except ClientGoError as error:
         print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
         return 1
     except OSError as error:

@@ -7,7 +7,7 @@ like the manifests.
 
 import argparse
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from clientgo.cli.bundle.rules import SEMVER
 from clientgo.cli.bundle.serviceversion import PLACEHOLDER
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
+from clientgo.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
 
 FOLDER = Path("dist", "chart")
@@ -69,14 +70,22 @@ def make_chart(options: argparse.Namespace, root: Path, *, say: Callable[[str], 
         raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
     objects = render(root, os.environ.get("KUBECTL") or "kubectl", DEFAULT).objects
     files = chart_files(project.name, options.version, options.image, objects)
-    for old in sorted((root / FOLDER / "templates").glob("*.yaml")):
-        old.unlink()
-    for path, content in files.items():
-        place = root / FOLDER / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(content, encoding="utf-8")
+    write_chart(root, files)
     say(f"{FOLDER} has {len(files)} files: helm install {project.name} {FOLDER} --namespace {project.name}-system")
     return 0
+
+
+def write_chart(root: Path, files: Mapping[str, str]) -> None:
+    """Write the files of the chart, and remove other templates from it.
+
+    Raises:
+        ConfigError: a path leads out of the project.
+    """
+    places = {path_below(root, FOLDER / path): content.encode() for path, content in files.items()}
+    for old in path_below(root, FOLDER / "templates").glob("*.yaml"):
+        if old not in places:
+            old.unlink()
+    write_files(places)
 
 
 def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]) -> dict[str, str]:

@@ -50,6 +50,9 @@ group = _rule("group", _SUBDOMAIN, "lower case letters, digits, '-' and '.'")
 version = _rule("version", r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?", "a version such as v1, v1beta1 or v1alpha1")
 plural = _rule("plural", _DNS_1035, f"{_LETTERS}, beginning with a letter")
 controller = _rule("controller name", _DNS_1035, f"{_LETTERS}, beginning with a letter")
+module = _rule("module", r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", "a module such as generated.types.foo_v1")
+release = _rule("release", r"[0-9][0-9A-Za-z.+-]*", "a release such as 0.1.0", limit=40)
+webhook_path = _rule("webhook path", r"/[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?", "a path such as /mutate-foo")
 _camel_case = _rule("kind", r"[A-Z][A-Za-z0-9]{0,62}", "a capital letter, then letters and digits, such as Foo")
 
 

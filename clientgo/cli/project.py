@@ -2,13 +2,14 @@
 
 import keyword
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
+from clientgo.files import write_files
 from clientgo.meta.scheme import plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.version import VERSION
@@ -131,7 +132,7 @@ class Project:
             said["resources"] = [one.as_yaml() for one in self.resources]
         # The version is a string, which YAML would read as a number.
         text = _HEAD + to_yaml(said, sort_keys=True) + 'version: "3"\n'
-        (root / FILE).write_text(text, encoding="utf-8")
+        write_files({root / FILE: text.encode()})
 
     @classmethod
     def read(cls, root: Path) -> "Project":
@@ -152,7 +153,7 @@ class Project:
                 multigroup=bool(said.get("multigroup")),
                 namespaced=bool(said.get("namespaced")),
                 # Missing in projects of the first releases.
-                cli_version=str(said.get("cliVersion", VERSION)),
+                cli_version=_checked(names.release, str(said.get("cliVersion", VERSION))),
                 resources=[_resource(one) for one in said.get("resources", [])],
             )
         except FileNotFoundError:
@@ -189,13 +190,24 @@ def _checked(check: Callable[[str], str], name: str) -> str:
 def _resource(said: dict[str, Any]) -> ProjectResource:
     api = said.get("api")
     core = bool(said.get("core"))
-    if not core:
-        _checked(names.group, said["group"])
-        _checked(names.kind, said["kind"])
+    _checked(names.group, said["group"])
+    _checked(names.kind, said["kind"])
     _checked(names.version, said["version"])
-    if not isinstance(said.get("webhooks", {}).get("spoke", []), list):
+    webhooks = said.get("webhooks", {})
+    if not isinstance(webhooks.get("spoke", []), list):
         raise TypeError("spoke")
     controllers = [str(one["name"]) for one in said.get("controllers", [])]
+    checks: list[tuple[Callable[[str], str], Iterable[Any]]] = [
+        (names.domain, (said.get("domain"),)),
+        (names.plural, (said.get("plural"),)),
+        (names.module, (said["path"] if said.get("external") else None,)),
+        (names.controller, controllers),
+        (names.version, webhooks.get("spoke", ())),
+        (names.webhook_path, (webhooks.get("defaultingPath"), webhooks.get("validationPath"))),
+    ]
+    for check, texts in checks:
+        for text in filter(None, texts):
+            _checked(check, text)
     usual = said["kind"].lower()
     return ProjectResource(
         group=said["group"],
@@ -210,5 +222,5 @@ def _resource(said: dict[str, Any]) -> ProjectResource:
         core=core,
         external=str(said["path"]) if said.get("external") else "",
         grouped=bool(said.get("grouped")) or said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
-        webhooks={name: value for name, value in said.get("webhooks", {}).items() if name != "webhookVersion"},
+        webhooks={name: value for name, value in webhooks.items() if name != "webhookVersion"},
     )

@@ -16,6 +16,7 @@ import msgspec
 from clientgo.cli.names import CommandError
 from clientgo.cli.template_files import Part
 from clientgo.codegen.problems import reason_of
+from clientgo.files import path_below, write_files
 
 RECORD = Path(".clientgo", "scaffold.json")
 
@@ -45,10 +46,9 @@ class ScaffoldWriter:
 
     def close(self) -> None:
         """Save the texts and report each file once."""
-        place = self._root / RECORD
-        place.parent.mkdir(exist_ok=True)
+        place = self.place(str(RECORD))
         packed = {path: base64.b64encode(zlib.compress(text, 9)).decode() for path, text in self.written.items()}
-        place.write_text(json.dumps(packed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        write_files({place: (json.dumps(packed, indent=1, sort_keys=True) + "\n").encode()})
         for path, done in self._done.items():
             self._tell(done, path)
 
@@ -56,21 +56,42 @@ class ScaffoldWriter:
         """Report an action when the writer closes; the first action on a file wins."""
         self._done.setdefault(path, done)
 
+    def place(self, path: str) -> Path:
+        """Return the path of a file of the project.
+
+        Raises:
+            ConfigError: it is not in the project: names and links in a project may come from anyone.
+        """
+        return path_below(self._root, path)
+
+    def text_of(self, path: str) -> str:
+        """Return the text of a file; empty if it is missing.
+
+        Raises:
+            CommandError: it is not text.
+        """
+        try:
+            return self.place(path).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return ""
+        except UnicodeDecodeError as error:
+            raise CommandError(f"cannot add lines to {path}: {reason_of(error)}") from error
+
     def ours(self, path: str) -> bool:
         """Report whether a file is unchanged since this command wrote it."""
-        place = self._root / path
+        place = self.place(path)
         return place.is_file() and self.written.get(path) == place.read_bytes()
 
     def replace(self, path: str, content: bytes | None, *, written: bytes) -> None:
         """Write a file, unless the content is None, and record the text that the templates have for it."""
         if content is not None:
-            place = self._root / path
+            place = self.place(path)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
         self.written[path] = written
 
     def _write(self, part: Part) -> None:
-        place = self._root / part.path
+        place = self.place(part.path)
         there, new = place.exists(), part.text.encode()
         if there and place.read_bytes() == new:
             self.written[part.path] = new
@@ -82,19 +103,13 @@ class ScaffoldWriter:
             self.note("updated" if there else "created", part.path)
 
     def _insert(self, part: Part) -> None:
-        place = self._root / part.path
-        try:
-            before = place.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            before = ""
-        except UnicodeDecodeError as error:
-            raise CommandError(f"cannot add lines to {part.path}: {reason_of(error)}") from error
+        before = self.text_of(part.path)
         after = inserted(before, part.marker, part.text)
         if after is None:
             lines = "; ".join(line.strip() for line in part.text.splitlines())
             self.note("kept", f"{part.path} (marker {_MARK}{part.marker} not found; add these lines yourself: {lines})")
         elif after != before:
-            place.write_text(after, encoding="utf-8")
+            self.place(part.path).write_text(after, encoding="utf-8")
             self.note("updated", part.path)
         # A modified file stays marked as modified: the recorded text gets the lines, and not the user's changes.
         recorded = inserted(self.written.get(part.path, b"").decode(), part.marker, part.text)
@@ -114,7 +129,7 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
     place = places[0]
     indent = have[place].removesuffix(_MARK + marker)
     new = [indent + line if line else "" for line in lines.splitlines()]
-    if "\n".join(new) in text:
+    if any(have[start : start + len(new)] == new for start in range(len(have))):
         return text
     if marker == "imports":
         return _joined(_with_imports(have, place, new))

@@ -49,7 +49,7 @@ def upgrade(options: argparse.Namespace, root: Path) -> int:
     new = _scaffold(project, root, writer.written)
     labels = ("yours", f"clientgo {project.cli_version}", f"clientgo {VERSION}")
     # Nothing is written before every file is merged.
-    merged = {path: _merged(root / path, writer.written.get(path), text, labels) for path, text in new.items()}
+    merged = {path: _merged(writer.place(path), writer.written.get(path), text, labels) for path, text in new.items()}
     for path in sorted(writer.written.keys() - new.keys()):
         writer.note("kept", f"{path} (no longer scaffolded)")
     for path, result in merged.items():

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clientgo.cli.names import CommandError
+from clientgo.files import path_below
 from clientgo.version import VERSION
 
 FOLDER = "wheels"
@@ -31,7 +32,7 @@ def add_wheel(root: Path, source: Path) -> str:
                 f"invalid --clientgo-from {source}: expected a checkout of clientgo or its wheel ({_PATTERN})"
             )
         [wheel] = Path(folder).glob(_PATTERN)
-        to = root / FOLDER
+        to = path_below(root, FOLDER)
         to.mkdir(exist_ok=True)
         for old in to.glob(_PATTERN):
             old.unlink()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.cli.chart import chart_files
+from clientgo.cli.chart import chart_files, write_chart
+from clientgo.errors import ConfigError
 from tests.cli.projects import FOO, clientgo, foo_project, run
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.feature("A-76")]
@@ -88,6 +89,18 @@ def test_template_syntax_in_manifests_is_escaped_and_same_names_share_a_file() -
     files = chart_files("foo", "0.1.0", IMAGE, (data, data))
     assert files["templates/configmap-a.yaml"].count('{{ "{{" }} .Mine }}') == 2
     assert files["templates/configmap-a.yaml"].count("---\n") == 1
+
+
+@pytest.mark.parametrize("folder", ["dist", "dist/chart/templates"])
+def test_link_in_the_place_of_the_chart_is_rejected(tmp_path: Path, folder: str) -> None:
+    project = tmp_path / "foo"
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/mine.yaml").write_text("")
+    (project / folder).parent.mkdir(parents=True, exist_ok=True)
+    (project / folder).symlink_to(tmp_path / "theirs")
+    with pytest.raises(ConfigError, match="it leads out of "):
+        write_chart(project, {"Chart.yaml": "", "templates/a.yaml": ""})
+    assert [path.name for path in (tmp_path / "theirs").iterdir()] == ["mine.yaml"]
 
 
 def test_namespace_and_image_that_look_like_numbers_stay_strings() -> None:

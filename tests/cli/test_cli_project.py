@@ -74,8 +74,15 @@ def test_invalid_project_file_is_rejected(tmp_path: Path, text: str) -> None:
         ("kind: Foo", "kind: ../Foo", "invalid kind '../Foo'"),
         ("version: v1", "version: v0", "invalid version 'v0'"),
         ("version: v1", "version: v1\n  webhooks: {spoke: 5}", "restore it from version control"),
+        ("version: v1", "version: v1\n  webhooks: {spoke: [../v2]}", "invalid version '../v2'"),
+        ("version: v1", "version: v1\n  webhooks: {defaultingPath: /a\\nb}", "invalid webhook path"),
+        ("version: v1", "version: v1\n  plural: ../../x", "invalid plural '../../x'"),
+        ("version: v1", "version: v1\n  controllers: [{name: ../../x}]", "invalid controller name '../../x'"),
+        ("  domain: example.com", "  domain: ../x", "invalid domain '../x'"),
+        ("kind: Foo", "kind: Foo\n  core: true\n  group: ../x", "invalid group '../x'"),
+        ("path: api.v1", "path: os;x\n  external: true", "invalid module 'os;x'"),
+        (f"cliVersion: {VERSION}", "cliVersion: 1 >>> x", "invalid release '1 >>> x'"),
     ],
-    ids=["name", "domain", "kind", "version", "spoke"],
 )
 def test_invalid_name_in_the_project_file_is_rejected(tmp_path: Path, old: str, new: str, expected: str) -> None:
     project = Project(name="foo", domain="example.com")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clientgo.cli.names import CommandError
 from clientgo.cli.scaffold_writer import RECORD, ScaffoldWriter, inserted
 from clientgo.cli.template_files import Part
+from clientgo.errors import ConfigError
 from clientgo.version import VERSION
 from tests.cli.projects import FOO, clientgo, foo_project, read_files
 from tests.codegen.generating import CREDENTIALS
@@ -95,6 +96,45 @@ def test_file_without_the_marker_is_kept_and_the_lines_are_printed(tmp_path: Pat
     assert done == "kept"
     assert "marker # +clientgo:scaffold:controllers not found" in message
     assert "add()" in message
+
+
+@pytest.mark.parametrize("target", ["../outside", "missing", "../outside.py"])
+@pytest.mark.parametrize("part", [Part("a", "1\n"), Part("a", "1\n", "imports")], ids=["file", "lines"])
+def test_link_in_the_place_of_a_file_is_rejected(tmp_path: Path, part: Part, target: str) -> None:
+    (tmp_path / "outside.py").write_text(MAIN)
+    (root := tmp_path / "p").mkdir()
+    (root / "a").symlink_to(target)
+    with pytest.raises(ConfigError, match="invalid path 'a': it "):
+        write(root, part, force=True)
+    assert (tmp_path / "outside.py").read_text() == MAIN
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "outside.py", "p"]
+
+
+@pytest.mark.parametrize("path", ["../a", "/a", "up/a", "b/../../a"])
+def test_path_out_of_the_project_is_rejected(tmp_path: Path, path: str) -> None:
+    (root := tmp_path / "p").mkdir()
+    (root / "up").symlink_to("..")
+    with pytest.raises(ConfigError, match="it leads out of "):
+        write(root, Part(path, "1\n"), force=True)
+    assert read_files(tmp_path) == {}
+
+
+def test_lines_that_are_a_part_of_others_are_inserted() -> None:
+    text = "import ab as c\n# +clientgo:scaffold:here\n"
+    assert inserted(text, "here", "import ab\n") == "import ab as c\nimport ab\n# +clientgo:scaffold:here\n"
+
+
+def test_upgrade_of_a_hostile_project_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = foo_project(tmp_path / "p")
+    (project / "Dockerfile").unlink()
+    (project / "Dockerfile").symlink_to("../outside")
+    (project / ".clientgo/scaffold.json").write_text("{}")
+    before = read_files(tmp_path)
+    capsys.readouterr()
+    assert clientgo(project, "upgrade") == 1
+    error = capsys.readouterr().err
+    assert (error.count("\n"), "clientgo upgrade: invalid path 'Dockerfile': it leads out of " in error) == (1, True)
+    assert read_files(tmp_path) == before
 
 
 def test_inserted_imports_are_sorted_below_library_imports() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from clientgo.cli.bundle.objects import Object, at, group_of, name_of, text
 from clientgo.cli.bundle.rendered import Rendered
 from clientgo.cli.bundle.serviceversion import Release, service_version
+from clientgo.files import path_below
 from clientgo.meta.yamlio import to_yaml
 
 FOLDER = "bundle"
@@ -73,16 +74,19 @@ def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
     """Write the files and remove others from the bundle; return the actions and paths.
 
     Users edit config/manifests, from which the folder is generated.
+
+    Raises:
+        ConfigError: a path leads out of the project.
     """
-    done = []
-    for path, content in files.items():
-        place = root / path
+    done, manifests = [], path_below(root, f"{FOLDER}/manifests")
+    for path, place in {path: path_below(root, path) for path in files}.items():
+        content = files[path]
         before = place.read_text(encoding="utf-8") if place.is_file() else None
         if before != content:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(content, encoding="utf-8")
             done.append(("created" if before is None else "updated", path))
-    for place in sorted((root / FOLDER / "manifests").iterdir()):
+    for place in sorted(manifests.iterdir()):
         path = place.relative_to(root).as_posix()
         if path not in files and place.is_file():
             place.unlink()

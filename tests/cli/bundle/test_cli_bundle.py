@@ -10,10 +10,11 @@ import yaml
 
 from clientgo.apiserver.apiextensions.schema import schema_errors
 from clientgo.apiserver.apiextensions.structural import prune
-from clientgo.cli.bundle.files import Channels, bundle_files
+from clientgo.cli.bundle.files import Channels, bundle_files, write
 from clientgo.cli.bundle.rendered import parse, render
 from clientgo.cli.bundle.serviceversion import Release, owned, words
 from clientgo.cli.names import CommandError
+from clientgo.errors import ConfigError
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
@@ -161,6 +162,26 @@ def test_second_bundle_is_identical_and_removes_old_manifests(project: Path, var
         "echo index add --container-tool docker --mode semver --tag c9g.io/foo-catalog:v0.0.1 --bundles a",
         "docker push c9g.io/foo-catalog:v0.0.1",
     ]
+
+
+@pytest.mark.parametrize("path", ["../x.yaml", "bundle/manifests/../../../x.yaml", "bundle/link/x.yaml"])
+def test_manifest_with_a_path_out_of_the_project_is_not_written(tmp_path: Path, path: str) -> None:
+    project = tmp_path / "p"
+    (project / "bundle/manifests").mkdir(parents=True)
+    (project / "bundle/link").symlink_to(tmp_path)
+    with pytest.raises(ConfigError, match="it leads out of "):
+        write(project, {"bundle/manifests/a.yaml": "a", path: "b"})
+    assert read_files(project) == {}
+
+
+def test_link_in_the_place_of_the_manifests_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/mine.yaml").write_text("")
+    (project := tmp_path / "p" / "bundle").mkdir(parents=True)
+    (project / "manifests").symlink_to(tmp_path / "theirs")
+    with pytest.raises(ConfigError, match="it leads out of "):
+        write(project.parent, {"bundle.Dockerfile": ""})
+    assert [path.name for path in (tmp_path / "theirs").iterdir()] == ["mine.yaml"]
 
 
 @pytest.mark.feature("E-10")
