@@ -54,12 +54,24 @@ def controlling(project: Project, resource: ProjectResource, name: str) -> Contr
         CommandError: the name is invalid, or used for another kind.
     """
     if not name or name == resource.kind.lower():
+        _check_class(project, Controlling(resource))
         return Controlling(resource)
     names.controller(name)
+    made = Controlling(resource, name)
     for other in project.resources:
         if other.kind != resource.kind and name in (other.kind.lower(), *other.named):
             raise CommandError(f"the controller name {name} is already used for {other.kind}: choose another name")
-    return Controlling(resource, name)
+    _check_class(project, made)
+    return made
+
+
+def _check_class(project: Project, made: Controlling) -> None:
+    """Reject a second class of the same name: main.py could import only one, such as FooBarReconciler."""
+    name = made.words()["reconciler"]
+    for other in project.resources:
+        for there in (Controlling(other), *(Controlling(other, named) for named in other.named)):
+            if there.there and other.kind != made.resource.kind and there.words()["reconciler"] == name:
+                raise CommandError(f"a controller of {other.kind} already has the class {name}: choose another name")
 
 
 def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling) -> None:

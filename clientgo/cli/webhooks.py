@@ -4,18 +4,22 @@ One version of a kind is the hub; the others, the spokes, are converted to and f
 """
 
 import argparse
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_package, words_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
 
-_PATH = re.compile(r"/[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?")
+SERVER = "webhooks/server.py"
+"""Module that registers all webhooks."""
 
+CONVERSION_PATH = "/convert"
+
+_CLASSES = {"defaulting": "Defaulter", "validation": "Validator", "conversion": "Conversion"}
 _FLAGS = {"defaulting": "--defaulting", "validation": "--programmatic-validation"}
 _PREFIXES = {"defaulting": "mutate", "validation": "validate"}
 
@@ -54,6 +58,7 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
     given = {"defaulting": options.defaulting_path, "validation": options.validation_path}
     for sort, path in given.items():
         _check_path(sort, path, wanted=chosen[sort])
+    _check_unused(project, resource, {sort: given[sort] or _path_of(resource, sort) for sort in chosen if chosen[sort]})
     if options.spoke and not options.conversion:
         raise CommandError("--spoke requires --conversion")
     if not any(chosen.values()) and not options.conversion:
@@ -76,7 +81,7 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     if wanted.spokes and (wanted.force or not resource.webhooks.get("conversion")):
         archives.append("hub")
     _remember(resource, wanted)
-    words = _words(project, resource)
+    words = _words(project, resource) | _imported(resource, writer.text_of(SERVER))
     add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
         for part in parts(archive, words):
@@ -109,18 +114,53 @@ def _words(project: Project, resource: ProjectResource) -> dict[str, str]:
     if resource.foreign:
         # The name of the webhook has the project's domain.
         words |= {"hook_domain": f"{project.name}.{project.domain}", "policy": _IGNORE}
-    group = "" if resource.core and resource.group == "core" else words["dashed"]
-    for sort, prefix in _PREFIXES.items():
-        usual = f"/{prefix}-{group}-{resource.version}-{words['lower']}"
-        words[f"{sort}_path"] = str(resource.webhooks.get(f"{sort}Path") or usual)
+    return words | {f"{sort}_path": _path_of(resource, sort) for sort in _PREFIXES}
+
+
+def _imported(resource: ProjectResource, server: str) -> dict[str, str]:
+    """Return, for each webhook, the line that imports it and the name by which the server's module then knows it.
+
+    Each version and group has classes of the same names. Later ones are imported by their module, with the version.
+    """
+    words = dict[str, str]()
+    package = f"webhooks.{resource.package}" if resource.grouped else "webhooks"
+    for sort, suffix in _CLASSES.items():
+        name, module = f"{resource.kind}{suffix}", f"{resource.kind.lower()}_{suffix.lower()}"
+        alias = f"{resource.package}_" * resource.grouped + f"{module}_{resource.version}"
+        line = f"from {package}.{resource.version}.{module} import {name}"
+        aliased = f"from {package}.{resource.version} import {module} as {alias}"
+        if f"{aliased}\n" in server or (f"{line}\n" not in server and f" import {name}\n" in server):
+            line, name = aliased, f"{alias}.{name}"
+        words |= {f"{sort}_import": line, f"{sort}_class": name}
     return words
 
 
 def _check_path(sort: str, path: str, *, wanted: bool) -> None:
     if path and not wanted:
         raise CommandError(f"--{sort}-path requires {_FLAGS[sort]}")
-    if path and not _PATH.fullmatch(path):
-        raise CommandError(f"invalid webhook path {path!r}: expected a path such as /{_PREFIXES[sort]}-foo")
+    if path:
+        names.webhook_path(path)
+
+
+def _path_of(resource: ProjectResource, sort: str) -> str:
+    group = "" if resource.core and resource.group == "core" else resource.whole_group.replace(".", "-")
+    usual = f"/{_PREFIXES[sort]}-{group}-{resource.version}-{resource.kind.lower()}"
+    return str(resource.webhooks.get(f"{sort}Path") or usual)
+
+
+def _check_unused(project: Project, resource: ProjectResource, paths: Mapping[str, str]) -> None:
+    """Reject paths that are in use: the server would not start."""
+    used = {
+        _path_of(one, sort): f"{one.kind} of {one.version}"
+        for one in project.resources
+        for sort in _PREFIXES
+        if one.webhooks.get(sort) and not (one is resource and sort in paths)
+    }
+    used[CONVERSION_PATH] = "conversions"
+    for path in paths.values():
+        if path in used:
+            raise CommandError(f"the webhook path {path} is already used by {used[path]}: choose another one")
+        used[path] = "another webhook of this command"
 
 
 def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, force: bool) -> list[ProjectResource]:

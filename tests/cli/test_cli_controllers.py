@@ -83,6 +83,7 @@ def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
     [
         ((*FOO, *SECOND), "Foo of samplecontroller.c9g.io/v1alpha1 already has a controller backup"),
         ((*DEPLOYMENT, *SECOND), "the controller name backup is already used for Foo: choose another name"),
+        ((*FOO[:4], "--kind", "FooBackup", "--resource", "--controller"), "has the class FooBackupReconciler"),
         ((*DEPLOYMENT, "--controller", "--controller-name", "Foo_"), "invalid controller name 'Foo_'"),
         (("--group", "core", "--version", "v1", "--kind", "Pod", "--resource"), "the project has the group"),
         (("--group", "apps", "--version", "v1", "--kind", "Nothing", *SECOND), "Nothing of apps/v1 has no types"),

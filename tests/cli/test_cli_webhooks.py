@@ -1,5 +1,7 @@
 """Files and errors of `clientgo create webhook`, for every webhook type and order of calls."""
 
+import ast
+from collections.abc import Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cli.projects import FOO, clientgo, foo_project, read_files
+from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 HUB = (*FOO[:2], "--version", "v1", "--kind", "Foo")
 CONVERSION = "webhooks/v1/foo_conversion.py"
@@ -71,6 +73,50 @@ def test_manager_serves_every_webhook_unless_disabled(project: Path) -> None:
     assert "    if not webhooks_enabled():\n        return\n" in made["webhooks/server.py"]
     for suffix in ("Defaulter", "Validator", "Conversion"):
         assert f"    Foo{suffix}().setup_with_server(server)\n" in made["webhooks/server.py"]
+
+
+@pytest.mark.parametrize("groups", [("samplecontroller",), ("samplecontroller", "other")], ids=["one", "multigroup"])
+@pytest.mark.parametrize("order", [("v1alpha1", "v1", "v1beta1"), ("v1beta1", "v1alpha1", "v1")])
+def test_server_registers_the_webhooks_of_every_version(tmp_path: Path, groups: tuple[str, ...], order: Any) -> None:
+    project = new_project(tmp_path / "foo")
+    assert len(groups) == 1 or clientgo(project, "edit", "--multigroup") == 0
+    kinds = [(group, f"Foo{group[0].upper()}" if group != groups[0] else "Foo") for group in groups]
+    for group, kind in kinds:
+        for version in ("v1alpha1", "v1beta1", "v1"):
+            named = ("--group", group, "--version", version, "--kind", kind)
+            assert clientgo(project, "create", "api", *named, "--resource", "--controller=false") == 0
+        for version in order:
+            named = ("--group", group, "--version", version, "--kind", kind)
+            for flags in (("--defaulting",), ("--programmatic-validation",), ("--defaulting", "--force")):
+                assert webhook(project, *named, *flags) == 0
+    calls = registrations(project)
+    assert len(calls) == 2 * 3 * len(groups)
+    assert clientgo(project, "upgrade") == 0
+    assert len(registrations(project)) == len(calls)
+
+
+def registrations(project: Path) -> set[str]:
+    """Return the calls in the server's `register`, after a check that its module imports each name once."""
+    server = ast.parse((project / "webhooks/server.py").read_text())
+    names = [one.asname or one.name for node in server.body if isinstance(node, ast.ImportFrom) for one in node.names]
+    assert len(names) == len(set(names))
+    register = server.body[-1]
+    assert isinstance(register, ast.FunctionDef)
+    return {ast.unparse(line) for line in register.body[1:]}
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(180)
+def test_api_server_reaches_the_webhooks_of_every_version(tmp_path: Path, variables: Mapping[str, str]) -> None:
+    project = two_versions(tmp_path / "foo")
+    for version in (FOO, HUB):
+        assert webhook(project, *version, "--defaulting", "--programmatic-validation") == 0
+    assert webhook(project, *HUB, "--conversion") == 0
+    run(project, variables, "make", "manifests", "generate")
+    # The tests create each version's sample, which the API server sends to both of its webhooks.
+    assert "8 passed" in run(project, variables, "make", "test")
+    run(project, variables, "ruff", "check", "--no-cache")
+    run(project, variables, "ruff", "format", "--no-cache", "--check")
 
 
 @pytest.mark.feature("A-63")
@@ -218,6 +264,14 @@ def test_force_restores_the_conversion_with_every_spoke(project: Path) -> None:
             (*HUB, "--defaulting", "--defaulting-path", "x y"),
             "invalid webhook path 'x y': expected a path such as /mutate-foo",
         ),
+        (
+            (*HUB, "--defaulting", "--programmatic-validation", "--defaulting-path", "/x", "--validation-path", "/x"),
+            "the webhook path /x is already used by another webhook of this command",
+        ),
+        (
+            (*HUB, "--defaulting", "--defaulting-path", "/convert"),
+            "the webhook path /convert is already used by conversions",
+        ),
         ((*HUB, "--conversion", "--spoke", "v1"), "v1 is the hub and cannot be a spoke"),
         ((*HUB, "--conversion", "--spoke", "v9"), "version v9 of Foo not found in this project: add it with clientgo"),
         ((*HUB[:4], "--kind", "Bar", "--conversion"), "nothing to convert: v1 is the only version of Bar"),
@@ -235,6 +289,13 @@ def test_invalid_webhook_options_are_rejected_and_nothing_is_written(
     assert expected in error
     assert error.count("\n") == 1
     assert read_files(project) == before
+
+
+def test_path_of_another_version_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert webhook(project, *FOO, "--defaulting") == 0
+    path = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"
+    assert webhook(project, *HUB, "--programmatic-validation", "--validation-path", path) == 1
+    assert f"the webhook path {path} is already used by Foo of v1alpha1" in capsys.readouterr().err
 
 
 def test_second_hub_is_rejected(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
