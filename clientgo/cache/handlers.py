@@ -5,6 +5,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.meta.names import ObjectName
 
 T = TypeVar("T")
@@ -50,7 +51,15 @@ class ResourceEventHandler(msgspec.Struct, Generic[T], frozen=True):
     def name(self) -> str:
         """Names of the callbacks, for logs."""
         functions = (self.on_add, self.on_update, self.on_delete, self.on_initial_add)
-        return ", ".join(getattr(f, "__qualname__", type(f).__name__) for f in functions if f is not None) or "none"
+        return ", ".join(_name_of(f) for f in functions if f is not None) or "none"
+
+
+def _name_of(function: object) -> str:
+    try:
+        name = run_callback(getattr, function, "__qualname__", "")
+    except CallbackFailed:  # an object with a __getattr__ that raises
+        name = ""
+    return name if isinstance(name, str) and name else type(function).__name__
 
 
 def filtered(handler: ResourceEventHandler[T], accept: Accept[T]) -> ResourceEventHandler[T]:

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import safe_provider
@@ -135,26 +136,37 @@ def wait_for(
     """Wait until all of `synced`, given by name, have synced; log the progress if there is a `title`.
 
     The wait ends early with `cause` when `stop` is set, and when `timeout` seconds have passed. What has synced by then
-    is not missing, even if the timeout is 0.
+    is not missing, even if the timeout is 0. One whose `has_synced` raises has not synced yet; that is logged once.
     """
     waiting = dict(synced)
+    failed: set[str] = set()
     deadline = None if timeout is None else clock.now() + timeout
     if title:
         log.info("Waiting", extra={"for": title})
-    while _remove_synced(waiting, title):
+    while _remove_synced(waiting, title, failed):
         if deadline is not None and clock.now() >= deadline:
             return _timed_out(waiting, title, "deadline exceeded")
-        if clock.sleep(stop, POLL) and _remove_synced(waiting, title):
+        if clock.sleep(stop, POLL) and _remove_synced(waiting, title, failed):
             return _timed_out(waiting, title, cause)
     return SyncResult()
 
 
-def _remove_synced(waiting: dict[str, Synced], title: str) -> bool:
-    for name in [name for name, one in waiting.items() if one.has_synced]:
+def _remove_synced(waiting: dict[str, Synced], title: str, failed: set[str]) -> bool:
+    for name in [name for name, one in waiting.items() if _has_synced(name, one, failed)]:
         del waiting[name]
         if title:
             log.info("Done waiting", extra={"for": title, "instance": name})
     return bool(waiting)
+
+
+def _has_synced(name: str, synced: Synced, failed: set[str]) -> bool:
+    try:
+        return run_callback(lambda: bool(synced.has_synced))
+    except CallbackFailed as error:
+        if name not in failed:
+            failed.add(name)
+            log.error("has_synced raised", extra={"instance": name, "err": error})
+        return False
 
 
 def _timed_out(waiting: Mapping[str, Synced], title: str, cause: str) -> SyncResult:

@@ -268,6 +268,21 @@ def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
     assert seen.calls() == told
 
 
+class Nameless:
+    """Handler without the attributes of a function."""
+
+    def __getattr__(self, name: str) -> object:
+        raise SystemExit
+
+    def __call__(self, obj: ConfigMap) -> None:
+        raise LookupError("no")
+
+
+def test_handler_without_a_name_is_named_by_its_class() -> None:
+    listener, _ = listener_of(ResourceEventHandler(on_add=Nameless()))
+    assert "(Nameless)" in repr(listener)
+
+
 def test_filter_passes_accepted_objects_and_deletions_of_unknown_state() -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
     handler = filtered(ResourceEventHandler(seen.on_add, None, seen.on_delete), lambda obj: obj.data["color"] == "red")

@@ -279,3 +279,22 @@ def test_wait_for_cache_sync_returns_true_or_false(clock: FakeClock) -> None:
     assert clock.now() == pytest.approx(1.5, abs=0.03)
     stop.set()
     assert not wait_for_cache_sync(stop, never, clock=clock)
+
+
+class Syncing:
+    """Sync state that raises at first."""
+
+    def __init__(self, *errors: BaseException) -> None:
+        self._errors = [*errors]
+
+    @property
+    def has_synced(self) -> bool:
+        if self._errors:
+            raise self._errors.pop()
+        return True
+
+
+def test_has_synced_that_raises_is_asked_again_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    synced = Syncing(SystemExit(), LookupError("no"))
+    assert wait_for_cache_sync(threading.Event(), synced, clock=FakeClock(auto=True))
+    assert [record.msg for record in caplog.records] == ["has_synced raised"]
