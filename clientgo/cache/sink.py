@@ -10,6 +10,7 @@ from clientgo.cache.store import transformed
 from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.listwatch import BadEvent, ListerWatcher, WatchEvent, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
@@ -196,7 +197,7 @@ def _same(held: ApiObject, received: ApiObject) -> bool:
     if held.metadata.resource_version != received.metadata.resource_version:
         return False
     try:
-        return run_callback(lambda: bool(held == received))
+        return run_callback(same, held, received)
     except CallbackFailed:  # its class has an __eq__ that raises: both are kept
         return False
 

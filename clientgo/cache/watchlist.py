@@ -20,6 +20,7 @@ from clientgo.clock import Clock
 from clientgo.errors import ClientGoError
 from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.listwatch import BadEvent, Bookmark, ListerWatcher, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ListMeta
@@ -223,7 +224,7 @@ def differences(streamed: Iterable[T], listed: Iterable[T]) -> str:
     found = {
         "streamed but not listed": ours.keys() - theirs.keys(),
         "listed but not streamed": theirs.keys() - ours.keys(),
-        "different": {key for key in ours.keys() & theirs.keys() if ours[key] != theirs[key]},
+        "different": {key for key in ours.keys() & theirs.keys() if not same(ours[key], theirs[key])},
     }
     return "; ".join(f"{title}: {', '.join(sorted(map(str, keys)))}" for title, keys in found.items() if keys)
 

@@ -27,7 +27,7 @@ from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.meta.selectors import Selector, everything, field_selector_for, parse_selector
+from clientgo.meta.selectors import LabelSelector, everything, field_selector_for, selector_of
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import Patch
 from clientgo.typed.options import DeleteOptions, write_query
@@ -173,7 +173,7 @@ class Client:
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: str | Selector = everything(),
+        label_selector: LabelSelector = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
@@ -186,7 +186,7 @@ class Client:
             CacheNotSynced: the cache cannot be read.
             LookupError: the namespace is not cached.
         """
-        selector = parse_selector(label_selector) if isinstance(label_selector, str) else label_selector
+        selector = selector_of(label_selector)
         if self._is_direct(cls):
             return self.api_reader.list(
                 cls,
@@ -299,12 +299,12 @@ class Client:
         options: DeleteOptions | None = None,
         *,
         namespace: str = "",
-        label_selector: str | Selector = everything(),
+        label_selector: LabelSelector = everything(),
         field_selector: str = "",
     ) -> None:
         """Delete every object that matches in one namespace, or in the cluster for cluster-scoped kinds."""
         client = self.typed(cls, namespace)
-        client.delete_collection(options, label_selector=str(label_selector), field_selector=field_selector)
+        client.delete_collection(options, label_selector=label_selector, field_selector=field_selector)
 
     def subresource(self, name: str) -> Subresource:
         """Return a client of a subresource such as `scale`, `eviction` or `status`."""

@@ -12,7 +12,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import ApiType, Scheme, api_of
-from clientgo.meta.selectors import Selector, everything
+from clientgo.meta.selectors import LabelSelector, everything, selector_text
 from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.scale import ScaleClient
@@ -97,7 +97,7 @@ class ApiReader:
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: str | Selector = everything(),
+        label_selector: LabelSelector = everything(),
         field_selector: str = "",
         limit: int = 0,
     ) -> List[T]:
@@ -106,14 +106,14 @@ class ApiReader:
         The server evaluates `field_selector`; it supports few fields besides `metadata.name`.
         """
         client = self._kinds.client(cls, self._requester, namespace)
-        return List(client.list(label_selector=str(label_selector), field_selector=field_selector, limit=limit).items)
+        return List(client.list(label_selector=label_selector, field_selector=field_selector, limit=limit).items)
 
     def each(
         self,
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: str | Selector = everything(),
+        label_selector: LabelSelector = everything(),
         field_selector: str = "",
         page: int = PAGE_SIZE,
     ) -> Iterator[T]:
@@ -123,5 +123,5 @@ class ApiReader:
             Gone: the server no longer has that version; the iteration cannot continue.
         """
         client = self._kinds.client(cls, self._requester, namespace)
-        options = ListOptions(label_selector=str(label_selector), field_selector=field_selector)
+        options = ListOptions(label_selector=selector_text(label_selector), field_selector=field_selector)
         return Pager(client.list_page, page_size=page).each_item(options)

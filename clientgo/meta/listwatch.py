@@ -6,6 +6,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 import msgspec
 
 from clientgo.meta.codec import ObjectList, Undecodable
+from clientgo.meta.selectors import selector_text
 
 T = TypeVar("T")
 
@@ -15,6 +16,8 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The query of a list or watch (metav1.ListOptions); an empty value is not sent.
+
+    A `label_selector` may be given as labels that must all match, or as a `Selector`; it is stored as text.
 
     `retry_lagging` is not sent: it tells the client to retry while the server has not reached `resource_version` yet,
     instead of raising that error at once.
@@ -31,6 +34,13 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     allow_watch_bookmarks: bool = False
     send_initial_events: bool = False
     retry_lagging: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.label_selector) is not str:
+            msgspec.structs.force_setattr(self, "label_selector", selector_text(self.label_selector))
+        fields: object = self.field_selector
+        if not isinstance(fields, str):
+            raise TypeError(f"invalid field selector {fields!r:.100}: expected text such as status.phase=Failed")
 
     def query(self) -> dict[str, str]:
         """Return the query parameters by their API names."""

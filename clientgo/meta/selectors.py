@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.jsonvalues import canonical
+
 _TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _PREFIX = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -62,23 +64,30 @@ class Selector(msgspec.Struct, frozen=True):
     """
 
     requirements: tuple[Requirement, ...] = ()
-    impossible: bool = False
 
     @property
     def empty(self) -> bool:
         """True if it matches all labels."""
-        return not self.requirements and not self.impossible
+        return not self.requirements
+
+    @property
+    def impossible(self) -> bool:
+        """True for the selector that matches nothing."""
+        return self.requirements == _NOTHING.requirements
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Report whether the labels match every requirement."""
-        return not self.impossible and all(r.matches(labels) for r in self.requirements)
+        return all(r.matches(labels) for r in self.requirements)
 
     def __str__(self) -> str:
-        return "nothing,!nothing" if self.impossible else ",".join(str(r) for r in self.requirements)
+        return ",".join(str(r) for r in self.requirements)
 
+
+LabelSelector = str | Selector | Mapping[str, str]
+"""A label selector as clients accept it: text, a parsed one, or labels that must all match."""
 
 _EVERYTHING = Selector()
-_NOTHING = Selector(impossible=True)
+_NOTHING = Selector((Requirement("nothing", "exists"), Requirement("nothing", "!")))
 
 
 def everything() -> Selector:
@@ -92,8 +101,40 @@ def nothing() -> Selector:
 
 
 def selector_for(labels: Mapping[str, str]) -> Selector:
-    """Return a selector for objects with all of these labels."""
+    """Return a selector for objects with all of these labels.
+
+    Raises:
+        ValueError: a label is invalid, so that no object has it.
+    """
+    for key, value in labels.items():
+        if not (isinstance(key, str) and is_qualified_name(key)):
+            raise SelectorError(repr(labels), f"{key!r} is not a valid label key")
+        if not (isinstance(value, str) and is_label_value(value)):
+            raise SelectorError(repr(labels), f"{value!r} is not a valid label value")
     return Selector(tuple(Requirement(key, "=", (value,)) for key, value in sorted(labels.items())))
+
+
+def selector_of(selector: LabelSelector) -> Selector:
+    """Return a selector in the form of a value.
+
+    Raises:
+        ValueError: it is invalid.
+        TypeError: it is neither text, a selector, nor a map of labels.
+    """
+    if isinstance(selector, str):
+        return parse_selector(selector)
+    return selector_for(selector) if isinstance(selector, Mapping) else _checked(selector)
+
+
+def selector_text(selector: LabelSelector) -> str:
+    """Return a selector in the form of text, which is sent unchanged; raises like `selector_of`."""
+    return selector if isinstance(selector, str) else str(selector_of(selector))
+
+
+def _checked(selector: object) -> Selector:
+    if isinstance(selector, Selector):
+        return selector
+    raise TypeError(f"invalid label selector {selector!r:.100}: expected text such as app=web, or a dict of labels")
 
 
 def parse_selector(text: str) -> Selector:
@@ -121,12 +162,21 @@ def is_qualified_name(text: str) -> bool:
     return _NAME.match(name) is not None and len(name) <= 63 and (has_prefix or not slash)
 
 
+def is_label_value(text: str) -> bool:
+    """Return whether a text may be the value of a label."""
+    return not text or (_NAME.match(text) is not None and len(text) <= 63)
+
+
 class SelectorError(ValueError):
     """An invalid label selector; `reason` is in Kubernetes' words."""
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__(f"unable to parse label selector {text!r}: {reason}")
+        super().__init__(text, reason)
+        self.text = text
         self.reason = reason
+
+    def __str__(self) -> str:
+        return f"unable to parse label selector {self.text!r}: {self.reason}"
 
 
 class _Parser:
@@ -201,7 +251,7 @@ class _Parser:
         if self._peek() in _SPECIAL:
             return ""
         value = self._next()
-        if not _NAME.match(value) or len(value) > 63:
+        if not is_label_value(value):
             raise self._error(f"{value!r} is not a valid label value")
         return value
 
@@ -300,7 +350,8 @@ def _term(part: str, text: str) -> FieldTerm:
     raise ValueError(f"invalid selector: '{text}'; can't understand '{part}'")
 
 
-def _field_text(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _field_text(value: Any) -> str | None:
+    """Return a scalar as text; None for an object or list, which equals no text."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else None if isinstance(value, Mapping | list) else canonical(value).decode()

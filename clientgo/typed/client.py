@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList, encode_value
 from clientgo.meta.listwatch import ListOptions
+from clientgo.meta.selectors import LabelSelector, selector_text
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient, Patch, metadata_in
 from clientgo.typed.options import DeleteOptions, write_query
@@ -30,7 +31,7 @@ class TypedClient(CreateClient[T]):
     def list(
         self,
         *,
-        label_selector: str = "",
+        label_selector: LabelSelector = "",
         field_selector: str = "",
         resource_version: str = "",
         resource_version_match: str = "",
@@ -41,7 +42,7 @@ class TypedClient(CreateClient[T]):
         """Return all objects that match, or one page of at most `limit`, within `timeout_seconds` if given."""
         return self.list_page(
             ListOptions(
-                label_selector=label_selector,
+                label_selector=selector_text(label_selector),
                 field_selector=field_selector,
                 resource_version=resource_version,
                 resource_version_match=resource_version_match,
@@ -58,14 +59,14 @@ class TypedClient(CreateClient[T]):
     def watch(
         self,
         *,
-        label_selector: str = "",
+        label_selector: LabelSelector = "",
         field_selector: str = "",
         resource_version: str = "",
         timeout_seconds: int = 0,
     ) -> ObjectWatch[T]:
         """Watch changes since `resource_version`; if it is empty, existing objects and then changes."""
         options = ListOptions(
-            label_selector=label_selector,
+            label_selector=selector_text(label_selector),
             field_selector=field_selector,
             resource_version=resource_version,
             timeout_seconds=timeout_seconds,
@@ -140,13 +141,13 @@ class TypedClient(CreateClient[T]):
         self,
         options: DeleteOptions | None = None,
         *,
-        label_selector: str = "",
+        label_selector: LabelSelector = "",
         field_selector: str = "",
         timeout_seconds: int = 0,
     ) -> None:
         """Delete all objects that match, within `timeout_seconds` if given."""
         which = ListOptions(
-            label_selector=label_selector, field_selector=field_selector, timeout_seconds=timeout_seconds
+            label_selector=selector_text(label_selector), field_selector=field_selector, timeout_seconds=timeout_seconds
         )
         body = options.body() if options is not None else None
         accepted = kinds_of(self._codec, suffix="List", success=True)

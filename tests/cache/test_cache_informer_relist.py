@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
+from clientgo.cache.watchlist import differences
 from clientgo.errors import Expired, InternalError
+from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta, ObjectName, object_name, replace
@@ -261,6 +263,19 @@ def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
     informer.replace(feed, prepared, set(), "3")
     assert informer.indexer.get_by_key(ObjectName("ns", "same")) is first[0]
     assert informer.indexer.get_by_key(ObjectName("ns", "defaulted")) is defaulted
+
+
+def test_relisted_object_whose_free_form_content_turned_from_true_to_one_is_not_the_cached_one() -> None:
+    informer = SharedInformer(FakeSource(ControllerRevision), clock=FakeClock())
+    (feed,) = informer._sinks.values()
+    meta = ObjectMeta(name="a", namespace="ns", resource_version="1")
+    first, again = (
+        ControllerRevision(metadata=meta, data={"on": True}),
+        ControllerRevision(metadata=meta, data={"on": 1}),
+    )
+    informer.replace(feed, feed.prepare(ObjectList(ListMeta(), [first])).items, set(), "1")
+    assert feed.prepare(ObjectList(ListMeta(), [again])).items[0] is again
+    assert differences([first], [again]) == "different: ns/a"
 
 
 def named(namespace: str, name: str) -> ConfigMap:

@@ -1,11 +1,21 @@
 """Label selectors: grammar and matching."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta import Selector, everything, nothing, parse_selector, selector_for
-from clientgo.meta.selectors import Requirement, field_selector_for, parse_field_selector
+from clientgo.meta.listwatch import ListOptions
+from clientgo.meta.selectors import (
+    Requirement,
+    SelectorError,
+    field_selector_for,
+    parse_field_selector,
+    selector_of,
+    selector_text,
+)
 
 READ = [
     ("", ""),
@@ -166,6 +176,59 @@ def test_selector_for_labels_matches_objects_with_them() -> None:
     assert selector.matches({"a": "1", "b": "2", "c": "3"})
     assert not selector.matches({"a": "1"})
     assert selector_for({}) == everything()
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        ({"app": "web", "a.b/tier": ""}, "a.b/tier=,app=web"),
+        (parse_selector("a in (b)"), "a in (b)"),
+        ("app=web", "app=web"),
+        ({}, ""),
+        (nothing(), "nothing,!nothing"),
+    ],
+)
+def test_selector_is_given_as_text_labels_or_value(selector: Any, text: str) -> None:
+    assert selector_text(selector) == str(selector_of(selector)) == text
+    assert ListOptions(label_selector=selector).query() == ({"labelSelector": text} if text else {})
+    assert selector_of(selector) == parse_selector(text)
+
+
+@pytest.mark.parametrize(
+    ("selector", "message"),
+    [
+        ({"app": "a,b!=c"}, "'a,b!=c' is not a valid label value"),
+        ({"app": 1}, "1 is not a valid label value"),
+        ({"app=x": "a"}, "'app=x' is not a valid label key"),
+        (["app"], "invalid label selector ['app']: expected text such as app=web, or a dict of labels"),
+        (None, "invalid label selector None"),
+    ],
+)
+def test_invalid_labels_select_nothing_by_mistake(selector: Any, message: str) -> None:
+    with pytest.raises((SelectorError, TypeError)) as caught:
+        ListOptions(label_selector=selector)
+    assert message in str(caught.value)
+
+
+def test_field_selector_that_is_not_text_is_rejected() -> None:
+    selector: Any = {"metadata.name": "a"}
+    with pytest.raises(TypeError, match=r"invalid field selector .*: expected text such as status\.phase=Failed"):
+        ListOptions(field_selector=selector)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(True, "true"), (0, "0"), (1.0, "1"), (1.5, "1.5"), (None, ""), ("True", "True")]
+)
+def test_field_is_compared_by_its_text_in_json(value: Any, text: str) -> None:
+    (term,) = parse_field_selector(f"spec.a={text}")
+    assert term.matches({"spec": {"a": value}})
+
+
+@pytest.mark.parametrize("value", [{"b": "c"}, [], {}, ["a"]])
+def test_field_with_members_equals_no_text(value: Any) -> None:
+    for text in ("", str(value).replace(",", "")):
+        (term,) = parse_field_selector(f"spec.a={text}")
+        assert not term.matches({"spec": {"a": value}})
 
 
 keys = st.from_regex(r"\A([a-z0-9]{1,5}\.[a-z]{1,3}/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,6}[A-Za-z0-9])?\Z")
