@@ -8,12 +8,13 @@ import msgspec
 
 from clientgo.errors import BadRequest, Invalid, MethodNotAllowed, NotFound, UnsupportedMediaType
 from clientgo.meta.apply.fieldsets import MergeRules
+from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.codec import encode_value, to_dict
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
 from clientgo.meta.typemeta import type_meta
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
-from clientgo.testing.apply import Writer, applied, rules_of, updated
+from clientgo.testing.apply import Writer, applied, updated
 from clientgo.testing.changes import select
 from clientgo.testing.lifecycle import apply_subresource_rules, has_finalizers
 from clientgo.testing.tracker import Object, Tracker

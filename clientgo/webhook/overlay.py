@@ -8,13 +8,17 @@ Both sides of the comparison include defaults; otherwise a field set to its defa
 encoded by the codec, without defaults.
 """
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items
+from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.codec import encode_value, to_dict
-from clientgo.meta.jsonvalues import Json, same
+from clientgo.meta.jsonvalues import Json, canonical, same
 from clientgo.meta.patches.jsonpatch import common_ends
 from clientgo.meta.wire import to_wire
 
@@ -23,7 +27,9 @@ _ABSENT: Any = object()
 
 def changed(raw: Json, before: object, after: object) -> Json:
     """Return `raw`, from which `before` was decoded, with the changes in `after`; unchanged parts are not copied."""
-    return _carried(raw, _seen(to_wire(before)), _seen(to_wire(after)), to_dict(after))
+    kind: Any = type(after)
+    carry = _Carry(rules_of(kind, ""))
+    return carry.value(raw, _seen(to_wire(before)), _seen(to_wire(after)), to_dict(after), ())
 
 
 def _seen(value: Any) -> Json:
@@ -45,38 +51,88 @@ def _is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, Mapping | list | tuple) and not value)
 
 
-def _carried(raw: Json, before: Json, after: Json, written: Json) -> Json:
-    if same(before, after):
-        return raw
-    if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
-        return _members(raw, before, after, written if isinstance(written, dict) else {})
-    if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
-        return _items(raw, before, after, written)
-    return written
+class _Carry:
+    """The transfer of changes, with the merge rules of the class: they tell what identifies the items of a list."""
+
+    def __init__(self, rules: MergeRules) -> None:
+        self._rules = rules
+
+    def value(self, raw: Json, before: Json, after: Json, written: Json, where: FieldPath) -> Json:
+        if same(before, after):
+            return raw
+        if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+            return self._members(raw, before, after, written if isinstance(written, dict) else {}, where)
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
+            return self._items(raw, before, after, written, where)
+        return written
+
+    def _members(
+        self, raw: dict[str, Json], before: Json, after: Json, written: dict[str, Json], where: FieldPath
+    ) -> dict[str, Json]:
+        gone = before.keys() - after.keys()
+        made = {name: value for name, value in raw.items() if name not in gone}
+        for name, value in after.items():
+            was, here, text = before.get(name, _ABSENT), made.get(name, _ABSENT), written.get(name, value)
+            if was is _ABSENT:
+                made[name] = text
+            elif not same(was, value):
+                # If the decoded value consisted of defaults only, the JSON may lack it.
+                start = {} if here is _ABSENT and isinstance(value, dict) else here
+                made[name] = text if start is _ABSENT else self.value(start, was, value, text, (*where, name))
+        return made
+
+    def _items(
+        self, raw: list[Json], before: list[Json], after: list[Json], written: list[Json], where: FieldPath
+    ) -> list[Json]:
+        """Keep the items of `raw` that are equal at both ends, and carry the changes of the others, item by item."""
+        begin, end = common_ends(before, after)
+        old, new = range(begin, len(before) - end), range(begin, len(after) - end)
+        origins = _origins({at: before[at] for at in old}, {at: after[at] for at in new}, self._rules(where))
+        middle = [
+            written[at] if (origin := origins.get(at)) is None else
+            self.value(raw[origin], before[origin], after[at], written[at], where)
+            for at in new
+        ]  # fmt: skip
+        return [*raw[:begin], *middle, *raw[len(raw) - end :]]
 
 
-def _members(raw: dict[str, Json], before: Json, after: Json, written: dict[str, Json]) -> dict[str, Json]:
-    gone = before.keys() - after.keys()
-    made = {name: value for name, value in raw.items() if name not in gone}
-    for name, value in after.items():
-        was, here, text = before.get(name, _ABSENT), made.get(name, _ABSENT), written.get(name, value)
-        if was is _ABSENT:
-            made[name] = text
-        elif not same(was, value):
-            # If the decoded value consisted of defaults only, the JSON may lack it.
-            start = {} if here is _ABSENT and isinstance(value, dict) else here
-            made[name] = text if start is _ABSENT else _carried(start, was, value, text)
-    return made
+def _origins(before: dict[int, Json], after: dict[int, Json], rule: MergeRule | None) -> dict[int, int]:
+    """Return from which item each new one comes, by position: an equal one, one with the same key, or the one in place.
+
+    Items without keys are only taken to have been changed in place if none was added, removed or moved.
+    """
+    origins: dict[int, int] = {}
+    _match(before, after, canonical, origins)
+    keyed = _keyed(before, after, rule)
+    if keyed is not None:
+        # By their keys: comparing each pair would take minutes for a long list.
+        _match(before, after, lambda item: items([item], keyed)[0][0], origins)
+    elif before.keys() == after.keys() and all(at == origin for at, origin in origins.items()):
+        origins = {at: at for at in after}
+    return origins
 
 
-def _items(raw: list[Json], before: list[Json], after: list[Json], written: list[Json]) -> list[Json]:
-    """Keep the items of `raw` that are equal at both ends, and those between that only moved."""
-    begin, end = common_ends(before, after)
-    here, there = range(begin, len(before) - end), range(begin, len(after) - end)
-    if len(here) == len(there):
-        middle = [_carried(raw[index], before[index], after[index], written[index]) for index in here]
-    else:
-        # By their encoding: comparing each pair would take minutes for a long list.
-        known = {encode_value(before[index]): raw[index] for index in here}
-        middle = [known.get(encode_value(after[index]), written[index]) for index in there]
-    return [*raw[:begin], *middle, *raw[len(raw) - end :]]
+def _match(
+    before: dict[int, Json], after: dict[int, Json], identity: Callable[[Json], object], origins: dict[int, int]
+) -> None:
+    left: dict[object, deque[int]] = {}
+    for at in sorted(before.keys() - origins.values()):
+        left.setdefault(identity(before[at]), deque()).append(at)
+    for at, item in after.items():
+        if at not in origins and (places := left.get(identity(item))):
+            origins[at] = places.popleft()
+
+
+def _keyed(before: dict[int, Json], after: dict[int, Json], rule: MergeRule | None) -> MergeRule | None:
+    """Return the rule by whose keys the items are identified: that of the list, or by name if each has its own."""
+    if rule is not None and (rule.patch_key or rule.list_type == "map"):
+        return rule
+    named = all(
+        len({item["name"] for item in part.values() if isinstance(item, dict) and isinstance(item.get("name"), str)})
+        == len(part)
+        for part in (before, after)
+    )
+    return _BY_NAME if named else None
+
+
+_BY_NAME = MergeRule(list_type="map", map_keys=("name",))

@@ -12,8 +12,9 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme
 from clientgo.meta.apply.fieldsets import compare, field_set, managed, paths
 from clientgo.meta.apply.serverside import merge
+from clientgo.meta.apply.typerules import rules_of
 from clientgo.rest.request import APPLY_PATCH, Request
-from clientgo.testing.apply import Writer, applied, rules_of, updated
+from clientgo.testing.apply import Writer, applied, updated
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed.client import TypedClient

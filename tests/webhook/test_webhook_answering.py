@@ -99,7 +99,7 @@ def test_denial_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     ("handler", "why"),
     [
         (broken, "ZeroDivisionError: division by zero"),
-        (unwritable, "Unencodable: cannot encode [0].value as JSON: object has no JSON form"),
+        (unwritable, "cannot encode [0].value as JSON: object has no JSON form"),
         (cancelled, "CancelledError"),
     ],
 )

@@ -1,14 +1,16 @@
 """Changes of a defaulter applied to JSON with fields that its class lacks."""
 
+from dataclasses import dataclass
 from time import process_time
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta import ObjectMeta, from_dict, replace, to_dict
+from clientgo.kubernetes.types.core_v1 import PodSpec
+from clientgo.meta import Meta, ObjectMeta, api_type, from_dict, replace, to_dict
 from clientgo.meta.patches.jsonpatch import diff
 from clientgo.webhook.overlay import changed
 from tests.webhook.homes import Garden, Home, HomeSpec, HomeStatus, home
@@ -57,6 +59,95 @@ def test_remaining_items_keep_unknown_fields() -> None:
     assert patch(raw, doors=(one, two, three, Garden(trees=4))) == [("add", "/spec/doors/3", {"trees": 4})]
     moved = changed(raw, from_dict(Home, raw), replace(from_dict(Home, raw), spec=HomeSpec(doors=(three,))))
     assert moved["spec"]["doors"] == [{"trees": 3, "colour": "green"}]
+
+
+def test_sorted_items_keep_their_own_unknown_fields() -> None:
+    raw = home(doors=[{"trees": 3, "colour": "green"}, {"trees": 1, "colour": "red"}, {"trees": 2, "colour": "blue"}])
+    obj = from_dict(Home, raw)
+    doors = tuple(sorted(obj.spec.doors, key=lambda door: door.trees))
+    made = changed(raw, obj, replace(obj, spec=replace(obj.spec, doors=doors)))
+    assert [door["colour"] for door in made["spec"]["doors"]] == ["red", "blue", "green"]
+
+
+def test_item_without_a_key_that_is_moved_and_changed_takes_no_unknown_fields_of_another() -> None:
+    raw = home(doors=[{"trees": 3, "colour": "green"}, {"trees": 1, "colour": "red"}])
+    obj = from_dict(Home, raw)
+    doors = (Garden(trees=1), Garden(trees=4))
+    made = changed(raw, obj, replace(obj, spec=replace(obj.spec, doors=doors)))
+    assert made["spec"]["doors"] == [{"trees": 1, "colour": "red"}, {"trees": 4}]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    name: str = ""
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    port: int = 0
+    protocol: str = ""
+    label: str = ""
+
+
+@api_type(group="example.com", version="v1", status=False)
+@dataclass(frozen=True, slots=True)
+class Flat:
+    metadata: ObjectMeta
+    rooms: tuple[Room, ...] = ()
+    wires: Annotated[tuple[Wire, ...], Meta(list_type="map", list_map_keys=("port", "protocol"))] = ()
+    spec: PodSpec | None = None
+
+
+def flat(**parts: Any) -> tuple[dict[str, Any], Flat]:
+    raw = {"metadata": {"name": "x"}, **parts}
+    return raw, from_dict(Flat, raw)
+
+
+def test_moved_and_changed_items_are_found_by_name() -> None:
+    raw, obj = flat(rooms=[{"name": "b", "size": 1, "x": "of b"}, {"name": "a", "size": 2, "x": "of a"}])
+    made = changed(raw, obj, replace(obj, rooms=(Room("a", 5), Room("new"), Room("b", 6))))
+    assert made["rooms"] == [
+        {"name": "a", "size": 5, "x": "of a"},
+        {"name": "new"},
+        {"name": "b", "size": 6, "x": "of b"},
+    ]
+    renamed = changed(raw, obj, replace(obj, rooms=(Room("c", 1), Room("a", 2))))
+    assert renamed["rooms"] == [{"name": "c", "size": 1}, raw["rooms"][1]]
+
+
+def test_items_are_found_by_the_keys_of_their_list() -> None:
+    raw, obj = flat(wires=[{"port": 1, "protocol": "UDP", "x": 1}, {"port": 1, "protocol": "TCP", "x": 2}])
+    made = changed(raw, obj, replace(obj, wires=(Wire(1, "TCP", "t"), Wire(1, "UDP", "u"))))
+    assert made["wires"] == [
+        {"port": 1, "protocol": "TCP", "x": 2, "label": "t"},
+        {"port": 1, "protocol": "UDP", "x": 1, "label": "u"},
+    ]
+
+
+def test_containers_of_built_in_types_are_found_by_name() -> None:
+    raw, obj = flat(spec={"containers": [{"name": "b", "newField": 1}, {"name": "a", "newField": 2}]})
+    assert obj.spec is not None
+    containers = tuple(replace(one, image=f"{one.name}:1") for one in reversed(obj.spec.containers))
+    made = changed(raw, obj, replace(obj, spec=replace(obj.spec, containers=containers)))
+    assert made["spec"]["containers"] == [
+        {"name": "a", "newField": 2, "image": "a:1"},
+        {"name": "b", "newField": 1, "image": "b:1"},
+    ]
+
+
+rooms = st.lists(st.builds(Room, st.sampled_from("abcd"), st.integers(0, 2)), unique_by=lambda room: room.name)
+
+
+@given(rooms, rooms)
+def test_unknown_fields_stay_with_the_item_of_their_name(old: list[Room], new: list[Room]) -> None:
+    raw, obj = flat(rooms=[{"name": room.name, "size": room.size, "of": room.name} for room in old])
+    made = changed(raw, obj, replace(obj, rooms=tuple(new)))
+    known = {room.name for room in old}
+    # Without rooms the field is absent.
+    for room, item in zip(new, made.get("rooms", []), strict=True):
+        assert item.get("of") == (room.name if room.name in known else None)
+        assert (item.get("name"), item.get("size", 0)) == (room.name, room.size)
 
 
 def test_missing_part_gets_only_the_difference() -> None:
