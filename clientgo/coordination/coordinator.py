@@ -30,7 +30,10 @@ class Coordinator:
         return nullcontext(True)
 
     def on_change(self, callback: Callable[[], object]) -> None:
-        """Call `callback` whenever this replica gains objects that it did not own before."""
+        """Call `callback` whenever this replica gains objects that it did not own before.
+
+        A callback that raises is called again after a moment.
+        """
 
     def check(self) -> None:
         """Return if this replica is healthy; raise an error otherwise."""

@@ -7,14 +7,17 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from clientgo.clock import Clock
 from clientgo.coordination.coordinator import Coordinator, Work
 from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions
-from clientgo.errors import ConfigError
+from clientgo.errors import CallbackFailed, ConfigError, run_callback
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.record import EventRecorder
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.sharding import Shards
+
+log = get_logger(__name__)
 
 
 class LeaderElected(Leadership, Coordinator):
@@ -48,7 +51,7 @@ class Sharded(Coordinator):
             lease_duration=options.lease_duration,
             renew_deadline=options.renew_deadline,
             retry_period=options.retry_period,
-            on_change=lambda: self._callback(),
+            on_change=self._changed,
             clock=clock,
         )
 
@@ -72,8 +75,17 @@ class Sharded(Coordinator):
         return self._shards.owning(uid)
 
     def on_change(self, callback: Callable[[], object]) -> None:
-        """Call `callback` whenever this replica's shard has grown."""
+        """Call `callback` whenever this replica's shard has grown; again after a moment if it raises."""
         self._callback = callback
+
+    def _changed(self) -> bool:
+        # Called by the thread that renews the lease, which must go on; after False, it calls again in its next round.
+        try:
+            run_callback(self._callback)
+        except CallbackFailed as error:
+            log.error("callback of a change of shards failed; will retry", exc_info=error.__cause__)
+            return False
+        return True
 
     def check(self) -> None:
         """Raise `NotRenewed` if the thread that renews the shard's lease hangs."""

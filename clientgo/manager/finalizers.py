@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from clientgo.errors import NotFound
+from clientgo.errors import CallbackFailed, NotFound, run_callback
 from clientgo.manager.client import Client
 from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
 from clientgo.meta.codec import replace
@@ -145,7 +145,7 @@ class Finalizers:
         with suppress(NotFound):  # removed by another client
             done = self._write(obj, cleaned)
         if len(errors) > 1:
-            raise ExceptionGroup("several finalizers failed", errors)
+            raise BaseExceptionGroup("several finalizers failed", errors)  # an ExceptionGroup of Exceptions
         for error in errors:
             raise error
         return done
@@ -155,16 +155,16 @@ class Finalizers:
             obj = with_finalizer(obj, name)
         return obj
 
-    def _cleaned_up(self, obj: T) -> tuple[T, list[Exception]]:
-        errors: list[Exception] = []
+    def _cleaned_up(self, obj: T) -> tuple[T, list[BaseException]]:
+        errors: list[BaseException] = []
         for name in [name for name in self._functions if has_finalizer(obj, name)]:
             try:
-                changed = self._functions[name](obj)
-            except Exception as error:  # noqa: BLE001  # one failure must not prevent the others' cleanup
-                error.add_note(f"while cleaning up for finalizer {name}")
+                obj = run_callback(_clean_up, self._functions[name], obj, name)
+            except CallbackFailed as failed:  # one failure must not prevent the others' cleanup
+                error = failed.__cause__ or failed
+                with suppress(CallbackFailed):
+                    run_callback(error.add_note, f"while cleaning up for finalizer {name}")
                 errors.append(error)
-                continue
-            obj = without_finalizer(obj if changed is None else changed, name)
         return obj, errors
 
     def _write(self, known: T, wanted: T) -> tuple[T, OperationResult]:
@@ -177,6 +177,15 @@ class Finalizers:
         if patch:
             done = self._client.patch(known, _at(done, patch))
         return done, outcome_of(patch, status)
+
+
+def _clean_up(function: CleanUp, obj: T, name: str) -> T:
+    changed = function(obj)
+    if changed is None:
+        changed = obj
+    if not isinstance(changed, type(obj)):
+        raise TypeError(f"cleanup must return a {type(obj).__name__} or None, got {type(changed).__qualname__}")
+    return without_finalizer(changed, name)
 
 
 def _at(obj: ApiObject, patch: dict[str, Any]) -> dict[str, Any]:

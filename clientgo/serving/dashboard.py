@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.history import Reconciliation
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import redact
@@ -28,6 +29,7 @@ from clientgo.serving.checks import Informer
 from clientgo.serving.compression import compressed
 from clientgo.serving.message import JSON, Response, ServingRequest
 from clientgo.serving.routing import Access, Handler, Route
+from clientgo.serving.zpages import texts_of
 from clientgo.version import VERSION
 from clientgo.workqueue import WorkQueue
 from clientgo.workqueue.state import KeyState
@@ -210,7 +212,7 @@ class Dashboard:
                 "component": self._component,
                 "version": VERSION,
                 "started": self._at(self._started),
-                "facts": {name: str(ask()) for name, ask in self._facts.items()},
+                "facts": texts_of(self._facts),
             },
             "controllers": [self._controller(one, matching) for one in tuple(self._controllers)],
             "outcomes": outcomes,
@@ -274,7 +276,7 @@ class Dashboard:
             times = "once" if failure.failures == 1 else f"{failure.failures} times in a row"
             fate = "retried with backoff" if failure.next_at is not None else "not retried before it changes"
             reasons.append((f"failing: {times}, {fate}; first", self._at(failure.since), redact(failure.error)))
-        if one.is_cached is not None and not one.is_cached(key):
+        if not _is_cached(one, key):
             reasons.append(("not in the cache: deleted, or not selected by this controller", None, ""))
         if not one.attempts.max_workers:
             reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None, ""))
@@ -307,6 +309,13 @@ class Dashboard:
 
     def _at(self, time: float | None) -> float | None:
         return None if time is None else round(self._epoch + time, 3)
+
+
+def _is_cached(one: _Shown, key: ObjectName) -> bool:
+    try:
+        return one.is_cached is None or bool(run_callback(one.is_cached, key))
+    except CallbackFailed:
+        return True  # unknown
 
 
 _PHASES = {

@@ -11,6 +11,7 @@ import msgspec
 
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import text_of
 from clientgo.serving.checks import Informer, Queue
 from clientgo.serving.message import JSON, Response, ServingRequest
 from clientgo.serving.routing import Access, Route
@@ -88,7 +89,7 @@ def _queue(state: QueueState[Any], limit: int) -> Mapping[str, Any]:
     retries = dict(state.retries)
     shown: dict[str, Any] = {
         part: [
-            {"key": str(key), "seconds": round(seconds, 3), "retries": retries.get(key, 0)}
+            {"key": text_of(key), "seconds": round(seconds, 3), "retries": retries.get(key, 0)}
             for key, seconds in getattr(state, part)[:limit]
         ]
         for part in _PARTS
@@ -145,5 +146,5 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _cell(value: object) -> str:
     if value is None or value == "":
         return "-"
-    text = f"{value:.1f}" if isinstance(value, float) else str(value)
+    text = f"{value:.1f}" if isinstance(value, float) else text_of(value)
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import REDACTED, current_level, get_logger, set_level
 from clientgo.log.credentials import is_secret_name, redact
 from clientgo.serving.checks import Informer, Queue
@@ -47,7 +48,7 @@ def statusz_route(
             "Up": _up(clock.now() - began),
             "Python version": platform.python_version(),
             "Binary version": version,
-            **{name: ask() for name, ask in (facts or {}).items()},
+            **texts_of(facts or {}),
             "Paths": " ".join(sorted(paths())),
         }
         parts = [
@@ -58,6 +59,18 @@ def statusz_route(
         return Response(200, "\n".join(parts))
 
     return Route(show, access=Access.PRIVATE)
+
+
+def texts_of(facts: Mapping[str, Callable[[], object]]) -> dict[str, str]:
+    """Return the text of each fact now; one that fails does not prevent the others."""
+    return {name: _text_of(ask) for name, ask in list(facts.items())}
+
+
+def _text_of(ask: Callable[[], object]) -> str:
+    try:
+        return run_callback(lambda: str(ask()))
+    except CallbackFailed as error:
+        return f"unknown: {error}"
 
 
 def flagz_route(component: str, flags: Mapping[str, object]) -> Route:

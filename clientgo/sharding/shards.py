@@ -50,8 +50,9 @@ class Shards(ShardMember):
     """Decides which keys this process owns. One thread calls `run`, once; other methods are thread-safe.
 
     At most `count` replicas are members, each with a slot; others stand by. `on_change()` is called in the thread of
-    `run` whenever this process may have gained keys: check all of them again. `target` needs connections of its own
-    (`leaderelection.config_for_lock`) and permission to list, get, create and update leases.
+    `run` whenever this process may have gained keys: check all of them again. If it returns False, it is called again
+    after the next renewal. `target` needs connections of its own (`leaderelection.config_for_lock`) and permission to
+    list, get, create and update leases.
 
     All times are seconds with the meaning they have in leader election. `identity` must be unique.
 
@@ -84,6 +85,7 @@ class Shards(ShardMember):
         self._on_change = on_change
         self._metrics = ShardingMetrics(self.name)
         self._reported: Ownership | None = None
+        self._call_again = False
         self._ticked: float | None = None
 
     def __repr__(self) -> str:
@@ -148,6 +150,8 @@ class Shards(ShardMember):
         self._metrics.stand(slot=ownership.slot, members=len(self.members))
         # Not "==": keys rejected under another ownership in between must be checked again.
         if ownership is self._reported:
+            if self._call_again:
+                self._call_again = self._on_change() is False
             return
         self._reported = ownership
         self._metrics.moves.inc()
@@ -156,8 +160,7 @@ class Shards(ShardMember):
             extra={"shards": self.name, "slot": ownership.slot, "members": len(self.members)},
         )
         # Until it is settled nothing is allowed, so rejected keys need no check.
-        if ownership.settled:
-            self._on_change()
+        self._call_again = ownership.settled and self._on_change() is False
 
     def _leave(self) -> None:
         until, never = self.leave(), threading.Event()

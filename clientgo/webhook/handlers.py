@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clientgo.errors import ApiError, Status, StatusDetails
+from clientgo.errors import ApiError, Status, StatusDetails, text_of
 from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
@@ -127,18 +127,19 @@ def with_rejections(handler: AdmissionHandler) -> AdmissionHandler:
         try:
             return handler(request)
         except Denied as error:
-            status = Status(code=error.code, reason=error.reason, message=str(error))
-            return replace(denied(str(error)), status=status, warnings=error.warnings)
+            message = text_of(error)
+            status = Status(code=error.code, reason=error.reason, message=message)
+            return replace(denied(message), status=status, warnings=error.warnings)
         except Errors as error:
             return _invalid(request, error)
         except ApiError as error:
             return rejected(error)
         except BadReview as error:
-            return errored(HTTPStatus.BAD_REQUEST, str(error))
+            return errored(HTTPStatus.BAD_REQUEST, text_of(error))
         except ValueError as error:
             # Mutating webhooks are called before the object is validated, so any value is possible.
             log.warning("invalid object; request denied", extra={"err": error, "at": raised_at(error)})
-            return errored(HTTPStatus.BAD_REQUEST, f"invalid object: {error}")
+            return errored(HTTPStatus.BAD_REQUEST, f"invalid object: {text_of(error)}")
 
     return handle
 

@@ -71,6 +71,28 @@ def test_first_replica_gets_to_write_and_releases_its_lease_at_the_end(
     assert not lease.spec.holder_identity
 
 
+def test_callback_of_a_change_that_raises_is_called_again_and_the_shard_is_kept(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options = ShardingOptions(count=1, lease_prefix="foos", retry_period=0.05)
+    clientset, stop, calls, succeeded = FakeClientset(versioned=True), threading.Event(), [], threading.Event()
+
+    def changed() -> None:
+        calls.append(coordinator.may_write())
+        if len(calls) < 3:
+            raise SystemExit("not yet")
+        succeeded.set()
+
+    with coordinator_for(options, clientset.requester) as coordinator, Group() as group:
+        coordinator.on_change(changed)
+        group.start(coordinator.run, lambda over: over.wait(10.0), stop, name="coordinator")
+        assert succeeded.wait(10.0)
+        stop.set()
+        group.join(10.0)
+    assert calls == [True] * 3
+    assert caplog.text.count("callback of a change of shards failed; will retry") == 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

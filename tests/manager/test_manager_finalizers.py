@@ -1,9 +1,11 @@
 """Finalizers: added before resources are created, removed after the cleanup."""
 
 import json
+from asyncio import CancelledError
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -122,15 +124,18 @@ class Cleaning:
         self.requester: FakeRequester = fake(*objects)
         self.manager: Manager = manager_of(self.requester)
         self.called: list[str] = []
-        self.fails: dict[str, Exception] = {}
+        self.fails: dict[str, Any] = {}
         self.finalizers = Finalizers(self.manager.client)
         for name in (BUCKET, ACCOUNT):
             self.finalizers.register(name, partial(self.clean, name))
 
-    def clean(self, name: str, foo: Foo) -> Foo | None:
+    def clean(self, name: str, foo: Foo) -> Any:
         self.called.append(name)
-        if name in self.fails:
-            raise self.fails[name]
+        result = self.fails.get(name)
+        if isinstance(result, BaseException):
+            raise result
+        if result is not None:
+            return result
         return replace(foo, status=FooStatus(0)) if name == ACCOUNT else None
 
     @property
@@ -175,6 +180,15 @@ def test_failed_cleanup_keeps_its_finalizer_and_does_not_prevent_others(cleaning
     with pytest.raises(ConnectionFailed, match="refused") as failed:
         cleaning.finalizers.finalize(cleaning.stored)
     assert failed.value.__notes__ == [f"while cleaning up for finalizer {BUCKET}"]
+    assert cleaning.stored.metadata.finalizers == (OTHER, BUCKET)
+    assert cleaning.called == [BUCKET, ACCOUNT]
+
+
+@pytest.mark.parametrize("result", [SystemExit(1), CancelledError(), True, "done"], ids=repr)
+def test_cleanup_that_raises_or_returns_anything_does_not_prevent_others(cleaning: Cleaning, result: object) -> None:
+    cleaning.fails[BUCKET] = result
+    with pytest.raises(type(result) if isinstance(result, BaseException) else TypeError):
+        cleaning.finalizers.finalize(cleaning.stored)
     assert cleaning.stored.metadata.finalizers == (OTHER, BUCKET)
     assert cleaning.called == [BUCKET, ACCOUNT]
 

@@ -88,6 +88,19 @@ def having(answer: Mapping[str, Any]) -> dict[str, Any]:
     return {"boot": answer["boot"], "parts": answer["versions"], "history": history, "samples": samples}
 
 
+def test_fact_or_cache_check_that_raises_does_not_prevent_the_page() -> None:
+    rig = Rig()
+
+    def fail(*_: object) -> bool:
+        raise SystemExit("over")
+
+    dashboard = Dashboard("foos", facts={"Broken": fail}, informers=[rig.informer], clock=rig.clock)
+    dashboard.add_controller(rig.queue, rig.attempts, fail)
+    rig.dashboard = dashboard
+    assert rig.state()["parts"]["program"]["facts"] == {"Broken": "unknown: SystemExit: over"}
+    assert rig.why() == ["idle"]
+
+
 def test_state_shows_program_caches_requests_and_controllers() -> None:
     rig = Rig()
     rig.queue.add(KEY)

@@ -1,10 +1,11 @@
 """Debug pages: stacks, log level, statusz and flagz."""
 
 import io
+import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from clientgo.cache.state import InformerState
 from clientgo.lifecycle import Group
 from clientgo.serving import ServingRequest
+from clientgo.serving.introspection import queue_route
 from clientgo.serving.stacks import dump_stacks, stacks, stacks_route
 from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
 from clientgo.testing.clock import FakeClock
@@ -140,6 +142,23 @@ def test_statusz_shows_program_and_state() -> None:
     assert text.endswith(
         "\n\nQUEUE   QUEUED   PROCESSING   WAITING   RETRIED\nfoos    2        0            0         0\n"
     )
+
+
+def test_fact_and_key_that_cannot_be_shown_leave_the_others_on_the_pages() -> None:
+    class Silent:
+        def __str__(self) -> str:
+            raise SystemExit("no text")
+
+    queue: WorkQueue[object] = WorkQueue(name="foos", clock=FakeClock())
+    for key in (Silent(), "b"):
+        queue.add(key)
+    gone: dict[str, str] = {}
+    facts: dict[str, Callable[[], object]] = {"Broken": Silent, "Leader": lambda: True, "Gone": lambda: gone["x"]}
+    text = str(statusz_route("x", version="1", facts=facts, clock=FakeClock())(GET).body)
+    assert "\nBroken: unknown: SystemExit: no text\nLeader: True\nGone: unknown: KeyError: 'x'\n" in text
+    keys = json.loads(queue_route([queue])(GET).body)["queues"][0]["queued"]
+    assert [one["key"] for one in keys] == ["<Silent that can't be shown>", "b"]
+    queue.shut_down()
 
 
 def test_statusz_shows_the_start_time() -> None:

@@ -43,6 +43,15 @@ def test_the_same_uid_comes_back() -> None:
     ]
 
 
+class Silent(ValueError):
+    def __str__(self) -> str:
+        raise SystemExit("no text")
+
+
+def silent(request: AdmissionRequest) -> AdmissionResponse:
+    raise Silent
+
+
 def choosy(request: AdmissionRequest) -> AdmissionResponse:
     return allowed(str(int("lots")))
 
@@ -52,8 +61,9 @@ def choosy(request: AdmissionRequest) -> AdmissionResponse:
     [
         (ROUTE, home(rooms="many"), "Home default/villa cannot be decoded: Expected `int | null`", [logging.DEBUG]),
         (admission_route("/", choosy), home(), "invalid object: invalid literal", [logging.WARNING, logging.DEBUG]),
+        (admission_route("/", silent), home(), "invalid object: <Silent that", [logging.WARNING, logging.DEBUG]),
     ],
-    ids=["undecodable", "ValueError"],
+    ids=["undecodable", "ValueError", "without text"],
 )
 def test_an_invalid_object_is_denied_and_logged_without_a_traceback(
     route: Route, obj: dict[str, Any], why: str, levels: list[int], caplog: pytest.LogCaptureFixture
