@@ -85,7 +85,21 @@ def _interrupts_program(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
-class ClientGoError(Exception):
+class Restorable:
+    """Base class of exceptions whose constructor takes more than a message: they are pickled and copied without it."""
+
+    __slots__ = ()
+    args: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args), vars(self)
+
+
+def _restored(cls: type[Any], args: tuple[Any, ...]) -> Any:
+    return cls.__new__(cls, *args)
+
+
+class ClientGoError(Restorable, Exception):
     """Base class of errors about the server, the network or the configuration.
 
     `request` is the verb and URL path of the request that failed, such as `GET /api/v1/pods`; empty if there was none.

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from clientgo.errors import Restorable
+
 _MAX_CONCURRENT = 64
 
 
@@ -25,7 +27,7 @@ class ExternalCall:
     store: Callable[[Any], object]
 
 
-class Paused(Exception):
+class Paused(Restorable, Exception):
     """The handler needs the results of these calls."""
 
     def __init__(self, calls: Sequence[ExternalCall]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ca
 
 import msgspec
 
-from clientgo.errors import text_of
+from clientgo.errors import Restorable, text_of
 from clientgo.meta.classes.check import check
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
@@ -50,19 +50,16 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-class Undecodable(ValueError):
+class Undecodable(Restorable, ValueError):
     """A received object cannot be decoded to its class; `metadata` is the readable part of its metadata."""
 
     def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
-        super().__init__(kind, metadata, cause)
+        where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
+        super().__init__(f"{kind} {shown or 'without a name'} cannot be decoded: {cause}")
         self.kind = kind
         self.metadata = metadata
         self.cause = cause
-
-    def __str__(self) -> str:
-        where = f"{self.metadata.namespace}/{self.metadata.name}" if self.metadata.namespace else self.metadata.name
-        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
-        return f"{self.kind} {shown or 'without a name'} cannot be decoded: {self.cause}"
 
 
 class UnexpectedObject(Undecodable):

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from clientgo.errors import text_of
+from clientgo.errors import Restorable, text_of
 from clientgo.meta.objects import MicroTime
 from clientgo.meta.wire import to_wire
 
@@ -126,16 +126,13 @@ def _with_integers(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class Unencodable(ValueError):
+class Unencodable(Restorable, ValueError):
     """A value that has no JSON form, or none that Kubernetes reads; `where` names it, `cause` has the remedy."""
 
     def __init__(self, where: str, cause: str) -> None:
-        super().__init__(where, cause)
+        super().__init__(f"cannot encode {where.removeprefix('.') or 'the value'} as JSON: {cause}")
         self.where = where
         self.cause = cause
-
-    def __str__(self) -> str:
-        return f"cannot encode {self.where.removeprefix('.') or 'the value'} as JSON: {self.cause}"
 
 
 def encode_value(value: Any) -> bytes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.errors import Restorable
 from clientgo.meta.jsonvalues import canonical
 
 _TOKEN = re.compile(r"\s*(==|!=|=|!|,|\(|\)|>|<|[^\s=!,()<>]+)")
@@ -167,16 +168,12 @@ def is_label_value(text: str) -> bool:
     return not text or (_NAME.match(text) is not None and len(text) <= 63)
 
 
-class SelectorError(ValueError):
+class SelectorError(Restorable, ValueError):
     """An invalid label selector; `reason` is in Kubernetes' words."""
 
     def __init__(self, text: str, reason: str) -> None:
-        super().__init__(text, reason)
-        self.text = text
+        super().__init__(f"unable to parse label selector {text!r}: {reason}")
         self.reason = reason
-
-    def __str__(self) -> str:
-        return f"unable to parse label selector {self.text!r}: {self.reason}"
 
 
 class _Parser:

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, unquote
 
 from clientgo.clock import SYSTEM_CLOCK, utc
+from clientgo.errors import Restorable
 
 PLAIN = "text/plain; charset=utf-8"
 JSON = "application/json"
@@ -24,7 +25,7 @@ _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
-class RejectedRequest(Exception):
+class RejectedRequest(Restorable, Exception):
     """The request is invalid; `status` and the message are the response, after which the connection ends."""
 
     def __init__(self, status: int, message: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.errors import StatusCause
+from clientgo.errors import Restorable, StatusCause
 from clientgo.meta.codec import encode_value
 
 
@@ -57,7 +57,7 @@ class Error:
         return StatusCause(reason=self.reason, message=self.message, field=self.field)
 
 
-class Errors(Exception):
+class Errors(Restorable, Exception):
     """The object is invalid because of these problems: 422, reason Invalid."""
 
     def __init__(self, problems: Iterable[Error], *, warnings: Sequence[str] = ()) -> None:

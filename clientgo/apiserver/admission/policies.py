@@ -35,6 +35,7 @@ from clientgo.apiserver.registry.validation.expressions import composed_variable
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import selects
 from clientgo.apiserver.storage.stored import Key
+from clientgo.errors import Restorable
 from clientgo.meta.jsonvalues import same
 
 VALIDATING: tuple[Key, Key] = (VALIDATING_POLICIES, (GROUP, "validatingadmissionpolicybindings"))
@@ -94,7 +95,7 @@ def _matched(state: State, match: Object, write: Write, case: Case) -> Resource 
     return matched_resource(state, rules, write, case, exact=exact) if rules else write.resource
 
 
-class UnknownParams(PolicyError):
+class UnknownParams(Restorable, PolicyError):
     """Failure of a policy and all of its bindings: the kind of its parameters is not served."""
 
     def __init__(self, kind: str) -> None:

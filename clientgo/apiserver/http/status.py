@@ -12,9 +12,10 @@ import msgspec
 
 from clientgo.apiserver.http.gojson import escaped
 from clientgo.apiserver.registry.registry import Resource
+from clientgo.errors import Restorable
 
 
-class ApiFailure(Exception):
+class ApiFailure(Restorable, Exception):
     """A rejected request. `body` is its Status."""
 
     def __init__(

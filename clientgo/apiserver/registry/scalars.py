@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.apiserver.http.gojson import json_type
+from clientgo.errors import Restorable
 from clientgo.meta.quantities import canonical
 
 _SPLIT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
@@ -35,7 +36,7 @@ class DecodeError(ValueError):
         return self
 
 
-class Mistyped(DecodeError):
+class Mistyped(Restorable, DecodeError):
     """A value of the wrong JSON type."""
 
     def __init__(self, value: Any, go_type: str, *, written: bool = False) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.errors import Restorable
 from clientgo.meta.apply.fieldsets import (
     FieldPath,
     MergeRules,
@@ -33,7 +34,7 @@ _IDENTITY = ("manager", "operation", "apiVersion", "subresource")
 Object = dict[str, Any]
 
 
-class ApplyConflict(Exception):
+class ApplyConflict(Restorable, Exception):
     """Other managers own fields that would change; text and `causes` are those of the server's Status."""
 
     def __init__(self, text: str, causes: list[dict[str, str]]) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_typ
 
 import msgspec
 
-from clientgo.errors import describe_error, text_of
+from clientgo.errors import Restorable, describe_error, text_of
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.jsonvalues import Json, decode_hook, is_among
@@ -27,7 +27,7 @@ Reader = Callable[[Json, str], Any]
 _ABSENT: Any = object()
 
 
-class Misfit(ValueError):
+class Misfit(Restorable, ValueError):
     """A value that does not fit its annotation; the message has its path."""
 
     def __init__(self, message: str, path: str) -> None:

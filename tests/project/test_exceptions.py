@@ -1,0 +1,94 @@
+"""Every exception of the library can be pickled and copied: process pools and futures do both."""
+
+import copy
+import importlib
+import inspect
+import pickle
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import clientgo
+from clientgo.apiserver.suspension import ExternalCall
+from clientgo.errors import StatusDetails
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.meta import ObjectMeta, OwnerReference
+from clientgo.webhook.field import Error
+
+META = ObjectMeta(name="a", namespace="b")
+# By the name of the parameter; all others are texts.
+ARGUMENTS: dict[str, Any] = {
+    "metadata": META,
+    "obj": ConfigMap(metadata=META),
+    "owner": OwnerReference(kind="Foo", name="f", uid="u"),
+    "code": 409,
+    "status": "unknown",
+    "details": StatusDetails(name="a"),
+    "retry_after": 1.5,
+    "errors": [(1, "one"), (2, "two")],
+    "causes": [{"field": "a", "message": "b"}],
+    "problems": [Error("Invalid", "spec.a", "wrong")],
+    "warnings": ["careful"],
+    "value": {"a": [1]},
+    "last": 5,
+    "line": 3,
+    "calls": [ExternalCall(print, repr)],
+    "headers": (("A", "b"),),
+    "written": True,
+}
+
+
+def import_all() -> None:
+    for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def exceptions(base: type[BaseException] = BaseException) -> Iterator[type[BaseException]]:
+    for cls in base.__subclasses__():
+        if cls.__module__.startswith("clientgo."):
+            yield cls
+        yield from exceptions(cls)
+
+
+import_all()
+CLASSES = sorted(set(exceptions()), key=lambda cls: (cls.__module__, cls.__qualname__))
+
+
+def example(cls: type[BaseException]) -> BaseException:
+    """An instance with a value for every parameter."""
+    if not inspect.isfunction(cls.__init__):  # that of Exception, ValueError ...
+        return cls("message")
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for parameter in inspect.signature(cls).parameters.values():
+        value = ARGUMENTS.get(parameter.name, parameter.name)
+        if isinstance(parameter.default, bool):
+            value = not parameter.default
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            named[parameter.name] = value
+        elif parameter.kind is not parameter.VAR_KEYWORD:
+            positional.append(value)
+    return cls(*positional, **named)
+
+
+def state(error: BaseException) -> tuple[Any, ...]:
+    return type(error), str(error), repr(error), vars(error), getattr(error, "__notes__", [])
+
+
+@pytest.mark.parametrize(
+    "cls", CLASSES, ids=lambda cls: f"{cls.__module__}.{cls.__qualname__}".removeprefix("clientgo.")
+)
+def test_exception_is_pickled_and_copied_with_its_state(cls: type[BaseException]) -> None:
+    error = example(cls)
+    error.add_note("seen by a worker")
+    for copied in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+        assert state(copied) == state(error)
+
+
+def test_all_exceptions_were_found() -> None:
+    names = {cls.__qualname__ for cls in CLASSES}
+    assert {"ApiError", "Undecodable", "SelectorError", "AlreadyOwnedError", "Denied", "Unencodable"} <= names
+    assert len(CLASSES) > 80
