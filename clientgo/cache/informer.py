@@ -8,7 +8,7 @@ the stored objects and then every later change, each exactly once.
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from clientgo.cache.handlers import (
     Accept,
@@ -39,24 +39,17 @@ from clientgo.cache.watcher import Tweak, tweaked
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.meta.listwatch import ListerWatcher, ListOptions, WatchEvent, is_older
+from clientgo.meta.listwatch import ListerWatcher, ListOptions, WatchEvent
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 from clientgo.meta.readonly import protect
 
+if TYPE_CHECKING:
+    from clientgo.cache.mutation import MutationCache
+
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
-
-
-class StoreObserver(Protocol[T]):
-    """Observer of an informer's store, called under the informer's lock: it must not wait or call the informer."""
-
-    def stored(self, notification: Notification[T]) -> None:
-        """Handle a change that is in the store, before the handlers."""
-
-    def reset(self, namespace: str) -> None:
-        """Handle a list of an older version: the server of a namespace (of all, if empty) was restored or replaced."""
 
 
 class SharedInformer(Generic[T]):
@@ -100,7 +93,7 @@ class SharedInformer(Generic[T]):
         self._sinks = {space: InformerSink(self, space, one, metrics) for space, one in sources.items()}
         self._periods = ResyncPeriods(resync)
         self._listeners: list[Listener[T]] = []
-        self._observers: tuple[StoreObserver[T], ...] = ()
+        self._overlays: tuple[MutationCache[T], ...] = ()
         self._next_listener = 0
         self._group: Group | None = None
         self._started_at = 0.0
@@ -133,10 +126,7 @@ class SharedInformer(Generic[T]):
         return oldest([sink.version for sink in self._sinks.values()])
 
     def last_sync_resource_version_in(self, namespace: str) -> str:
-        """Return the resourceVersion of the stored objects of a namespace; empty before the first list.
-
-        Every change up to this version is stored. Takes no lock.
-        """
+        """Return the version up to which a namespace is stored, without a lock; empty before the first list."""
         sink = self._sinks.get(namespace) or self._sinks.get("")
         return sink.version if sink is not None else ""
 
@@ -261,20 +251,22 @@ class SharedInformer(Generic[T]):
         kind = next(iter(self._sinks.values())).source.kind
         return selection_of(kind, self._sinks, options.label_selector, options.field_selector)
 
-    def observe(self, observer: StoreObserver[T]) -> None:
-        """Call `observer` for each change of the store, before the handlers."""
+    def add_overlay(self, overlay: "MutationCache[T]") -> None:
+        """Call `stored` of the overlay for each change of the store, under the informer's lock, before the handlers."""
         with self._lock:
-            self._observers = (*self._observers, observer)
+            self._overlays = (*self._overlays, overlay)
 
     def set_transform(self, transform: Transform[T]) -> None:
         """Transform each object before it is stored; raise RuntimeError after the start."""
-        self._before_start()
-        self.transform = transform
+        with self._lock:
+            self._before_start()
+            self.transform = transform
 
     def set_watch_error_handler(self, handler: Callable[[Exception], None]) -> None:
         """Pass errors of lists and watches to `handler` instead of the log; raise RuntimeError after the start."""
-        self._before_start()
-        self._on_error = handler
+        with self._lock:
+            self._before_start()
+            self._on_error = handler
 
     def run(self, stop: threading.Event) -> None:
         """List, watch and call handlers until `stop` is set; return when every thread of the informer has ended.
@@ -325,9 +317,8 @@ class SharedInformer(Generic[T]):
             else:
                 stay = {key: known[key] for key in keep if key in known}
                 self.indexer.replace({**stay, **fresh}.values(), version)
-            if is_older(version, sink.version):
-                for observer in self._observers:
-                    observer.reset(sink.namespace)
+            for overlay in self._overlays:
+                overlay.listed(sink.namespace, before=sink.version, now=version)
             sink.version = version
             # Deletions first: another object of the same list may have the index values of a deleted one.
             for key in gone:
@@ -376,8 +367,8 @@ class SharedInformer(Generic[T]):
                     listener.push(Updated(old, obj))
 
     def _publish(self, notification: Notification[T]) -> None:
-        for observer in self._observers:
-            observer.stored(notification)
+        for overlay in self._overlays:
+            overlay.stored(notification)
         for listener in self._listeners:
             listener.push(notification)
 
@@ -412,6 +403,5 @@ class SharedInformer(Generic[T]):
         group.start(listener.run, group.stop_event, self._push_all, name=listener.name)
 
     def _before_start(self) -> None:
-        with self._lock:
-            if self._group is not None:
-                raise RuntimeError("informer has already started")
+        if self._group is not None:
+            raise RuntimeError("informer has already started")

@@ -140,7 +140,7 @@ class MutationCache(Generic[T]):
             selection=informer.selection(),
             clock=clock,
         )
-        informer.observe(cache)
+        informer.add_overlay(cache)
         return cache
 
     def __repr__(self) -> str:
@@ -247,8 +247,13 @@ class MutationCache(Generic[T]):
             case _:
                 pass
 
-    def reset(self, namespace: str) -> None:
-        """Remove all writes of a namespace, or of all if it is empty: the server was restored or replaced."""
+    def listed(self, namespace: str, *, before: str, now: str) -> None:
+        """Remove all writes of a namespace (of all, if empty) if its list has an older version than the store had.
+
+        The server was restored from a backup, or replaced. Called by the informer.
+        """
+        if self._caught_up(now, before) or not self._caught_up(before, now):
+            return
         with self._lock:
             for key in [key for key in self._entries if namespace in ("", key.namespace)]:
                 del self._entries[key]
@@ -317,6 +322,10 @@ class MutationCache(Generic[T]):
             entries = [*self._entries.items()]  # before the store
         objects = {object_name(obj): obj for obj in read()}
         for key, entry in entries:
+            if entry.version is None:  # there may be many of these, of objects that are not in the list
+                if (listed := objects.get(key)) is not None and entry.hides(listed):
+                    del objects[key]
+                continue
             newest = self._newest(key, entry)
             if newest is not None and belongs(newest):
                 objects[key] = newest

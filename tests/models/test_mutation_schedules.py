@@ -223,7 +223,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "the overlay is not told of changes": (
         a_writer_that_reads,
         "informer",
-        ("            observer.stored(notification)\n", "            pass\n"),
+        ("            overlay.stored(notification)\n", "            pass\n"),
     ),
     "the last response counts": (
         two_writers,
