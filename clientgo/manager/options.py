@@ -15,6 +15,7 @@ from clientgo.manager.requesters import FieldValidation
 from clientgo.meta.codec import replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.scheme import Scheme, api_of
+from clientgo.meta.selectors import parse_field_selector, parse_selector
 
 SYNC_SECONDS = 120.0
 """Time limit for filling a cache (controller-runtime's CacheSyncTimeout)."""
@@ -30,6 +31,9 @@ class ByObject:
     They apply to every representation of the kind: its class, unstructured, and metadata only. Only `transform` is
     limited to the class that it is given for. Without `bookmarks` the server does not report the progress of a watch,
     so more broken watches have to list again.
+
+    Raises:
+        ValueError: a selector is invalid.
     """
 
     namespaces: tuple[str, ...] | None = None
@@ -39,6 +43,9 @@ class ByObject:
     resync: float | None = None
     bookmarks: bool = True
 
+    def __post_init__(self) -> None:
+        _check_selectors(self.label_selector or "", self.field_selector or "")
+
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
@@ -46,6 +53,9 @@ class CacheOptions:
 
     Every kind must support a `field_selector` given for all; `metadata.name` and `metadata.namespace` are supported.
     With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident.
+
+    Raises:
+        ValueError: a selector is invalid.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -56,6 +66,9 @@ class CacheOptions:
     by_object: Mapping[type[Any], ByObject] = field(default_factory=dict)
     sync_timeout: float = SYNC_SECONDS
     fail_on_missing_informer: bool = False
+
+    def __post_init__(self) -> None:
+        _check_selectors(self.label_selector, self.field_selector)
 
     def of_kind(self, cls: type[Any]) -> ByObject | None:
         """Return the options of a class's kind, or None: those of the class, or of another class of the same resource.
@@ -130,3 +143,8 @@ class Options(ClusterOptions):
     def grace(self) -> float | None:
         """Seconds that the shutdown may take; None for no limit."""
         return None if self.graceful_shutdown_timeout < 0 else self.graceful_shutdown_timeout
+
+
+def _check_selectors(labels: str, fields: str) -> None:
+    parse_selector(labels)
+    parse_field_selector(fields)

@@ -1,6 +1,7 @@
 """Shared informers that start when they are needed."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -146,10 +147,12 @@ def test_options_of_a_class_precede_those_of_another_class_of_its_kind() -> None
     assert [cache.informer(cls).resync for cls in (ConfigMap, PARTIAL, UNSTRUCTURED)] == [1.0, 2.0, 1.0]
 
 
-def test_invalid_selector_is_reported_when_the_kind_is_first_used() -> None:
-    cache = Cache(fake(), Kinds(), CacheOptions(label_selector="a in"))
+@pytest.mark.parametrize("options", [CacheOptions, ByObject])
+def test_invalid_selectors_are_rejected_at_once(options: Callable[..., object]) -> None:
     with pytest.raises(ValueError, match="unable to parse label selector 'a in'"):
-        cache.informer(ConfigMap)
+        options(label_selector="a in")
+    with pytest.raises(ValueError, match="invalid selector: 'a'; can't understand 'a'"):
+        options(field_selector="a")
 
 
 def test_general_cache_options_apply_unless_overridden() -> None:
