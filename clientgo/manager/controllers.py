@@ -106,8 +106,8 @@ class Controller:
         recover = self.options.recover_panic
         self._workers = Workers(self._limited, self.queue, self.attempts, recover_panic=recover, clock=clock)
         self._warming = threading.Lock()
-        # Guarded by _warming: sources that must have synced before workers start; None until they are started.
-        self._synced: dict[str, Synced] | None = None
+        # Guarded by _warming: one for each source that has started, in their order.
+        self._started: list[Synced | None] = []
 
     def __repr__(self) -> str:
         return f"<Controller {self.name} {self.queue!r}>"
@@ -121,17 +121,11 @@ class Controller:
         self.queue.add(checked_request(request), priority=priority)
 
     def warm_up(self, stop: threading.Event) -> None:
-        """Start the sources, so that the queue fills before workers start. Idempotent."""
+        """Start the sources that have not started yet, so that the queue fills before workers start."""
         with self._warming:
-            if self._synced is not None:
-                return
-            self._synced = {}
-            for source in self.sources:
+            for source in self.sources[len(self._started) :]:
                 log.info("Starting EventSource", extra={"controller": self.name, "source": str(source)})
-                synced = source.start(self.enqueue, self._predicates, stop)
-                if synced is not None:
-                    name = str(source)
-                    self._synced[name if name not in self._synced else f"{name} ({len(self._synced)})"] = synced
+                self._started.append(source.start(self.enqueue, self._predicates, stop))
 
     def start(self, stop: threading.Event) -> None:
         """Reconcile until `stop` is set; return when every worker has finished its object.
@@ -170,7 +164,12 @@ class Controller:
 
     def _wait(self, stop: threading.Event) -> bool:
         timeout = self.options.cache_sync_timeout
-        done = wait_for(stop, "", self._synced or {}, timeout=timeout, clock=self._clock)
+        synced: dict[str, Synced] = {}
+        for source, one in zip(self.sources, self._started, strict=True):
+            if one is not None:
+                name = str(source)
+                synced[name if name not in synced else f"{name} ({len(synced)})"] = one
+        done = wait_for(stop, "", synced, timeout=timeout, clock=self._clock)
         if not done and not stop.is_set():
             missing = ", ".join(done.missing)
             raise CacheNotSynced(f"controller {self.name}: not synced within {timeout:g} s: {missing}; {self._why()}")

@@ -8,7 +8,7 @@ import pytest
 from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.log.fields import current_fields
-from clientgo.manager import Controller, ControllerOptions, Result, TerminalError
+from clientgo.manager import Controller, ControllerOptions, FuncSource, Result, TerminalError
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.controllers import reconcile_of
 from clientgo.manager.priority import LOW
@@ -195,6 +195,30 @@ def test_plain_queue_is_available() -> None:
     assert type(fixture.queue) is RateLimitingQueue
     fixture.process()
     assert fixture.waits() == 5.0
+
+
+class FailingOnce(FuncSource):
+    """Source that raises at its first start."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__(lambda *_: None)
+        self.starts = 0
+        self._failures = failures
+
+    def start(self, *_: object) -> None:
+        self.starts += 1
+        if self.starts <= self._failures:
+            raise LookupError("no informer")
+
+
+def test_source_that_failed_to_start_is_started_again_and_the_others_are_not() -> None:
+    sources = (FailingOnce(0), FailingOnce(1), FailingOnce(0))
+    controller = Controller("foos", "Foo", lambda _: None, sources)
+    with pytest.raises(LookupError):
+        controller.warm_up(threading.Event())
+    controller.warm_up(threading.Event())
+    controller.warm_up(threading.Event())
+    assert [source.starts for source in sources] == [1, 2, 1]
 
 
 class Never:
