@@ -153,7 +153,6 @@ class Shards(ShardMember):
             if self._call_again:
                 self._call_again = self._on_change() is False
             return
-        self._reported = ownership
         self._metrics.moves.inc()
         log.info(
             "shards moved" if ownership.settled else "shards are moving",
@@ -161,6 +160,7 @@ class Shards(ShardMember):
         )
         # Until it is settled nothing is allowed, so rejected keys need no check.
         self._call_again = ownership.settled and self._on_change() is False
+        self._reported = ownership
 
     def _leave(self) -> None:
         until, never = self.leave(), threading.Event()

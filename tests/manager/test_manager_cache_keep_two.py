@@ -3,6 +3,7 @@
 `KEEP_TWO_RUNS` sets the number of times that objects are reduced to two.
 """
 
+import functools
 import os
 from contextlib import closing
 from random import Random
@@ -60,5 +61,5 @@ def test_two_objects_remain() -> None:
                     for parent in parents:
                         meta = ObjectMeta(name=f"{parent}-{number}", labels={"parent": parent})
                         configs.create(ConfigMap(metadata=meta))
-                eventually(lambda names=parents: max(counts(names).values()) <= 2, seconds=60.0)
+                eventually(functools.partial(counts, parents), lambda left: max(left.values()) <= 2, seconds=60.0)
         assert set(counts([f"p{number}" for number in range(RUNS)]).values()) == {2}
