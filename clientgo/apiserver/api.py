@@ -1,12 +1,11 @@
 """Request handling without HTTP: routing, authorization, errors and request counts.
 
-`Api.answer` calls the handler of the request's verb on the server's event loop and never blocks: watches (streams),
-slow documents (deferred) and requests that call webhooks (suspended) leave work to the caller.
+`Api.answer` runs the handler of the request's verb on the server's event loop. It waits for nothing but webhooks, and
+leaves watches (streams) and slow documents (deferred) to the caller.
 """
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
 
 from clientgo.apiserver.audit import Audit
 from clientgo.apiserver.auth.authentication import authenticate
@@ -42,17 +41,13 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.registry import Resource
 from clientgo.apiserver.state import Call, State
 from clientgo.apiserver.storage.selection import one_name
-from clientgo.apiserver.suspension import Paused, Suspended
 from clientgo.log import get_logger
 
 log = get_logger(__name__)
 
-Answer = HTTPResponse | Stream | nonresource.Deferred | Suspended
+Answer = HTTPResponse | Stream | nonresource.Deferred
 # Runs before every request; a response from a hook replaces the server's.
 RequestHook = Callable[[HTTPRequest], Answer | None]
-
-# Webhooks are called again whenever the object has changed meanwhile; eventually the client has to retry.
-_MAX_ROUNDS = 100
 
 _NAMED = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
 _COLLECTION = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
@@ -72,7 +67,7 @@ class Api:
         sink = options.audit
         self._audit = None if sink is None else Audit(state.store, state.clock, sink, reads=options.audit_reads)
 
-    def handle(
+    async def handle(
         self,
         method: str,
         path: str,
@@ -82,40 +77,28 @@ class Api:
     ) -> Answer:
         """Handle one request and return its response; header names in lower case, `query` as in the URL or parsed."""
         parsed = parse_query(query) if isinstance(query, str) else query
-        return self.answer(HTTPRequest(method, path, parsed, headers or {}, body))
+        return await self.answer(HTTPRequest(method, path, parsed, headers or {}, body))
 
-    def answer(self, request: HTTPRequest) -> Answer:
-        """Handle a request; errors become responses."""
+    async def answer(self, request: HTTPRequest, route: RequestInfo | None = None) -> Answer:
+        """Handle a request; errors become responses. The server's own controllers know the `route` of theirs."""
         for hook in self.hooks:
             given = hook(request)
             if given is not None:
                 return given
-        return self._answered(request)
-
-    def _answered(self, request: HTTPRequest) -> Answer:
         if self._audit is None:
-            return self._respond(request)
-        self._audit.begin(request)
-        answer = self._respond(request)
-        code = None if isinstance(answer, Suspended) else 200 if callable(answer) else answer.status
-        self._audit.end(request, _attributes_of(request), code)
+            return await self._respond(request, route)
+        with self._audit.account(request, partial(_attributes_of, request)) as account:
+            answer = await self._respond(request, route)
+            account.code = 200 if callable(answer) else answer.status
         return answer
 
-    def _respond(self, request: HTTPRequest) -> Answer:
-        route: RequestInfo | None = None
+    async def _respond(self, request: HTTPRequest, route: RequestInfo | None) -> Answer:
         try:
-            if not request.rounds:
-                if "timeout" in request.query and not _watches(request):
-                    check_timeout(request.query)
-                self._authorize(request)
-            elif request.rounds > _MAX_ROUNDS:
-                raise internal_error("too many webhook calls: the object kept changing")
-            route = self._route(request)
-            answer = self._non_resource(request) if route is None else handle(self.state, route, request)
-        except Paused as paused:
-            request.rounds += 1
-            request.warnings.clear()
-            return Suspended(paused.calls, lambda: self._answered(request))
+            if "timeout" in request.query and not _watches(request):
+                check_timeout(request.query)
+            self._authorize(request)
+            route = route or self._route(request)
+            answer = self._non_resource(request) if route is None else await handle(self.state, route, request)
         except ApiFailure as failure:
             answer = json_response(failure.body, failure.code)
             answer.headers.extend(failure.headers)
@@ -183,7 +166,7 @@ class Api:
         verb = _COUNTED.get(route.verb, route.verb.upper())
         if verb == "PATCH" and request.headers.get("content-type", "").startswith("application/apply-patch"):
             verb = "APPLY"
-        code = 200 if callable(answer) or isinstance(answer, Suspended) else answer.status
+        code = 200 if callable(answer) else answer.status
         call = Call(verb, resource.group, resource.version, resource.plural, route.subresource, scope, code)
         self.state.calls[call] += 1
 
@@ -256,12 +239,3 @@ def _check_verb(route: RequestInfo, target: Target) -> None:
         resource.namespaced and not target.namespace and verb in ("create", "deletecollection")
     ):
         raise method_not_allowed()
-
-
-def result_of(answer: Answer) -> HTTPResponse:
-    """Return the complete response of a request that is not a watch, computing deferred ones."""
-    while isinstance(answer, Suspended):
-        answer = answer.wait()
-    found: Any = answer() if callable(answer) else answer
-    assert isinstance(found, HTTPResponse), "a watch has no complete response"
-    return found

@@ -10,7 +10,9 @@ and the request continues, as by default on a real server.
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,11 +65,23 @@ class AuditFile:
 
 @dataclass(slots=True)
 class _Account:
-    """Writes of one request so far."""
+    """Writes of one request so far, and the events of requests that it caused."""
 
     received: str
     revisions: list[int] = field(default_factory=list)
     written: Object = field(default_factory=dict)
+    events: list[tuple[int, Object]] = field(default_factory=list)
+    code: int = 0  # of the response
+    ended: bool = False
+
+
+# Of the request that runs: others run while it waits for a webhook. Callbacks that it schedules see it, too, ended.
+_ACCOUNT: ContextVar[_Account | None] = ContextVar("audit account", default=None)
+
+
+def _current() -> _Account | None:
+    account = _ACCOUNT.get()
+    return None if account is None or account.ended else account
 
 
 class Audit:
@@ -78,8 +92,6 @@ class Audit:
         self._clock = clock
         self._sink = sink
         self._reads = reads
-        self._open: list[_Account] = []
-        self._held: list[tuple[int, Object]] = []
         self._uncommitted: list[Object] = []
         self._last = store.revision
         store.subscribe(self._changed)
@@ -87,29 +99,37 @@ class Audit:
     def __repr__(self) -> str:
         return f"<Audit to {self._sink}>"
 
-    def begin(self, request: HTTPRequest) -> None:
-        """Begin the event of a request; nested requests may begin and end before it ends."""
-        received = request.kept.setdefault("received", self._now())
-        self._open.append(_Account(received))
-
-    def end(self, request: HTTPRequest, wanted: Attributes, code: int | None) -> None:
-        """End the event of a request with its status code; None means it was suspended and will begin again."""
-        account = self._open.pop()
-        if code is not None and not wanted.path and (self._reads or wanted.verb not in _READS):
-            event = self._event(account, wanted, code)
-            query = urlencode(request.query)
-            event["auditID"] = request.audit_id or event["auditID"]
-            event["requestURI"] = f"{request.path}?{query}" if query else request.path
-            event["sourceIPs"] = [request.source or "::1"]
-            agent = request.headers.get("user-agent") or request.query.get("fieldManager", "")
-            if "annotations" in request.kept:
-                event["annotations"] = {**event.get("annotations", {}), **request.kept["annotations"]}
-            event["userAgent"] = f"{agent}/internal" if request.internal else agent
-            self._held.append((account.revisions[0] if account.revisions else 0, event))
-        if not self._open:
+    @contextmanager
+    def account(self, request: HTTPRequest, attributes: Callable[[], Attributes]) -> Iterator[_Account]:
+        """Account for the writes of a request within the block, which sets `code`, and send its event."""
+        parent, account = _current(), _Account(self._now())
+        token = _ACCOUNT.set(account)
+        try:
+            yield account
+        finally:
+            _ACCOUNT.reset(token)
+            account.ended = True
+        wanted = attributes()
+        if not wanted.path and (self._reads or wanted.verb not in _READS):
+            first = account.revisions[0] if account.revisions else 0
+            account.events.append((first, self._request_event(request, account, wanted)))
+        if parent is not None:
             # A reaction to a write ends before the write: events follow the store's order, not that of the responses.
-            held, self._held = self._held, []
-            self._emit_committed([ready for _, ready in sorted(held, key=lambda one: one[0])])
+            parent.events += account.events
+        else:
+            self._emit_committed([event for _, event in sorted(account.events, key=lambda one: one[0])])
+
+    def _request_event(self, request: HTTPRequest, account: _Account, wanted: Attributes) -> Object:
+        event = self._event(account, wanted, account.code)
+        query = urlencode(request.query)
+        event["auditID"] = request.audit_id or event["auditID"]
+        event["requestURI"] = f"{request.path}?{query}" if query else request.path
+        event["sourceIPs"] = [request.source or "::1"]
+        agent = request.headers.get("user-agent") or request.query.get("fieldManager", "")
+        if request.annotations:
+            event["annotations"] = {**event.get("annotations", {}), **request.annotations}
+        event["userAgent"] = f"{agent}/internal" if request.internal else agent
+        return event
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
@@ -118,8 +138,8 @@ class Audit:
         self._last = self._store.revision
         if undone:
             return  # undone: the writer's event is corrected in `_committed`
-        if self._open:
-            account = self._open[-1]
+        account = _current()
+        if account is not None:
             account.revisions.append(self._store.revision)
             account.written = obj["metadata"]
             return

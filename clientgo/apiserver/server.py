@@ -284,7 +284,7 @@ class BundledServer:
         if self._app is not None:
             self._app.api.state.ready = False
             self._app.close_streams()
-            self._app.api.state.executor.close()
+            self._app.api.state.webhooks.close()
         if self._server is not None:
             self._server.should_exit = True
 

@@ -11,21 +11,12 @@ from clientgo.apiserver.http.status import ApiFailure
 from clientgo.apiserver.registry.builtin import builtin_registry
 from clientgo.apiserver.registry.registry import Registry
 from clientgo.apiserver.storage.store import Store
-from clientgo.apiserver.suspension import CallExecutor
+from clientgo.apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
+from clientgo.apiserver.webhookclient import WebhookClient
+from clientgo.apiserver.webhookclient import WebhookEndpoint as WebhookEndpoint
 from clientgo.clock import SYSTEM_CLOCK, Clock
 
 _RETRY_SECONDS = 0.5
-
-ANY_SERVICE = "*"
-"""Key in `webhook_services` of the endpoint of all other services."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookEndpoint:
-    """URL of a webhook, and the CA (PEM) that signs its certificate; without one, the system's CAs."""
-
-    url: str
-    ca: str = ""
 
 
 class Handle(Protocol):
@@ -100,7 +91,7 @@ class State:
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
-    executor: CallExecutor = field(default_factory=CallExecutor)
+    webhooks: WebhookClient = field(default_factory=WebhookClient)
     # Callbacks that react to the current write before it is answered, in order.
     before_response: deque[Callable[[], object]] = field(default_factory=deque)
     # Callbacks of the next turn of the loop, run together: a call of the loop for each costs more.

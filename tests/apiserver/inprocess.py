@@ -1,9 +1,11 @@
 """API server in process with the sample kind installed: requests are method calls, time stands still."""
 
+import asyncio
 import json
+from collections.abc import Coroutine
 from typing import Any
 
-from clientgo.apiserver.api import Api, result_of
+from clientgo.apiserver.api import Answer, Api
 from clientgo.apiserver.apiextensions.crdstatus import KEY as DEFINITION_KEY
 from clientgo.apiserver.handlers.watching import WatchServer
 from clientgo.apiserver.http.messages import HTTPResponse
@@ -98,6 +100,26 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
     }
 
 
+def answer_of(api: Api, answer: Coroutine[Any, Any, Answer]) -> Answer:
+    """Run a request to its end, on a loop of its own: webhooks are called as by a server."""
+
+    async def run() -> Answer:
+        try:
+            return await answer
+        finally:
+            api.state.webhooks.close_idle()
+
+    return asyncio.run(run())
+
+
+def result_of(api: Api, answer: Coroutine[Any, Any, Answer]) -> HTTPResponse:
+    """Return the complete response of a request that is not a watch."""
+    ended = answer_of(api, answer)
+    response = ended() if callable(ended) else ended
+    assert isinstance(response, HTTPResponse), "a watch has no complete response"
+    return response
+
+
 class Kube:
     """Sends requests; `ok` requires success and returns the object, `refused` a failure and returns the Status."""
 
@@ -117,7 +139,7 @@ class Kube:
         path, _, query = url.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = result_of(self.api.handle(method, path, query, {"content-type": kind, **named}, data))
+        answer = result_of(self.api, self.api.handle(method, path, query, {"content-type": kind, **named}, data))
         self.scheduler.run()
         return answer
 
@@ -135,7 +157,7 @@ class Kube:
 
     def watch(self, url: str, **headers: str) -> WatchServer:
         path, _, query = url.partition("?")
-        answer = self.api.handle("GET", path, f"watch=1&{query}", headers)
+        answer = answer_of(self.api, self.api.handle("GET", path, f"watch=1&{query}", headers))
         assert isinstance(answer, WatchServer), answer
         return answer
 

@@ -20,7 +20,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.clock import FakeClock
-from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, deployment, foo
+from tests.apiserver.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, answer_of, deployment, foo
 from tests.apiserver.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
 from tests.apiserver.scheduling import ManualScheduler
 
@@ -188,7 +188,7 @@ def test_undone_write_is_audited_as_failed() -> None:
     events.clear()
     for name in "ab":
         journal.broken = name == "b"
-        api.handle("POST", CONFIG_MAPS, "", {}, json.dumps({"metadata": {"name": name}}).encode())
+        answer_of(api, api.handle("POST", CONFIG_MAPS, "", {}, json.dumps({"metadata": {"name": name}}).encode()))
         assert len(events) == "ab".index(name)  # not told before it is kept
         scheduler.run()
     assert [one["responseStatus"]["code"] for one in events] == [201, 500]

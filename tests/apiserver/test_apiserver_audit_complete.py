@@ -13,7 +13,7 @@ from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import build
 from clientgo.apiserver.state import ServerOptions
 from clientgo.testing.clock import FakeClock
-from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, deployment
+from tests.apiserver.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of, deployment
 from tests.apiserver.scheduling import ManualScheduler
 from tests.models.budget import examples
 
@@ -82,7 +82,8 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
             method, url, body = STEPS[step]
             path, _, query = url.partition("?")
             headers = {"content-type": MERGE if method == "PATCH" else "application/json"}
-            api.handle(method, path, query, headers, b"" if body is None else json.dumps(body).encode())
+            data = b"" if body is None else json.dumps(body).encode()
+            answer_of(api, api.handle(method, path, query, headers, data))
         elif step == "turn":
             clock.step(1)
             scheduler.run()

@@ -15,12 +15,12 @@ Object = dict[str, Any]
 
 
 class WebhookServer:
-    """Answers `/path` with `answers[path](review)`; `asked` records each path with its request."""
+    """Answers `/path` with `answers[path](review)`, as JSON or bytes; `asked` records each path with its request."""
 
     def __init__(self, url: str, ca: bytes) -> None:
         self.url = url
         self.ca = base64.b64encode(ca).decode()
-        self.answers: dict[str, Callable[[Object], Object]] = {}
+        self.answers: dict[str, Callable[[Object], Object | bytes]] = {}
         self.asked: list[tuple[str, Object]] = []
 
     def paths(self) -> list[str]:
@@ -65,7 +65,8 @@ def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
             path = self.path.partition("?")[0]
             hook.asked.append((path, body["request"]))
             answer = hook.answers.get(path)
-            data = json.dumps(answer(body)).encode() if answer is not None else b"no such webhook"
+            given = answer(body) if answer is not None else b"no such webhook"
+            data = given if isinstance(given, bytes) else json.dumps(given).encode()
             self.send_response(200 if answer is not None else 404)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()

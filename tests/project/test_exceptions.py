@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import clientgo
-from clientgo.apiserver.suspension import ExternalCall
 from clientgo.errors import StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, OwnerReference
@@ -34,7 +33,6 @@ ARGUMENTS: dict[str, Any] = {
     "value": {"a": [1]},
     "last": 5,
     "line": 3,
-    "calls": [ExternalCall(print, repr)],
     "headers": (("A", "b"),),
     "written": True,
 }

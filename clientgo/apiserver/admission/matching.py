@@ -71,7 +71,7 @@ def _namespace_selected(state: State, selector: Any, write: Write, obj: Object |
     return selects(selector, ((found or {}).get("metadata") or {}).get("labels") or {})
 
 
-def admission_request(write: Write, resource: Resource, case: Case) -> Object:
+async def admission_request(write: Write, resource: Resource, case: Case) -> Object:
     """Return the AdmissionRequest of a write, with the object in the version of this resource."""
     operation, new, old = case
     options: Object = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
@@ -80,7 +80,7 @@ def admission_request(write: Write, resource: Resource, case: Case) -> Object:
     if operation != "DELETE":
         options["fieldManager"] = write.manager
     own = write.resource
-    shown = converted(own, resource, new) if new is not None else None
+    shown = await converted(own, resource, new) if new is not None else None
     request: Object = {
         "kind": _kind(shown, resource),
         "resource": _named(resource, resource=resource.plural),
@@ -93,7 +93,7 @@ def admission_request(write: Write, resource: Resource, case: Case) -> Object:
         "operation": operation,
         "userInfo": write.request.user.info,
         "object": shown,
-        "oldObject": converted(own, resource, old) if old is not None else None,
+        "oldObject": await converted(own, resource, old) if old is not None else None,
         "dryRun": write.dry_run,
         "options": options,
     }
@@ -112,6 +112,6 @@ def _named(of: Resource, /, **name: str) -> Object:
     return {"group": of.group, "version": of.version, **name}
 
 
-def converted(given: Resource, wanted: Resource, obj: Object) -> Object:
+async def converted(given: Resource, wanted: Resource, obj: Object) -> Object:
     """Return an object of a resource in another version of it."""
-    return obj if given is wanted else from_storage(wanted, to_storage(given, obj))
+    return obj if given is wanted else await from_storage(wanted, await to_storage(given, obj))

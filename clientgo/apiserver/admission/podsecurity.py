@@ -107,7 +107,7 @@ def _report(write: Write, policy: _Policy, meta: Object, spec: Object, *, warn: 
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
         told = f'would violate PodSecurity "{policy.audit}": {wrong}'
-        write.request.kept.setdefault("annotations", {})[f"{_PREFIX}audit-violations"] = told
+        write.request.annotations[f"{_PREFIX}audit-violations"] = told
     wrong = policy.warn.broken_by(meta, spec) if warn else ""
     if wrong:
         write.request.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')

@@ -160,15 +160,17 @@ class _Subject:
         return conditions_hold(self.invocation.spec.get("matchConditions") or (), scope, self.values)
 
 
-def _subjects(state: State, write: Write, invocation: Invocation, case: Case) -> Iterator[_Subject]:
+async def _subjects(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Subject]:
     operation, new, old = case
     own, wanted = write.resource, invocation.resource
-    new, old = (None if one is None else converted(own, wanted, one) for one in (new, old))
-    request = admission_request(write, wanted, case)
+    new, old = [None if one is None else await converted(own, wanted, one) for one in (new, old)]
+    request = await admission_request(write, wanted, case)
     values = admission_values(state, write, request, (operation, new, old))
     composed = composed_variables(invocation.spec)
-    for params in _params(state, invocation, write.namespace):
-        yield _Subject(invocation, with_variables({**values, "params": params}, invocation.spec, composed), composed)
+    return [
+        _Subject(invocation, with_variables({**values, "params": params}, invocation.spec, composed), composed)
+        for params in _params(state, invocation, write.namespace)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +184,12 @@ class _Failure:
     """True for errors of a strict policy, which reject the write regardless of the binding's actions."""
 
 
-def validate(state: State, write: Write, case: Case) -> None:
+async def validate(state: State, write: Write, case: Case) -> None:
     """Evaluate the validating policies (403, 413, 422)."""
     denied: tuple[str, str] | None = None
     for invocation in _invocations(state, VALIDATING, write, case):
         policy, binding = invocation.names
-        for failure in _failures(state, write, invocation, case):
+        for failure in await _failures(state, write, invocation, case):
             bound = "" if failure.unbound else f" with binding '{binding}'"
             message = f"ValidatingAdmissionPolicy '{policy}'{bound} denied request: {failure.message}"
             actions = ["Deny"] if failure.certain else invocation.binding["spec"].get("validationActions") or []
@@ -209,7 +211,7 @@ def _rejected(write: Write, name: str, message: str, reason: str, *, plain: bool
 
 
 def _audit(write: Write, key: str, value: str) -> None:
-    write.request.kept.setdefault("annotations", {})[key] = value
+    write.request.annotations[key] = value
 
 
 def _audited(failure: _Failure, invocation: Invocation) -> str:
@@ -219,19 +221,21 @@ def _audited(failure: _Failure, invocation: Invocation) -> str:
     return msgspec.json.encode([{**told, "validationActions": actions}]).decode()
 
 
-def _failures(state: State, write: Write, invocation: Invocation, case: Case) -> Iterator[_Failure]:
+async def _failures(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Failure]:
+    found: list[_Failure] = []
     try:
-        for subject in _subjects(state, write, invocation, case):
+        for subject in await _subjects(state, write, invocation, case):
             try:
                 if subject.matches():
-                    yield from _validated(subject)
-                    yield from _annotated(write, subject)
+                    found += _validated(subject)
+                    found += _annotated(write, subject)
             except PolicyError as error:
                 if invocation.strict:
-                    yield _Failure(str(error))
+                    found.append(_Failure(str(error)))
     except PolicyError as error:
         if invocation.strict:
-            yield _Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams))
+            found.append(_Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams)))
+    return found
 
 
 def _validated(subject: _Subject) -> Iterator[_Failure]:
@@ -274,7 +278,7 @@ def _annotated(write: Write, subject: _Subject) -> Iterator[_Failure]:
             _audit(write, f"{policy}/{one['key']}", value.strip()[:_MOST_VALUE])
 
 
-def mutate(state: State, write: Write, case: Case) -> Object | None:
+async def mutate(state: State, write: Write, case: Case) -> Object | None:
     """Return the object after the mutating policies (403); the same object if they change nothing."""
     operation, new, old = case
     if new is None:
@@ -282,27 +286,27 @@ def mutate(state: State, write: Write, case: Case) -> Object | None:
     again: list[Invocation] = []
     called: list[Invocation] = []
     for invocation in _invocations(state, MUTATING, write, case):
-        changed = _mutated(state, write, invocation, (operation, new, old))
+        changed = await _mutated(state, write, invocation, (operation, new, old))
         if not same(changed, new):
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
         called.append(invocation)
         new = changed
     for invocation in again:
-        new = _mutated(state, write, invocation, (operation, new, old))
+        new = await _mutated(state, write, invocation, (operation, new, old))
     return new
 
 
-def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> Object:
+async def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> Object:
     new = case[1]
     assert new is not None
     before = new
     try:
-        for subject in _subjects(state, write, invocation, case):
+        for subject in await _subjects(state, write, invocation, case):
             if subject.matches():
                 shown = subject.values["object"]
                 for mutation in invocation.spec.get("mutations") or ():
                     shown = _patched(subject, mutation, shown)
-                new = converted(invocation.resource, write.resource, shown)
+                new = await converted(invocation.resource, write.resource, shown)
     except PolicyError as error:
         if not invocation.strict:
             return before

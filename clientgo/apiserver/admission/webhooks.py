@@ -6,11 +6,8 @@ server's own controllers skip webhooks.
 """
 
 import uuid
-from base64 import b64decode
-from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -27,15 +24,16 @@ from clientgo.apiserver.admission.matching import (
 )
 from clientgo.apiserver.admission.plugins import check_policies
 from clientgo.apiserver.admission.quota import check_quota
-from clientgo.apiserver.admission.webhookcalls import CallFailed, endpoint_of, post
 from clientgo.apiserver.auth.authorization import Attributes, authorize
-from clientgo.apiserver.handlers.patches import json_patch
+from clientgo.apiserver.handlers.patches import decoded_operations, json_patch
 from clientgo.apiserver.handlers.writes import Write
+from clientgo.apiserver.http.decode import parse_json
+from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.state import State, WebhookEndpoint
+from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Key
-from clientgo.apiserver.suspension import ExternalCall, Paused
+from clientgo.apiserver.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
 from clientgo.meta.jsonvalues import same
 
 MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
@@ -95,56 +93,67 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
 
 
 _API_VERSION = "admission.k8s.io/v1"
-_encode = msgspec.json.Encoder().encode
 
 
-def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
+class _AdmissionResponse(msgspec.Struct, rename="camel"):
+    """Response of an admission webhook."""
+
+    uid: str | None = None
+    allowed: bool | None = None
+    status: ReviewStatus | None = None
+    patch: bytes | None = None
+    patch_type: str | None = None
+    audit_annotations: dict[str, str] | None = None
+    warnings: list[str] | None = None
+
+
+class _AdmissionReview(msgspec.Struct, rename="camel"):
+    """A webhook's AdmissionReview."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    response: _AdmissionResponse | None = None
+
+
+async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
     """Return the object after the policies and mutating webhooks; the same object if unchanged."""
     if _may_apply(state, MUTATING_POLICIES, write):
         from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
 
-        new = policies.mutate(state, write, (operation, new, old))
+        new = await policies.mutate(state, write, (operation, new, old))
     if not _may_apply(state, MUTATING, write) or write.resource.group == GROUP:
         return new
     called: list[Hook] = []
     again: list[Hook] = []
     for hook in _hooks(state, MUTATING, write, (operation, new, old)):
-        changed = _mutated(state, write, hook, (operation, new, old))
+        changed = await _mutated(state, write, hook, (operation, new, old))
         if not same(changed, new):
             again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
         called.append(hook)
         new = changed
     for hook in again:
-        new = _mutated(state, write, hook, (operation, new, old))
+        new = await _mutated(state, write, hook, (operation, new, old))
     return new
 
 
-def check(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
+async def check(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
     """Run the policies, then the validating webhooks, then the quotas."""
     if new is not None:
         check_policies(state, write, new, old)
     if _may_apply(state, VALIDATING_POLICIES, write):
         from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
 
-        policies.validate(state, write, (operation, new, old))
+        await policies.validate(state, write, (operation, new, old))
     if _may_apply(state, VALIDATING, write) and write.resource.group != GROUP:
-        _call_all(state, write, operation, new, old)
+        hooks = _hooks(state, VALIDATING, write, (operation, new, old))
+        await concurrently(_judge(state, write, hook, (operation, new, old), _no_patch) for hook in hooks)
     if new is not None and write.subresource in ("", "resize"):
         check_quota(state, write, new, old)
 
 
-def _call_all(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    pending: list[ExternalCall] = []
-    judged: list[tuple[Hook, Any]] = []
-    for hook in _hooks(state, VALIDATING, write, (operation, new, old)):
-        try:
-            judged.append((hook, _response(state, write, hook, (operation, new, old))))
-        except Paused as paused:
-            pending += paused.calls
-    if pending:
-        raise Paused(pending)
-    for hook, response in judged:
-        _judge(write, hook, response)
+def are_called(state: State, write: Write) -> bool:
+    """Return whether there are webhooks that may be called for a write."""
+    return _may_apply(state, MUTATING, write) or _may_apply(state, VALIDATING, write)
 
 
 def require_create(state: State, write: Write) -> None:
@@ -163,83 +172,108 @@ def _may_apply(state: State, key: Key, write: Write) -> bool:
     return state.store.count(key) > 0 and not write.request.internal
 
 
-def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:
+async def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:
     new = case[1]
-    response = _response(state, write, hook, case)
-    _judge(write, hook, response)
-    # A webhook that was not called, or whose failure is ignored, has no patch.
-    patch = response.get("patch") if isinstance(response, dict) else None
-    if not patch:
+    operations = await _judge(state, write, hook, case, _patch_of)
+    if not operations:
         return new
+    if new is None:
+        why = f'admission webhook "{hook.name}" attempted to modify the object'
+        raise internal_error(f"{why}, which is not supported for this operation")
+    shown = await converted(write.resource, hook.resource, new)
     try:
-        if new is None:
-            raise CallFailed("a webhook cannot change what is deleted")
-        if response.get("patchType") != "JSONPatch":
-            raise CallFailed(f'unsupported patch type "{response.get("patchType") or ""}"')
-        shown = converted(write.resource, hook.resource, new)
-        patched = json_patch(shown, msgspec.json.decode(b64decode(patch, validate=True)))
-    except (CallFailed, NotBase64, msgspec.DecodeError, TypeError, ApiFailure) as error:
+        patched = json_patch(shown, operations)
+    except ApiFailure as error:
         raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {error}') from error
     if not isinstance(patched, dict) or any(patched.get(one) != shown[one] for one in ("apiVersion", "kind")):
         raise internal_error(f'webhook "{hook.name}" made another kind of the object')
-    return new if same(patched, shown) else converted(hook.resource, write.resource, patched)
+    if too_deep := value_error(patched):
+        raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {too_deep}')
+    return new if same(patched, shown) else await converted(hook.resource, write.resource, patched)
 
 
-def _response(state: State, write: Write, hook: Hook, case: Case) -> Any:
-    """Return the webhook's response; None if it is not called, a `CallFailed` if the call failed."""
+async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Callable[[_AdmissionResponse], Any]) -> Any:
+    """Call a webhook that matches, and return what `read` reads from the response; None if there is none.
+
+    Errors of `read` are failures of the call, which the webhook's failurePolicy may ignore.
+    """
     _, new, old = case
     if not selected(state, hook.spec, write, new, old):
         return None
-    request = admission_request(write, hook.resource, case)
+    request = await admission_request(write, hook.resource, case)
     if not _conditions_hold(state, hook, write, request):
         return None
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
-    key = (hook.configuration, hook.name, _encode(request))
-    if key not in write.request.kept:
-        client, seconds = hook.spec.get("clientConfig") or {}, float(hook.spec.get("timeoutSeconds") or 10)
-        service = client.get("service") or {}
-        exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
-        services = dict(state.options.webhook_services)
-        endpoint = partial(endpoint_of, client, services, seconds=seconds, exists=exists)
-        call = partial(_call, endpoint, request, seconds)
-        raise Paused([ExternalCall(call, partial(write.request.kept.__setitem__, key))])
-    return write.request.kept[key]
+    try:
+        response = await _call(state, hook, request)
+        annotations = (response.audit_annotations or {}).items()
+        write.request.annotations.update((f"{hook.name}/{key}", value) for key, value in annotations)
+        write.request.warnings += response.warnings or []
+        if not response.allowed:
+            raise _denial(hook, response.status or ReviewStatus())
+        return read(response)
+    except CallFailed as error:
+        if hook.lenient:
+            return None
+        raise internal_error(f'failed calling webhook "{hook.name}": {error}') from error
 
 
-def _call(endpoint: Callable[[], WebhookEndpoint], request: Object, seconds: float) -> Any:
-    uid = str(uuid.uuid4())
+async def _call(state: State, hook: Hook, request: Object) -> _AdmissionResponse:
+    """Return the response of a webhook to this request; raise `CallFailed`."""
+    client, seconds = hook.spec.get("clientConfig") or {}, float(hook.spec.get("timeoutSeconds") or 10)
+    service, uid = client.get("service") or {}, str(uuid.uuid4())
+    exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
     body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}
     try:
-        answer = post(endpoint(), body, seconds)
+        endpoint = endpoint_of(client, state.options.webhook_services, seconds=seconds, exists=exists)
+        review = await state.webhooks.post(endpoint, body, seconds, _AdmissionReview)
     except CallFailed as error:
-        return CallFailed(f"failed to call webhook: {error}")
-    response = answer.get("response")
-    wrong = ""
-    wanted, got = (f"{one.get('apiVersion') or ''}, Kind={one.get('kind') or ''}" for one in (body, answer))
-    if wanted != got:
-        wrong = f"expected webhook response of {wanted}, got {got}"
-    elif not isinstance(response, dict):
-        wrong = "webhook response did not include response"
-    elif response.get("uid") != uid:
-        wrong = f'expected response.uid="{uid}", got "{response.get("uid") or ""}"'
-    return CallFailed(f"received invalid webhook response: {wrong}") if wrong else response
-
-
-def _judge(write: Write, hook: Hook, response: Any) -> None:
+        raise CallFailed(f"failed to call webhook: {error}") from error
+    response = review.response
     if response is None:
-        return
-    if isinstance(response, CallFailed):
-        if hook.lenient:
-            return
-        raise internal_error(f'failed calling webhook "{hook.name}": {response}')
-    write.request.warnings.extend(str(text) for text in response.get("warnings") or ())
-    if response.get("allowed") is True:
-        return
-    status = response.get("status") if isinstance(response.get("status"), dict) else {}
+        raise _invalid("webhook response was absent")
+    if response.uid != uid:
+        raise _invalid(f'expected response.uid="{uid}", got "{response.uid or ""}"')
+    # As in Go, which decodes into a type, the names may be absent.
+    given = f"{review.api_version or _API_VERSION}, Kind={review.kind or 'AdmissionReview'}"
+    if given != f"{_API_VERSION}, Kind=AdmissionReview":
+        raise _invalid(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {given}")
+    return response
+
+
+def _invalid(why: str) -> CallFailed:
+    return CallFailed(f"received invalid webhook response: {why}")
+
+
+def _no_patch(response: _AdmissionResponse) -> None:
+    """Check that a validating webhook does not patch the object."""
+    for field, value in (("patch", response.patch or None), ("patchType", response.patch_type)):
+        if value is not None:
+            raise _invalid(f"validating webhook may not return response.{field}")
+
+
+def _patch_of(response: _AdmissionResponse) -> Any:
+    """Return the operations of a mutating webhook's JSON patch; none if it has no patch."""
+    kind = response.patch_type
+    if response.patch and kind is None:
+        raise _invalid("webhook returned response.patch but not response.patchType")
+    if not response.patch and kind is not None:
+        raise _invalid("webhook returned response.patchType but not response.patch")
+    if not response.patch:
+        return []
+    if kind != "JSONPatch":
+        raise CallFailed(f'unsupported patch type "{kind}"')
+    try:
+        return decoded_operations(parse_json(response.patch))
+    except ValueError as error:
+        raise CallFailed(f"received undecodable patch in webhook response: {error}") from error
+
+
+def _denial(hook: Hook, status: ReviewStatus) -> ApiFailure:
     denied = f'admission webhook "{hook.name}" denied the request'
-    why = status.get("message") or status.get("reason")
-    message = f"{denied}: {why}" if why else f"{denied} without explanation"
-    code = status.get("code")
-    code = code if isinstance(code, int) and 400 <= code < 600 else 400
-    raise ApiFailure(code, status.get("reason") or "", message, details=status.get("details"))
+    reason = status.message or status.reason
+    message = f"{denied}: {reason}" if reason else f"{denied} without explanation"
+    code = status.code if status.code and 400 <= status.code < 600 else 400
+    details = None if status.details is None else msgspec.to_builtins(status.details)
+    return ApiFailure(code, status.reason or "", message, details=details)

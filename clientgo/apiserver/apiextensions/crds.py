@@ -83,7 +83,7 @@ class DefinitionController(InternalController):
         merged = merged_conditions(conditions, wanted, self._now())
         status = {**(definition.get("status") or {}), "acceptedNames": accepted, "conditions": merged}
         definition = {**definition, "status": status}
-        converter = converter_of(definition, self._state.options.webhook_services)
+        converter = converter_of(definition, self._state.options.webhook_services, self._state.webhooks)
         name = definition["metadata"]["name"]
         known = self._served.get(name, [])
         self._serve(name, served_resources(definition, converter, known) if established else [])

@@ -13,6 +13,7 @@ from clientgo.apiserver.http.decode import read_body
 from clientgo.apiserver.http.gojson import json_type
 from clientgo.apiserver.http.messages import HTTPRequest, Query
 from clientgo.apiserver.http.status import (
+    ApiFailure,
     Cause,
     bad_request,
     details_of,
@@ -25,11 +26,11 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import current, from_storage, prepare
+from clientgo.apiserver.registry.views import current, from_storage, served, shown, with_version
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, name_of
-from clientgo.apiserver.suspension import ExternalCall, Paused
+from clientgo.apiserver.webhookclient import concurrently
 
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
 _PODS = ("", "pods")
@@ -114,79 +115,88 @@ def _query_options(query: Query) -> dict[str, Any]:
     return found
 
 
-def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
+class _Deletion(NamedTuple):
+    """An admitted deletion. `marked` is the object as it is marked for deletion: the stored one if nothing changes."""
+
+    entry: Entry
+    marked: Object
+    stays: bool  # until its finalizers or its grace period have ended
+    response: Object  # for a dry run, and where a webhook converts it
+
+
+async def delete(state: State, write: Write, options: ParsedDeleteOptions) -> Object:
     """Delete the object of the write's name; return the object or a Status (404, 409)."""
     resource = write.resource
     require_deletable(resource, write.name)
-    entry = state.store.entry(resource.storage, write.namespace, write.name)
-    if entry is None:
-        raise not_found(resource, write.name)
-    _check_preconditions(write, entry, options)
-    _admit(state, write, options, entry)
-    marked, stays = _mark(state, resource, entry.object, options)
-    if stays:
-        if marked is not entry.object and not options.dry_run:
-            marked = state.store.put(resource.storage, marked).object
-        return from_storage(resource, marked)
-    if not options.dry_run:
-        marked = _remove(state, resource, entry, marked)
-    if resource.returns_deleted:
-        return from_storage(resource, in_order(marked))
+    while True:
+        entry = state.store.entry(resource.storage, write.namespace, write.name)
+        if entry is None:
+            raise not_found(resource, write.name)
+        _check_preconditions(write, entry, options)
+        deletion = await _admitted(state, write, options, entry)
+        if _is_current(state, resource, entry):
+            break  # else it has changed while webhooks were called
+    obj = deletion.response if options.dry_run else _commit(state, resource, deletion)
+    if deletion.stays or resource.returns_deleted:
+        return obj
     head = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     return {**head, "details": details_of(resource, write.name, uid=entry.object["metadata"]["uid"])}
 
 
-def delete_collection(
+async def delete_collection(
     state: State, write: Write, selection: SelectionPredicate, options: ParsedDeleteOptions
 ) -> list[Entry]:
     """Delete the selected objects and return them as they were (409)."""
     resource = write.resource
-    meant = [
-        entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
-    ]
-    prepare(resource, (entry.object for entry in meant))
-    for entry in meant:
+    selected = [one for one in state.store.entries(resource.storage, write.namespace) if selection.matches(one.object)]
+    response = await served(resource, selected)
+    for entry in selected:
         _check_preconditions(write, entry, options)
-    _admit_all(state, write, options, meant)
-    for entry in meant:
-        marked, stays = _mark(state, resource, entry.object, options)
-        if options.dry_run or (stays and marked is entry.object):
-            continue
-        if stays:
-            state.store.put(resource.storage, marked)
+    writes = [replace(write, namespace=place[0], name=place[1]) for place in (name_of(one.object) for one in selected)]
+    # All are admitted before the first is deleted: one that is rejected keeps all.
+    admissions = (_admitted(state, one, options, entry) for one, entry in zip(writes, selected, strict=True))
+    together = webhooks.are_called(state, write)
+    deletions = await concurrently(admissions) if together else [await one for one in admissions]
+    for one, deletion in () if options.dry_run else zip(writes, deletions, strict=True):
+        if _is_current(state, resource, deletion.entry):
+            _commit(state, resource, deletion)
         else:
-            _remove(state, resource, entry, marked)
-    return meant
+            await _delete_again(state, one, options)
+    return response
 
 
-def _remove(state: State, resource: Resource, entry: Entry, marked: Object) -> Object:
-    """Remove an object and return it as it was; watches of pods see the deletion begin, then end."""
-    if marked is not entry.object:
+async def _delete_again(state: State, write: Write, options: ParsedDeleteOptions) -> None:
+    """Delete an object that has changed while webhooks were called, if it is still there."""
+    try:
+        await delete(state, write, options)
+    except ApiFailure as failure:
+        if failure.code != 404:
+            raise
+
+
+def _is_current(state: State, resource: Resource, entry: Entry) -> bool:
+    return state.store.entry(resource.storage, *name_of(entry.object)) is entry
+
+
+async def _admitted(state: State, write: Write, options: ParsedDeleteOptions, entry: Entry) -> _Deletion:
+    """Return a deletion that admission allows, with everything that webhooks have to convert for it."""
+    resource, write = write.resource, replace(write, dry_run=options.dry_run)
+    old = await from_storage(resource, entry.object)
+    await webhooks.mutate(state, write, "DELETE", None, old)
+    await webhooks.check(state, write, "DELETE", None, old)
+    marked, stays = await _mark(state, resource, entry.object, options)
+    early = options.dry_run or resource.converter is not None
+    return _Deletion(entry, marked, stays, await from_storage(resource, in_order(marked)) if early else marked)
+
+
+def _commit(state: State, resource: Resource, deletion: _Deletion) -> Object:
+    """Mark the object for deletion or remove it, and return it as shown; watches of pods see both."""
+    marked = deletion.marked
+    if marked is not deletion.entry.object:
         marked = state.store.put(resource.storage, marked).object
-    removed = state.store.remove(resource.storage, *name_of(entry.object))
-    return removed.object if removed is not None else marked
-
-
-def _admit_all(state: State, write: Write, options: ParsedDeleteOptions, meant: list[Entry]) -> None:
-    # Webhooks are called for all objects before the first is deleted, because a suspended request must not have changed
-    # anything; and concurrently, or a large collection would exceed the limit of suspensions.
-    calls: list[ExternalCall] = []
-    for entry in meant:
-        namespace, name = name_of(entry.object)
-        current(write.resource, entry.object)
-        try:
-            _admit(state, replace(write, name=name, namespace=namespace), options, entry)
-        except Paused as paused:
-            calls += paused.calls
-    if calls:
-        raise Paused(calls)
-
-
-def _admit(state: State, write: Write, options: ParsedDeleteOptions, entry: Entry) -> None:
-    write = replace(write, dry_run=options.dry_run)
-    old = from_storage(write.resource, entry.object)
-    webhooks.mutate(state, write, "DELETE", None, old)
-    webhooks.check(state, write, "DELETE", None, old)
+    removed = None if deletion.stays else state.store.remove(resource.storage, *name_of(marked))
+    obj = marked if removed is None else removed.object
+    return shown(resource, obj) if resource.converter is None else with_version(deletion.response, obj)
 
 
 def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOptions) -> None:
@@ -199,7 +209,7 @@ def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOption
             raise stale(write.resource, meta["name"], field, wanted, meta[member])
 
 
-def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
+async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
     """Return the object marked for deletion, and whether it stays, as finalizers or a grace period delay it."""
     meta = obj["metadata"]
     if resource.storage == crdstatus.KEY and "deletionTimestamp" not in meta:
@@ -210,7 +220,7 @@ def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOp
         pending = meta.get("deletionGracePeriodSeconds") or 0
         if pending and (options.grace is None or options.grace >= pending):
             return obj, True
-        obj = {**current(resource, obj), "metadata": _with_grace(state, obj, options.grace)}
+        obj = {**await current(resource, obj), "metadata": _with_grace(state, obj, options.grace)}
         meta = obj["metadata"]
     finalizers = meta.get("finalizers", [])
     if options.propagation:  # the policy sets the finalizers of the garbage collector, others stay
@@ -221,7 +231,7 @@ def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOp
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
         return obj, True
     marked = meta if "deletionTimestamp" in meta else mark_deleted(meta, state.clock)
-    return {**current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}, True
+    return {**await current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}, True
 
 
 def _with_grace(state: State, pod: Object, wanted: int | None) -> Object:

@@ -86,8 +86,10 @@ __all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
 
 def json_patch(target: Object, operations: Any) -> Any:
     """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422)."""
-    if fault := _malformed(operations):
-        raise bad_request(f"error decoding patch: json: cannot unmarshal {fault}")
+    try:
+        operations = decoded_operations(operations)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from error
     if len(operations) > jsonpatch.MAX_OPERATIONS:
         limit = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
         raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
@@ -99,16 +101,24 @@ def json_patch(target: Object, operations: Any) -> Any:
         raise ApiFailure(422, "Invalid", message, details={}) from error
 
 
-def _malformed(operations: Any) -> str:
-    if not isinstance(operations, list):
-        return f"{json_type(operations)} into Go value of type []handlers.jsonPatchOp"
-    for operation in operations:
+def decoded_operations(value: Any) -> list[Object]:
+    """Return the operations of a decoded JSON patch.
+
+    Raises:
+        ValueError: it is not a list of operations; the error is in Go's words.
+    """
+    if not isinstance(value, list):
+        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type []handlers.jsonPatchOp")
+    for operation in value:
         if not isinstance(operation, dict):
-            return f"{json_type(operation)} into Go value of type handlers.jsonPatchOp"
+            raise ValueError(
+                f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+            )
         for field in ("op", "path", "from"):
-            if not isinstance(value := operation.get(field, ""), str):
-                return f"{json_type(value)} into Go struct field jsonPatchOp.{field} of type string"
-    return ""
+            if not isinstance(given := operation.get(field, ""), str):
+                where = f"Go struct field jsonPatchOp.{field} of type string"
+                raise ValueError(f"json: cannot unmarshal {json_type(given)} into {where}")
+    return value
 
 
 def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from clientgo.apiserver.admission import webhooks
-from clientgo.apiserver.admission.namespaces import require_namespace
 from clientgo.apiserver.handlers.patches import (
     Applied,
     apply,
@@ -12,7 +11,7 @@ from clientgo.apiserver.handlers.patches import (
     rules_of,
     strategic_merge_patch,
 )
-from clientgo.apiserver.handlers.storing import admit_new, replace
+from clientgo.apiserver.handlers.storing import admit_new, guaranteed_update, replace
 from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata
 from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, parse_yaml
 from clientgo.apiserver.http.gojson import go_map, json_type, patched_text
@@ -29,6 +28,7 @@ from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.typedvalues import typed_errors
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
+from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.patches import mergepatch
 
 JSON_PATCH = "application/json-patch+json"
@@ -37,17 +37,18 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
+async def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
     """Patch the object of the write's name; return it as shown, and whether an apply created it."""
-    resource = write.resource
     kind = media_type(content_type)
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
-        return _apply(state, write, body)
-    entry = state.store.entry(resource.storage, write.namespace, write.name)
-    if entry is None:
-        raise not_found(resource, write.name)
-    shown = from_storage(resource, entry.object)
+        return await _apply(state, write, body)
+    return await guaranteed_update(state, write, lambda entry: _patch(state, write, entry, kind, body)), False
+
+
+async def _patch(state: State, write: Write, entry: Entry, kind: str, body: bytes) -> Object | None:
+    resource = write.resource
+    shown = await from_storage(resource, entry.object)
     patched = patched_object(resource, shown, kind, body)
     strategic = kind == STRATEGIC_PATCH
     write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(patched, shown)
@@ -60,7 +61,7 @@ def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[O
         meta = read_metadata(write, patched, shown["metadata"])
         check_name(write, meta)
     obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
-    return replace(state, write, entry, obj), False
+    return await replace(state, write, entry, obj)
 
 
 def check_patch_type(resource: Resource, content_type: str, *, scale: bool = False) -> None:
@@ -107,28 +108,40 @@ def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) ->
     return patched
 
 
-def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
+async def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
     resource = write.resource
     config = read_configuration(write, resource, body)
-    entry = state.store.entry(resource.storage, write.namespace, write.name)
-    if entry is None:
-        if write.subresource:
-            raise not_found(resource, write.name)
-        if not config["metadata"].get("name"):
-            raise nameless(write)
-        if uid := config["metadata"].get("uid"):
-            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            raise conflict(resource, write.name, why)
-        webhooks.require_create(state, write)
-        require_namespace(state, resource, write.namespace, write.name)
-        applied = merged(state, write, {}, config)
-        obj = {**applied.obj, "metadata": read_metadata(write, applied.obj)}
-        return admit_new(state, write, obj, name=write.name, entries=applied.entries), True
-    shown = from_storage(resource, entry.object)
-    applied = merged(state, write, shown, config)
+    if state.store.entry(resource.storage, write.namespace, write.name) is None:
+        try:
+            return await _create(state, write, config), True
+        except ApiFailure as failure:
+            if failure.reason != "AlreadyExists":
+                raise
+            # Created by another client while webhooks were called.
+    return await guaranteed_update(state, write, lambda entry: _apply_to(state, write, entry, config)), False
+
+
+async def _create(state: State, write: Write, config: Object) -> Object:
+    resource = write.resource
+    if write.subresource:
+        raise not_found(resource, write.name)
+    if not config["metadata"].get("name"):
+        raise nameless(write)
+    if uid := config["metadata"].get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(resource, write.name, why)
+    webhooks.require_create(state, write)
+    applied = merged(write, {}, config)
+    obj = {**applied.obj, "metadata": read_metadata(write, applied.obj)}
+    return await admit_new(state, write, obj, name=write.name, entries=applied.entries)
+
+
+async def _apply_to(state: State, write: Write, entry: Entry, config: Object) -> Object | None:
+    shown = await from_storage(write.resource, entry.object)
+    applied = merged(write, shown, config)
     meta = read_metadata(write, applied.obj)
     meta["resourceVersion"] = config["metadata"].get("resourceVersion", shown["metadata"]["resourceVersion"])
-    return replace(state, write, entry, {**applied.obj, "metadata": meta}, applied.entries), False
+    return await replace(state, write, entry, {**applied.obj, "metadata": meta}, applied.entries)
 
 
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
@@ -168,9 +181,9 @@ def _json_object(body: bytes) -> Any:
         return None
 
 
-def merged(state: State, write: Write, live: Object, config: Object) -> Applied:
+def merged(write: Write, live: Object, config: Object) -> Applied:
     """Return the live object (empty for a new one) with the configuration applied (409)."""
     # As on a real server, changes through the scale subresource have no time.
-    time = "" if write.subresource == "scale" else write.now(state)
+    time = "" if write.subresource == "scale" else write.now
     kind = managed_type(write.resource, write.subresource)
     return apply(live, config, write.field_manager("Apply"), kind, force=write.request.query.flag("force"), time=time)

@@ -36,28 +36,28 @@ _MAX_DISRUPTED = 2000
 _VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
 
 
-def _read(state: State, write: Write, content_type: str, resource: Resource) -> Object:
+async def _read(state: State, write: Write, content_type: str, resource: Resource) -> Object:
     """Return the admitted object of a request (400, 403)."""
     obj = read_object(write.request.body, content_type, resource)
     obj = {**obj, "metadata": read_metadata(write, obj)}
     if obj["metadata"].get("name") != write.name:
         raise bad_request(f"name in URL does not match name in {resource.kind} object")
-    obj = webhooks.mutate(state, write, "CREATE", obj, None) or obj
-    webhooks.check(state, write, "CREATE", obj, None)
+    obj = await webhooks.mutate(state, write, "CREATE", obj, None) or obj
+    await webhooks.check(state, write, "CREATE", obj, None)
     return obj
 
 
-def evict(state: State, write: Write, content_type: str) -> Object:
+async def evict(state: State, write: Write, content_type: str) -> Object:
     """Delete a pod if its disruption budget allows it; return a Status (400, 403, 404, 409, 429, 500)."""
     beta = _OLD_EVICTION.api_version.encode() in write.request.body
-    eviction = _read(state, write, content_type, _OLD_EVICTION if beta else _EVICTION)
+    eviction = await _read(state, write, content_type, _OLD_EVICTION if beta else _EVICTION)
     options = dict(eviction.get("deleteOptions") or {})
     if write.dry_run:
         options["dryRun"] = ["All"]
     pod = get(state, write.resource, write.namespace, write.name).object
     phase = dig(pod, "status", "phase")
     if phase not in ("Succeeded", "Failed", "Pending") and "deletionTimestamp" not in pod["metadata"]:
-        _take_from_budget(state, write, pod, dry_run=bool(options.get("dryRun")))
+        await _take_from_budget(state, write, pod, dry_run=bool(options.get("dryRun")))
     conditions = options.get("preconditions") or {}
     for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         if conditions.get(member) and conditions[member] != pod["metadata"][member]:
@@ -67,8 +67,9 @@ def evict(state: State, write: Write, content_type: str) -> Object:
         pod = state.store.put(_PODS, _with_condition(state, pod, "DisruptionTarget", reason)).object
         if conditions.get("resourceVersion"):
             options["preconditions"] = {**conditions, "resourceVersion": pod["metadata"]["resourceVersion"]}
-    request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options))
-    delete(state, replace(write, subresource=""), read_delete_options(request))
+    request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True)
+    # The eviction was admitted, and not the deletion: no webhook sees it.
+    await delete(state, replace(write, subresource="", request=request), read_delete_options(request))
     return _SUCCESS
 
 
@@ -82,7 +83,7 @@ def _stale(write: Write, label: str, given: str, stored: str) -> ApiFailure:
     return ApiFailure(409, "Conflict", message, details={"name": write.name, "kind": "Pod"})
 
 
-def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run: bool) -> None:
+async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run: bool) -> None:
     """Count a disruption in the budget that selects the pod, if there is one (403, 429, 500)."""
     labels = pod["metadata"].get("labels") or {}
     budgets = [
@@ -106,7 +107,7 @@ def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run: bool)
         return  # an unready pod does not count as healthy, so that the budget loses nothing
     _check_budget(state, budget)
     if not dry_run:
-        _count_disruption(state, write, budget)
+        await _count_disruption(state, write, budget)
 
 
 def _check_budget(state: State, budget: Object) -> None:
@@ -146,7 +147,7 @@ def _too_many(why: str, seconds: int) -> ApiFailure:
     return ApiFailure(429, "TooManyRequests", _VIOLATED, details=details, headers=headers)
 
 
-def _count_disruption(state: State, write: Write, budget: Object) -> None:
+async def _count_disruption(state: State, write: Write, budget: Object) -> None:
     status, now = budget["status"], timestamp(state.clock)
     left = status["disruptionsAllowed"] - 1
     counted = {**status, "disruptionsAllowed": left, "disruptedPods": {**(status.get("disruptedPods") or {})}}
@@ -165,17 +166,17 @@ def _count_disruption(state: State, write: Write, budget: Object) -> None:
     served = state.registry.find("policy", "v1", "poddisruptionbudgets")
     assert served is not None, "budgets are built in"
     place = (write.namespace, budget["metadata"]["name"], "status")
-    by_server = replace(write.request, internal=True, kept={})
-    part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server)
-    storing.replace(state, part, get(state, served, *place[:2]), {**budget, "status": counted})
+    by_server = replace(write.request, internal=True)
+    part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
+    await storing.replace(state, part, get(state, served, *place[:2]), {**budget, "status": counted})
 
 
-def bind(state: State, write: Write, content_type: str) -> Object:
+async def bind(state: State, write: Write, content_type: str) -> Object:
     """Assign a pod to a node; return a Status (400, 404, 409, 500)."""
     if not write.name:  # an object of the resource `bindings` instead of a subresource
         named = read_metadata(write, read_object(write.request.body, content_type, _BINDING))
         write = replace(write, name=named.get("name", ""))
-    binding = _read(state, write, content_type, _BINDING)
+    binding = await _read(state, write, content_type, _BINDING)
     target, meta = binding.get("target") or {}, binding["metadata"]
     _check_target(target)
     pods = state.registry.find("", "v1", "pods")

@@ -12,7 +12,7 @@ from clientgo.apiserver.handlers.options import read_number, read_version
 from clientgo.apiserver.http.messages import Form, HTTPResponse, Query
 from clientgo.apiserver.http.status import ApiFailure, bad_request, expired, not_found
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import fits_schema, from_storage, prepare
+from clientgo.apiserver.registry.views import served
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window
@@ -37,13 +37,6 @@ def get(state: State, resource: Resource, namespace: str, name: str, version: st
     return entry
 
 
-def raw_of(resource: Resource, entry: Entry) -> bytes:
-    """Return the object's JSON as the resource shows it."""
-    if entry.object["apiVersion"] == resource.api_version and fits_schema(resource, entry.object):
-        return entry.raw
-    return _encode(from_storage(resource, entry.object))
-
-
 def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata") -> Object:
     """Return one object in the requested form (406)."""
     if form.kind == "PartialObjectMetadataList":
@@ -66,7 +59,7 @@ class Page:
     inconsistent: bool = False
 
 
-def list_objects(
+async def list_objects(
     state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
 ) -> HTTPResponse:
     """Answer a list request (410, 504)."""
@@ -74,17 +67,17 @@ def list_objects(
     page = read_page(state, query)
     window = _window(state, resource, namespace, page)
     matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
-    shown = [*islice(matching, page.limit or None)]
-    prepare(resource, (entry.object for entry in shown))
+    entries = [*islice(matching, page.limit or None)]
     revision = page.at or state.store.revision
     meta: Object = {"continue": ""} if resource.custom else {}
     meta["resourceVersion"] = str(revision)
     if next(matching, None) is not None:
-        last = shown[-1].object["metadata"]
+        last = entries[-1].object["metadata"]
         meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
-            meta["remainingItemCount"] = len(window) - len(shown)
-    return list_response(resource, shown, meta, form, query.get("includeObject") or "Metadata")
+            meta["remainingItemCount"] = len(window) - len(entries)
+    entries = await served(resource, entries)
+    return list_response(resource, entries, meta, form, query.get("includeObject") or "Metadata")
 
 
 def read_page(state: State, query: Query) -> Page:
@@ -116,18 +109,18 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
 
 
 def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
-    """Return a list of these stored objects in the requested form (406)."""
+    """Return a list of these objects, as the resource shows them, in the requested form (406)."""
     if form.kind == "PartialObjectMetadata":
         raise _not_as(resource, form, resource.list_kind, "a list")
     if form.kind:
-        objects = [from_storage(resource, entry.object) for entry in entries]
+        objects = [entry.object for entry in entries]
         plain = {field: value for field, value in meta.items() if value != ""}
         if form.kind == "Table":
             answer = tables.render(resource, objects, list_meta=plain, include=include)
         else:
             answer = tables.partial_metadata_list(objects, plain)
         return HTTPResponse(200, _encode(_versioned(answer, form)))
-    items = [raw_of(resource, entry) for entry in entries]
+    items = [entry.raw for entry in entries]
     if resource.custom:
         end: Object = {"kind": resource.list_kind, "metadata": meta}
         return HTTPResponse(200, _list_of({"apiVersion": resource.api_version}, items, end))

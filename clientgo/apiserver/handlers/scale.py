@@ -7,7 +7,7 @@ import msgspec
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
 from clientgo.apiserver.handlers.reading import get
-from clientgo.apiserver.handlers.storing import replace
+from clientgo.apiserver.handlers.storing import guaranteed_update, replace
 from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
 from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified
@@ -44,27 +44,43 @@ def scale_of(paths: ScaleSubresource, obj: Object) -> Object:
     }
 
 
-def read_scale(state: State, resource: Resource, namespace: str, name: str) -> Object:
+async def read_scale(state: State, resource: Resource, namespace: str, name: str) -> Object:
     """Return the Scale of a stored object (404)."""
     assert resource.scale is not None, "only asked for resources that scale"
-    return scale_of(resource.scale, from_storage(resource, get(state, resource, namespace, name).object))
+    return scale_of(resource.scale, await from_storage(resource, get(state, resource, namespace, name).object))
 
 
-def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
+async def write_scale(state: State, write: Write, body: bytes, content_type: str, *, patch: bool) -> Object:
     """Set the replicas of a stored object by replacing or patching its Scale; return the Scale (404, 409, 422)."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
-    entry = get(state, resource, write.namespace, write.name)
-    shown = from_storage(resource, entry.object)
-    if patch and media_type(content_type) == APPLY_PATCH:
-        return _apply(state, write, entry, shown, body)
+    applying = patch and media_type(content_type) == APPLY_PATCH
+
+    async def attempt(entry: Entry) -> Object | None:
+        shown = await from_storage(resource, entry.object)
+        if applying:
+            obj, entries = _applied(write, shown, body)
+        else:
+            obj, entries = _scaled(write, shown, body, content_type if patch else "")
+        return await replace(state, write, entry, obj, entries)
+
+    return scale_of(resource.scale, await guaranteed_update(state, write, attempt))
+
+
+def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> tuple[Object, list[Object]]:
+    """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
+    resource = write.resource
+    assert resource.scale is not None, "only asked for resources that scale"
     current = scale_of(resource.scale, shown)
-    wanted = _patched(current, body, content_type) if patch else read_object(body, content_type, SCALE)
+    if patch_type:
+        wanted = _patched(current, body, patch_type)
+    else:
+        wanted = read_object(body, write.request.headers.get("content-type", ""), SCALE)
     try:
         meta = normalize(wanted.get("metadata"))
         wanted = decode(message_of("autoscaling/v1", "Scale"), wanted, [])
     except DecodeError as error:
-        if patch:
+        if patch_type:
             causes = [invalid_value("patch", msgspec.json.encode(wanted).decode(), str(error))]
             raise invalid("", "", "", causes) from error
         raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
@@ -77,23 +93,21 @@ def write_scale(state: State, write: Write, body: bytes, content_type: str, *, p
         raise invalid("Scale", "autoscaling", write.name, [cause])
     path = _path(resource.scale)
     obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
-    write.subresource = "scale"
     if not same(obj, shown):
         entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
-    return scale_of(resource.scale, replace(state, write, entry, obj, entries))
+    return obj, entries
 
 
-def _apply(state: State, write: Write, entry: Entry, shown: Object, body: bytes) -> Object:
-    """Apply a Scale: a configuration of the object that has nothing but the replicas."""
+def _applied(write: Write, shown: Object, body: bytes) -> tuple[Object, list[Object]]:
+    """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
-    write.subresource = "scale"
     replicas = _value_at(read_configuration(write, SCALE, body), "spec.replicas")
     config: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
     if replicas is not None:
         config = _with_value(config, _path(resource.scale), replicas)
-    applied = merged(state, write, shown, config)
-    return scale_of(resource.scale, replace(state, write, entry, applied.obj, applied.entries))
+    applied = merged(write, shown, config)
+    return applied.obj, applied.entries
 
 
 def _path(paths: ScaleSubresource) -> list[str]:

@@ -1,6 +1,8 @@
 """POST and PUT, and the second half of PATCH: stores admitted and validated objects if their preconditions hold."""
 
 import dataclasses
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from clientgo.apiserver.admission import services, webhooks
 from clientgo.apiserver.admission.defaulting import with_policy_defaults
@@ -35,7 +37,7 @@ from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.names import generate
 from clientgo.apiserver.registry.parts import PARTS, REQUESTS, part_errors, stamped
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.views import from_storage, shown_once_stored, to_storage
+from clientgo.apiserver.registry.views import from_storage, shown, to_storage, with_version
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.jsonvalues import same
@@ -43,39 +45,39 @@ from clientgo.meta.jsonvalues import same
 _SET_BY_SERVER = frozenset(
     ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
 )
+_REQUEST_SECONDS = 60.0  # kube-apiserver's --request-timeout
+_TIMEOUT = "Timeout: request did not complete within requested timeout - context deadline exceeded"
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
 
 
-def create(state: State, write: Write, obj: Object) -> Object:
+async def create(state: State, write: Write, obj: Object) -> Object:
     """Store a new object and return it as shown."""
     meta = read_metadata(write, obj)
     meta = {field: value for field, value in meta.items() if field not in _SET_BY_SERVER}
     # The storage's check, which a dry run does not reach.
     if meta.get("resourceVersion", "0") not in ("", "0") and not write.dry_run:
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
-    require_namespace(state, write.resource, write.namespace, meta.get("name", ""))
     # Messages omit generated names.
-    return admit_new(state, write, {**obj, "metadata": meta}, name=meta.get("name", ""))
+    return await admit_new(state, write, {**obj, "metadata": meta}, name=meta.get("name", ""))
 
 
-def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: list[Object] | None = None) -> Object:
+async def admit_new(
+    state: State, write: Write, obj: Object, *, name: str, entries: list[Object] | None = None
+) -> Object:
     """Admit, validate and store a new object, and return it as shown.
 
     `name` is for messages; `entries` are the managedFields of an applied object.
     """
     resource = write.resource
-    require_lasting(state, resource, name)
-    new = refine(state, write, obj, None)
+    _require_place(state, write, name)
+    new = refine(write, obj, None)
     if entries is None:
-        entries = track(state, write, {}, without_assigned(resource, new, obj))
-    new = _mutated(state, write, "CREATE", new, None)
+        entries = track(write, {}, without_assigned(resource, new, obj))
+    new = await _mutated(state, write, "CREATE", new, None)
     if resource.status and resource.custom:
         new = taken(new, {}, "status")  # it is a subresource
-    meta = metadata.fill_in(resource, taken(new["metadata"], {}, "managedFields"), state.clock)
-    # A resumed request keeps what webhooks have seen.
-    own = {field: meta[field] for field in ("uid", "creationTimestamp", "name") if field in meta}
-    new = {**new, "metadata": {**meta, **write.request.kept.setdefault("identity", own)}}
+    new = {**new, "metadata": metadata.fill_in(resource, taken(new["metadata"], {}, "managedFields"), state.clock)}
     if entries:
         new["metadata"]["managedFields"] = entries
     if resource.storage == REQUESTS:
@@ -87,72 +89,112 @@ def admit_new(state: State, write: Write, obj: Object, *, name: str, entries: li
     causes = [*metadata.errors(resource, new["metadata"]), *validate(write, new, None)]
     if causes:
         raise invalid(resource.kind, resource.storage[0], new["metadata"].get("name", ""), causes)
-    webhooks.check(state, write, "CREATE", new, None)
-    return _store_new(state, write, new)
+    await webhooks.check(state, write, "CREATE", new, None)
+    return await _store_new(state, write, new)
 
 
-def _store_new(state: State, write: Write, new: Object) -> Object:
+def _require_place(state: State, write: Write, name: str) -> None:
+    """Check that objects can be created in the namespace, and of this kind (403, 404)."""
+    require_namespace(state, write.resource, write.namespace, name)
+    require_lasting(state, write.resource, name)
+
+
+async def _store_new(state: State, write: Write, new: Object) -> Object:
     """Store a validated object, generating its name again while it is taken, and return it as shown (409)."""
     resource, meta = write.resource, new["metadata"]
-    generated = "generateName" in meta and not write.name
-    deleted = False
+    stored = await to_storage(resource, new)
+    converted = await from_storage(resource, in_order(stored)) if write.dry_run or resource.converter else None
+    # Both may have been deleted while webhooks were called.
+    _require_place(state, write, meta["name"])
+    name = _free_name(state, write, meta)
+    if converted is not None and write.dry_run:
+        return _renamed(converted, name)
+    obj = state.store.put(resource.storage, _renamed(stored, name)).object
+    return shown(resource, obj) if converted is None else with_version(_renamed(converted, name), obj)
+
+
+def _free_name(state: State, write: Write, meta: Object) -> str:
+    """Return the name of a new object, generated again while it is taken (409)."""
+    generated, name, deleted = "generateName" in meta and not write.name, meta["name"], False
     for _ in range(_GENERATE_ATTEMPTS if generated else 1):
-        known = state.store.entry(resource.storage, write.namespace, meta["name"])
+        known = state.store.entry(write.resource.storage, write.namespace, name)
         if known is None:
-            break
+            return name  # type: ignore[no-any-return]
         deleted = "deletionTimestamp" in known.object["metadata"]
-        if generated:
-            meta = {**meta, "name": generate(meta["generateName"])}
-    else:
-        raise already_exists(resource, meta["name"], deleted=deleted)
-    new = {**new, "metadata": meta}
-    stored = to_storage(resource, new)
-    if write.dry_run:
-        return from_storage(resource, in_order(stored))
-    return shown_once_stored(resource, stored, lambda: state.store.put(resource.storage, stored).object)
+        name = generate(meta["generateName"]) if generated else name
+    raise already_exists(write.resource, name, deleted=deleted)
 
 
-def _mutated(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
+def _renamed(obj: Object, name: str) -> Object:
+    return obj if obj["metadata"]["name"] == name else {**obj, "metadata": {**obj["metadata"], "name": name}}
+
+
+async def _mutated(state: State, write: Write, operation: str, new: Object, old: Object | None) -> Object:
     """Return a refined object after admission, refined again if it was changed."""
     new = with_policy_defaults(state, write, new, old)
-    changed = webhooks.mutate(state, write, operation, new, old)
+    changed = await webhooks.mutate(state, write, operation, new, old)
     if changed is None or changed is new or same(changed, new):
         return new
     # Unknown fields that a webhook adds are dropped without a warning: the client did not send them.
     silent = dataclasses.replace(write, validation="Ignore", unknown=[])
-    return refine(state, silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
+    return refine(silent, {**changed, "metadata": read_metadata(silent, changed)}, old)
 
 
-def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
+async def update(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     """Replace the object of the write's name; return it as shown, and whether it was created."""
     resource = write.resource
     meta = read_metadata(write, obj)
     check_name(write, meta)
-    entry = state.store.entry(resource.storage, write.namespace, write.name)
-    if entry is None:
+    if state.store.entry(resource.storage, write.namespace, write.name) is None:
         if not resource.create_on_update or write.subresource:
             raise not_found(resource, write.name)
         webhooks.require_create(state, write)
         meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
-        return create(state, write, {**obj, "metadata": meta}), True
-    return replace(state, write, entry, {**obj, "metadata": meta}), False
+        return await create(state, write, {**obj, "metadata": meta}), True
+    obj = {**obj, "metadata": meta}
+    return await guaranteed_update(state, write, lambda entry: replace(state, write, entry, obj)), False
 
 
-def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list[Object] | None = None) -> Object:
+async def guaranteed_update(
+    state: State, write: Write, attempt: Callable[[Entry], Coroutine[Any, Any, Object | None]]
+) -> Object:
+    """Call `attempt` with the stored object, again while others change it meanwhile, and return the object as shown.
+
+    As in a real server's GuaranteedUpdate, an update is decided from the object that it replaces: webhooks see it again
+    if it changed while they were called (404, 504).
+    """
+    began, unknown, warnings = state.clock.now(), write.unknown, [*write.request.warnings]
+    while True:
+        entry = state.store.entry(write.resource.storage, write.namespace, write.name)
+        if entry is None:
+            raise not_found(write.resource, write.name)
+        write.unknown = [*unknown]
+        write.request.warnings[:] = warnings
+        updated = await attempt(entry)
+        if updated is not None:
+            return updated
+        if state.clock.now() - began > _REQUEST_SECONDS:
+            raise ApiFailure(504, "Timeout", _TIMEOUT, details={})
+
+
+async def replace(
+    state: State, write: Write, entry: Entry, obj: Object, entries: list[Object] | None = None
+) -> Object | None:
     """Replace the stored object by `obj`, whose metadata is normalized; return it as shown.
 
-    `entries` are the managedFields of an applied object.
+    `entries` are the managedFields of an applied object. None is returned, and nothing done, if the stored object has
+    changed while webhooks were called.
     """
     resource, old, meta = write.resource, entry.object["metadata"], obj["metadata"]
     _check_preconditions(write, meta, old)
-    shown_old = from_storage(resource, entry.object)
+    shown_old = await from_storage(resource, entry.object)
     sent = with_kept_fields(write, obj, shown_old)
-    new = refine(state, write, sent, shown_old)
+    new = refine(write, sent, shown_old)
     if entries is None:
-        entries = track(state, write, shown_old, without_assigned(resource, new, sent))
+        entries = track(write, shown_old, without_assigned(resource, new, sent))
     if resource.storage == REQUESTS:
-        new = stamped(new, shown_old, write.now(state))
-    changed = _mutated(state, write, "UPDATE", new, shown_old)
+        new = stamped(new, shown_old, write.now)
+    changed = await _mutated(state, write, "UPDATE", new, shown_old)
     if changed is not new:
         new = with_kept_fields(write, changed, shown_old)
     carried = metadata.carry_over(new["metadata"], old)
@@ -168,9 +210,13 @@ def replace(state: State, write: Write, entry: Entry, obj: Object, entries: list
     causes += part_errors(write.subresource, new, shown_old) if own else []
     if causes:
         raise invalid(resource.kind, resource.storage[0], write.name, causes)
-    webhooks.check(state, write, "UPDATE", new, shown_old)
-    stored = to_storage(resource, new)
-    return shown_once_stored(resource, stored, lambda: commit(state, write, entry, stored))
+    await webhooks.check(state, write, "UPDATE", new, shown_old)
+    stored = await to_storage(resource, new)
+    converted = await from_storage(resource, stored) if resource.converter is not None else None
+    if state.store.entry(resource.storage, write.namespace, write.name) is not entry:
+        return None
+    obj = commit(state, write, entry, stored)
+    return shown(resource, obj) if converted is None else with_version(converted, obj)
 
 
 def precondition_failed(write: Write, field: str, given: str, stored: str) -> ApiFailure:

@@ -1,7 +1,7 @@
 """Handlers of the verbs: from a routed request to its response."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.auth import serviceaccounts
@@ -10,7 +10,7 @@ from clientgo.apiserver.handlers.connect import CONNECTED, connect
 from clientgo.apiserver.handlers.deletion import delete, delete_collection, read_delete_options
 from clientgo.apiserver.handlers.options import check_list_options
 from clientgo.apiserver.handlers.patching import check_patch_type, patch
-from clientgo.apiserver.handlers.reading import get, list_objects, list_response, raw_of, render
+from clientgo.apiserver.handlers.reading import get, list_objects, list_response, render
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
 from clientgo.apiserver.handlers.storing import create, update
 from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
@@ -20,7 +20,7 @@ from clientgo.apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPRe
 from clientgo.apiserver.http.status import not_acceptable
 from clientgo.apiserver.registry.parts import PARTS
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import from_storage
+from clientgo.apiserver.registry.views import served, shown, shown_entry
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate, select
 from clientgo.apiserver.storage.stored import name_of
@@ -45,8 +45,8 @@ def _form(request: HTTPRequest) -> Form:
     return negotiate(request.headers.get("accept", ""))
 
 
-def _write(request: HTTPRequest, route: RequestInfo, options: str) -> Write:
-    return read_write(request, route.resource, (route.namespace, route.name, route.subresource), options)
+def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str) -> Write:
+    return read_write(state, request, route.resource, (route.namespace, route.name, route.subresource), options)
 
 
 def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
@@ -63,28 +63,33 @@ def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object
     status, resource = 201 if created else 200, route.resource
     reacted = state.settle()
     entry = state.store.entry(resource.storage, *name_of(obj))
-    if reacted and entry is not None and entry.object["metadata"]["uid"] == obj["metadata"].get("uid"):
-        obj = from_storage(resource, entry.object)
+    # Nothing reacts to custom kinds at once, which a webhook may have to convert.
+    same = entry is not None and entry.object["metadata"]["uid"] == obj["metadata"].get("uid")
+    if reacted and same and entry is not None and not resource.custom:
+        obj = shown(resource, entry.object)
     if entry is not None and entry.object is obj and _form(request).plain:
         return HTTPResponse(status, entry.raw)  # it is encoded already
     return _one(route, request, obj, status)
 
 
-def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     entry = get(state, route.resource, route.namespace, route.name, request.query.get("resourceVersion", ""))
+    entry = shown_entry(route.resource, entry)
+    if route.resource.converter is not None:
+        (entry,) = await served(route.resource, [entry])
     # These have no table on a real server, either.
     if _form(request).plain or route.subresource in PARTS:
-        return HTTPResponse(200, raw_of(route.resource, entry))
-    return _one(route, request, from_storage(route.resource, entry.object), 200)
+        return HTTPResponse(200, entry.raw)
+    return _one(route, request, entry.object, 200)
 
 
-def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     check_list_options(request.query, watch=False)
     selection = _selection(route, request)
-    return list_objects(state, (route.resource, route.namespace), request.query, selection, _form(request))
+    return await list_objects(state, (route.resource, route.namespace), request.query, selection, _form(request))
 
 
-def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
+async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
     if _form(request).yaml:
         raise not_acceptable(STREAMED)
     check_list_options(request.query, watch=True)
@@ -101,46 +106,46 @@ def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
     return select(route.resource, request.query.get("labelSelector", ""), fields)
 
 
-def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    write, content_type = _write(request, route, "CreateOptions"), request.headers.get("content-type", "")
+async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    write, content_type = _write(state, request, route, "CreateOptions"), request.headers.get("content-type", "")
     if route.resource.storage == _BINDINGS:
-        return json_response(podactions.bind(state, write, content_type), 201)
+        return json_response(await podactions.bind(state, write, content_type), 201)
     obj = read_object(request.body, content_type, route.resource)
     if route.resource.group in _REVIEW_GROUPS:
         obj = {**obj, "metadata": read_metadata(write, obj)}
-        obj["metadata"] = with_entries(obj["metadata"], track(state, write, {}, obj))
+        obj["metadata"] = with_entries(obj["metadata"], track(write, {}, obj))
         return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
     _check_duplicates(write, request)
-    return _written(state, route, request, create(state, write, obj), created=True)
+    return _written(state, route, request, await create(state, write, obj), created=True)
 
 
-def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    write, content_type = _write(request, route, "UpdateOptions"), request.headers.get("content-type", "")
+async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    write, content_type = _write(state, request, route, "UpdateOptions"), request.headers.get("content-type", "")
     obj = read_object(request.body, content_type, route.resource)
     _check_duplicates(write, request)
-    updated, created = update(state, write, obj)
+    updated, created = await update(state, write, obj)
     return _written(state, route, request, updated, created=created)
 
 
-def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     content_type = request.headers.get("content-type", "")
     check_patch_type(route.resource, content_type)
-    write = _write(request, route, "PatchOptions")
-    patched, created = patch(state, write, request.body, content_type)
+    write = _write(state, request, route, "PatchOptions")
+    patched, created = await patch(state, write, request.body, content_type)
     return _written(state, route, request, patched, created=created)
 
 
-def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     if route.verb == "get":
-        return json_response(read_scale(state, route.resource, route.namespace, route.name))
+        return json_response(await read_scale(state, route.resource, route.namespace, route.name))
     patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
     if patching:
         check_patch_type(route.resource, content_type, scale=True)
-    write = _write(request, route, "PatchOptions" if patching else "UpdateOptions")
-    return json_response(write_scale(state, write, request.body, content_type, patch=patching))
+    write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
+    return json_response(await write_scale(state, write, request.body, content_type, patch=patching))
 
 
-def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     account, content_type = (
         get(state, route.resource, route.namespace, route.name).object,
         request.headers.get("content-type", ""),
@@ -149,15 +154,15 @@ def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRespon
     return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
 
 
-def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     act = podactions.evict if route.subresource == "eviction" else podactions.bind
-    write = _write(request, route, "CreateOptions")
-    return json_response(act(state, write, request.headers.get("content-type", "")), 201)
+    write = _write(state, request, route, "CreateOptions")
+    return json_response(await act(state, write, request.headers.get("content-type", "")), 201)
 
 
-def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     if route.verb == "get" and route.subresource in _UPGRADED:
-        webhooks.require_create(state, _write(request, route, "CreateOptions"))
+        webhooks.require_create(state, _write(state, request, route, "CreateOptions"))
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 
 
@@ -167,24 +172,24 @@ def _check_duplicates(write: Write, request: HTTPRequest) -> None:
         write.find_duplicates(request.body)
 
 
-def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
-    write = _write(request, route, "DeleteOptions")
-    answer = delete(state, write, options)
+    write = _write(state, request, route, "DeleteOptions")
+    answer = await delete(state, write, options)
     return json_response(answer) if answer["kind"] == "Status" else _one(route, request, answer, 200)
 
 
-def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     check_list_options(request.query, watch=False)
     selection, options = _selection(route, request), read_delete_options(request)
-    deleted = delete_collection(state, _write(request, route, "DeleteOptions"), selection, options)
+    deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selection, options)
     meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
     return list_response(
         route.resource, deleted, meta, _form(request), request.query.get("includeObject") or "Metadata"
     )
 
 
-Handler = Callable[[State, RequestInfo, HTTPRequest], HTTPResponse | Stream]
+Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream]]
 
 _SUBRESOURCES: dict[str, Handler] = {
     "scale": _scale,
@@ -205,6 +210,6 @@ _VERBS: dict[str, Handler] = {
 }
 
 
-def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
     """Answer a routed request."""
-    return _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)
+    return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

@@ -6,24 +6,21 @@ that a webhook converts wait, in order, until their objects are converted.
 """
 
 import asyncio
-import dataclasses
 import random
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
-from clientgo.apiserver.apiextensions.conversion import StoredForm
 from clientgo.apiserver.handlers.options import read_number, read_version
-from clientgo.apiserver.handlers.reading import raw_of, render
+from clientgo.apiserver.handlers.reading import render
 from clientgo.apiserver.http.messages import Form, Query
 from clientgo.apiserver.http.status import ApiFailure, expired
 from clientgo.apiserver.registry.gotypes import in_order, zero_value
 from clientgo.apiserver.registry.registry import Object, Resource
-from clientgo.apiserver.registry.views import from_storage
+from clientgo.apiserver.registry.views import all_from_storage, shown_entry
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
 from clientgo.apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, StorageEvent
-from clientgo.apiserver.suspension import Paused
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 
 _encode = msgspec.json.Encoder().encode
@@ -186,10 +183,10 @@ class WatchServer:
         return frame
 
     def _encoded(self, kind: str, entry: Entry) -> bytes:
+        entry = shown_entry(self._resource, entry)
         if not self._form.kind:
-            return _frame(kind, raw_of(self._resource, entry))
-        obj = from_storage(self._resource, entry.object)
-        return _frame(kind, _encode(self._rendered(self._resource, obj, self._form)))
+            return _frame(kind, entry.raw)
+        return _frame(kind, _encode(self._rendered(self._resource, entry.object, self._form)))
 
     def _rendered(self, resource: Resource, obj: Object, form: Form) -> Object:
         shown = render(resource, obj, form, self._include)
@@ -258,28 +255,23 @@ class ConvertingWatch(WatchServer):
     def __init__(
         self, state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
     ) -> None:
-        self._shown, self._shown_form = place[0], form
-        stored = dataclasses.replace(place[0], converter=StoredForm())
-        super().__init__(state, (stored, place[1]), query, selection, Form())
+        self._shown_form = form
+        super().__init__(state, place, query, selection, Form())
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield frames; a failed conversion is an ERROR, and the last frame."""
         async for chunk in super().chunks():
-            for line in chunk.splitlines():
-                frame = msgspec.json.decode(line)
-                try:
-                    yield await self._converted(frame["type"], frame["object"])
-                except ApiFailure as failure:
-                    yield _frame("ERROR", _encode(failure.body))
-                    self.close()
-                    return
-
-    async def _converted(self, kind: str, obj: Object) -> bytes:
-        while kind in _OBJECTS:
             try:
-                return _frame(
-                    kind, _encode(self._rendered(self._shown, from_storage(self._shown, obj), self._shown_form))
-                )
-            except Paused as paused:
-                await self._state.executor.run_calls(paused.calls)
-        return _frame(kind, _encode(obj))
+                yield await self._converted([msgspec.json.decode(line) for line in chunk.splitlines()])
+            except ApiFailure as failure:
+                yield _frame("ERROR", _encode(failure.body))
+                self.close()
+                return
+
+    async def _converted(self, frames: list[Object]) -> bytes:
+        """Return the frames with their objects converted, all by one call."""
+        stored = [frame for frame in frames if frame["type"] in _OBJECTS]
+        converted = await all_from_storage(self._resource, [frame["object"] for frame in stored])
+        for frame, obj in zip(stored, converted, strict=True):
+            frame["object"] = self._rendered(self._resource, obj, self._shown_form)
+        return b"".join(_frame(frame["type"], _encode(frame["object"])) for frame in frames)

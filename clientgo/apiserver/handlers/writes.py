@@ -45,15 +45,11 @@ class Write:
     dry_run: bool
     validation: str
     request: HTTPRequest
+    now: str  # the time of the write
     patch: Callable[[], str] | None = None  # the patch's text, for messages
     strategic: bool = False  # the patch is a strategic merge
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
-
-    def now(self, state: State) -> str:
-        """Return the time of this write, the same after each suspension, or webhooks would be called forever."""
-        time: str = self.request.kept.setdefault("now", timestamp(state.clock))
-        return time
 
     def field_manager(self, operation: str = "Update") -> FieldManager:
         """Return the field manager of this write."""
@@ -91,15 +87,15 @@ class Write:
             self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body)]
 
 
-def read_write(request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
+def read_write(state: State, request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
     """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
-    query = request.query
+    query, now = request.query, timestamp(state.clock)
     patch_type = media_type(request.headers.get("content-type", "")) if kind == "PatchOptions" else ""
     if kind != "DeleteOptions" and (query or patch_type == _APPLY_PATCH):
         check_write_options(query, kind, patch_type)
     validation = query.get("fieldValidation") or "Warn"
     manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request)
+    return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request, now)
 
 
 def read_metadata(write: Write, obj: Object, known: Object | None = None) -> Object:
@@ -148,7 +144,7 @@ def _custom(write: Write, obj: Object) -> Object:
     return completed
 
 
-def refine(state: State, write: Write, obj: Object, old: Object | None) -> Object:
+def refine(write: Write, obj: Object, old: Object | None) -> Object:
     """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
     resource = write.resource
     if resource.custom:
@@ -159,7 +155,7 @@ def refine(state: State, write: Write, obj: Object, old: Object | None) -> Objec
             decoded = decode(message, obj, write.unknown, old)
         except DecodeError as error:
             raise write.undecodable(error) from error
-        new = set_defaults(resource, message, decoded, old, write.now(state))
+        new = set_defaults(resource, message, decoded, old, write.now)
     write.report()
     return new
 
@@ -207,13 +203,13 @@ def taken(target: Object, source: Object, field: str) -> Object:
     return {**kept, field: source[field]} if field in source else kept
 
 
-def track(state: State, write: Write, old: Object, new: Object) -> list[Object]:
+def track(write: Write, old: Object, new: Object) -> list[Object]:
     """Return the managedFields after an update to `new`, as decoded: what admission changes has no owner."""
     live = (old.get("metadata") or {}).get("managedFields", [])
     given = None if write.subresource else new["metadata"].get("managedFields")
     kind = managed_type(write.resource, write.subresource)
     entries = present_entries(given, live)
-    return after_update(entries, old, new, write.field_manager(), kind, time=write.now(state))
+    return after_update(entries, old, new, write.field_manager(), kind, time=write.now)
 
 
 def with_entries(meta: Object, entries: list[Object]) -> Object:

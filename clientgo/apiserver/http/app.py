@@ -27,7 +27,6 @@ from clientgo.apiserver.http.messages import (
 from clientgo.apiserver.http.rendering import compress, is_compressible
 from clientgo.apiserver.http.status import ApiFailure, too_large
 from clientgo.apiserver.http.wire import BufferedTransport, sink, watch_stalls
-from clientgo.apiserver.suspension import Suspended
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -84,7 +83,7 @@ class App:
         if matching:
             answer = await self._faulty(request, matching)
         else:
-            given = self.api.answer(request)
+            given = await self.api.answer(request)
             if isinstance(given, HTTPResponse) and self.api.state.store.committed:
                 answer = given
             else:
@@ -129,9 +128,7 @@ class App:
             patience.cancel()
 
     async def _completed(self, answer: Any) -> HTTPResponse | Stream:
-        """Return the response once webhooks have answered, changes are committed, and documents are made."""
-        if isinstance(answer, Suspended):
-            answer = await self.api.state.executor.settled(answer)
+        """Return the response once changes are committed and documents are made."""
         if not self.api.state.store.committed:
             answer = await self._committed(answer)
         return await asyncio.to_thread(answer) if callable(answer) else answer
@@ -162,7 +159,7 @@ class App:
         for fault in matching:
             if fault.code:
                 return fault.answer()
-        answer = await self._completed(self.api.answer(request))
+        answer = await self._completed(await self.api.answer(request))
         return None if any(fault.drop == "after" for fault in matching) else answer
 
     def close_streams(self) -> None:

@@ -138,9 +138,8 @@ class HTTPRequest:
     internal: bool = False
     source: str = ""  # address of the client
     warnings: list[str] = field(default_factory=list)
-    kept: dict[Any, Any] = field(default_factory=dict)  # results from before the last suspension
-    rounds: int = 0  # number of suspensions
     audit_id: str = ""
+    annotations: dict[str, str] = field(default_factory=dict)  # of its audit event
 
 
 @dataclass(slots=True)

@@ -33,8 +33,8 @@ class ServedSubresource(NamedTuple):
 class Converter(Protocol):
     """Converts objects of one version of a kind to another."""
 
-    def convert(self, objects: Sequence[Object], api_version: str, /) -> list[Object]:
-        """Return the objects in this version, in the same order."""
+    async def convert(self, objects: Sequence[Object], api_version: str, /) -> list[Object]:
+        """Return the objects in this version, in the same order (500)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,15 @@ Custom kinds differ only in `apiVersion`, unless their definition has a conversi
 HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a pair of functions each.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from clientgo.apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
 from clientgo.apiserver.registry.decoding import decode, message_of
 from clientgo.apiserver.registry.defaults.types import complete
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.storage.stored import Entry
 
 # core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.
 _EVENT_FIELDS = {
@@ -76,28 +78,82 @@ def as_stored(resource: Resource) -> bool:
     return resource.stored_version == resource.api_version
 
 
-def to_storage(resource: Resource, obj: Object) -> Object:
+def in_stored_version(resource: Resource, api_version: str) -> Resource:
+    """Return the resource as it would be if this was the version in which its objects are stored."""
+    version = api_version.rpartition("/")[2]
+    schema = resource.schemas.get(api_version)
+    return replace(resource, version=version, storage_version=version, schema=schema, converter=None)
+
+
+async def to_storage(resource: Resource, obj: Object) -> Object:
     """Convert an object of this resource to its stored form, with the defaults of the stored version (500)."""
     if resource.custom:
         obj = {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
     if as_stored(resource):
         return obj
+    if resource.converter is not None:
+        (obj,) = await resource.converter.convert([obj], resource.stored_version)
+        return _fitted(resource, obj)
     stored = _converted(resource, obj, resource.stored_version, 1)
     return _fitted(resource, stored) if resource.schemas else stored
 
 
-def from_storage(resource: Resource, obj: Object) -> Object:
-    """Convert a stored object, possibly of an older version, to the form of this resource.
+async def from_storage(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object, possibly of an older version, to the form of this resource (500).
 
     Objects older than the schema of their version are pruned and defaulted first, as by a real server's storage.
     """
+    if resource.converter is None:
+        return shown(resource, obj)
+    (converted,) = await all_from_storage(resource, [obj])
+    return converted
+
+
+async def all_from_storage(resource: Resource, objects: Sequence[Object]) -> list[Object]:
+    """Convert stored objects, with one call if a webhook converts them (500)."""
+    if resource.converter is None:
+        return [shown(resource, obj) for obj in objects]
+    return await _by_webhook(resource, objects, resource.api_version)
+
+
+async def served(resource: Resource, entries: list[Entry]) -> list[Entry]:
+    """Return stored entries as this resource shows them (500)."""
+    objects = await all_from_storage(resource, [entry.object for entry in entries])
+    return [_entry_with(obj, entry) for obj, entry in zip(objects, entries, strict=True)]
+
+
+def shown_entry(resource: Resource, entry: Entry) -> Entry:
+    """Return a stored entry as this resource shows it, unless a webhook has to convert it."""
+    return _entry_with(shown(resource, entry.object), entry)
+
+
+def _entry_with(obj: Object, entry: Entry) -> Entry:
+    return entry if obj is entry.object else Entry(obj, entry.revision)
+
+
+async def current(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object, possibly of an older version, to the version that is stored now (500)."""
+    (converted,) = await _by_webhook(resource, [obj], resource.stored_version)
+    return {**converted, "apiVersion": resource.stored_version}
+
+
+async def _by_webhook(resource: Resource, objects: Sequence[Object], api_version: str) -> list[Object]:
+    complete = [_complete(resource, obj) for obj in objects]
+    if resource.converter is None:
+        return complete
+    converted = await resource.converter.convert(complete, api_version)
+    return [new if new is old else _pruned(resource, new) for new, old in zip(converted, complete, strict=True)]
+
+
+def shown(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object to the form of this resource, unless a webhook has to: that leaves it as it is."""
     obj = _complete(resource, obj)
-    return obj if obj["apiVersion"] == resource.api_version else _converted(resource, obj, resource.api_version, 0)
+    if obj["apiVersion"] == resource.api_version or resource.converter is not None:
+        return obj
+    return _converted(resource, obj, resource.api_version, 0)
 
 
 def _converted(resource: Resource, obj: Object, api_version: str, direction: int) -> Object:
-    if resource.converter is not None:
-        return _pruned(resource, resource.converter.convert([obj], api_version)[0])
     convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
     converted = {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
     if convert:
@@ -128,28 +184,7 @@ def _pruned(resource: Resource, obj: Object) -> Object:
     return in_order(prune(resource.schemas.get(obj["apiVersion"]), obj, []))
 
 
-def shown_once_stored(resource: Resource, stored: Object, store: Callable[[], Object]) -> Object:
-    """Store an object and return it as shown.
-
-    It is converted before it is stored, because a suspended request must not have changed anything.
-    """
-    if resource.converter is None or as_stored(resource):
-        return from_storage(resource, store())
-    shown = from_storage(resource, stored)
-    given = {field: value for field, value in store()["metadata"].items() if field == "resourceVersion"}
-    return {**shown, "metadata": {**shown["metadata"], **given}}
-
-
-def current(resource: Resource, obj: Object) -> Object:
-    """Convert a stored object, possibly of an older version, to the version that is stored now (500)."""
-    wanted, obj = resource.stored_version, _complete(resource, obj)
-    if resource.converter is None or obj["apiVersion"] == wanted:
-        return {**obj, "apiVersion": wanted}
-    return _pruned(resource, resource.converter.convert([obj], wanted)[0])
-
-
-def prepare(resource: Resource, objects: Iterable[Object]) -> None:
-    """Convert many stored objects at once, before each is shown (500)."""
-    if resource.converter is not None:
-        others = [_complete(resource, obj) for obj in objects if obj["apiVersion"] != resource.api_version]
-        resource.converter.convert(others, resource.api_version)
+def with_version(response: Object, stored: Object) -> Object:
+    """Return an object that was converted for the response before it was stored, with the resourceVersion it got."""
+    version = {field: value for field, value in stored["metadata"].items() if field == "resourceVersion"}
+    return {**response, "metadata": {**response["metadata"], **version}}

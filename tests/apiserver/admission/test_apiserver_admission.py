@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 import urllib3
 
-from clientgo.apiserver.api import result_of
 from clientgo.apiserver.internal import Internal
 from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import WebhookEndpoint
-from clientgo.apiserver.suspension import Suspended
+from clientgo.apiserver.state import ServerOptions, WebhookEndpoint
 from clientgo.lifecycle import Group
+from clientgo.testing.eventually import eventually
 from tests.apiserver.inprocess import APPLY, CONFIG_MAPS, FOOS, GROUP, JSON_PATCH, MERGE, Kube, foo
 from tests.apiserver.webhookserver import WebhookServer, allow, deny, patch, serving
 
@@ -182,14 +181,18 @@ def test_webhooks_of_a_collection_are_called_concurrently(kube: Kube, hook: Webh
         kube.ok("POST", FOOS, foo(f"f{number:02}"))
     mutating(kube, hook, "/mutate")
     validating(kube, hook, "/validate")
-    hook.answers = {"/mutate": allow, "/validate": allow}
-    answer, rounds = kube.api.handle("DELETE", FOOS), []
-    while isinstance(answer, Suspended):
-        rounds.append(len(answer.calls))
-        answer = answer.wait()
-    assert rounds == [12, 12]
-    assert [request["name"] for _, request in hook.asked] == [f"f{number:02}" for number in range(12)] * 2
-    assert result_of(answer).status == 200
+    all_called = threading.Barrier(12)
+
+    def wait_for_the_others(review: Object) -> Object:
+        all_called.wait(10)
+        return allow(review)
+
+    hook.answers = {"/mutate": wait_for_the_others, "/validate": wait_for_the_others}
+    kube.ok("DELETE", FOOS)
+    for path in hook.answers:
+        assert sorted(request["name"] for called, request in hook.asked if called == path) == [
+            f"f{number:02}" for number in range(12)
+        ]
     assert kube.ok("GET", FOOS)["items"] == []
 
 
@@ -253,16 +256,136 @@ def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookSer
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (lambda review: {"response": {"allowed": True}}, "expected webhook response of admission.k8s.io/v1"),
-        (lambda review: {**allow(review), "response": None}, "webhook response did not include response"),
+        (lambda review: {**allow(review), "kind": "Other"}, "expected webhook response of admission.k8s.io/v1, "),
+        (lambda review: {**allow(review), "response": None}, "webhook response was absent"),
+        (lambda review: {"response": {"allowed": True}}, 'got ""'),
         (lambda review: allow(review, uid="other"), 'got "other"'),
-        (lambda review: [], "expected a JSON object"),
+        (lambda review: allow(review, patchType="JSONPatch"), "validating webhook may not return response.patchType"),
+        (lambda review: patch(review, {"op": "test"}), "validating webhook may not return response.patch"),
     ],
 )
 def test_invalid_webhook_response_is_a_failure(kube: Kube, hook: WebhookServer, answer: Any, words: str) -> None:
     validating(kube, hook, "/x")
     hook.answers = {"/x": answer}
     assert words in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_webhook_may_leave_out_the_names_of_its_review(kube: Kube, hook: WebhookServer) -> None:
+    validating(kube, hook, "/x")
+    hook.answers = {"/x": lambda review: {"response": allow(review)["response"]}}
+    kube.ok("POST", FOOS, foo())
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param({"allowed": "yes"}, id="allowed"),
+        pytest.param({"warnings": "none"}, id="warnings"),
+        pytest.param({"warnings": [1]}, id="a warning"),
+        pytest.param({"status": "no"}, id="status"),
+        pytest.param({"status": {"code": "403"}}, id="code"),
+        pytest.param({"status": {"details": {"causes": [1]}}}, id="cause"),
+        pytest.param({"auditAnnotations": {"a": 1}}, id="annotation"),
+        pytest.param({"patchType": "JSONPatch", "patch": [1]}, id="patch"),
+        pytest.param({"patchType": "JSONPatch", "patch": "no base64"}, id="base64"),
+        pytest.param({"patchType": "JSONPatch", "patch": b64encode(b"{}").decode()}, id="no operations"),
+        pytest.param({"patchType": "JSONPatch", "patch": b64encode(b"[" * 5000).decode()}, id="nested"),
+        pytest.param({"patchType": "Merge", "patch": b64encode(b"[]").decode()}, id="other patch"),
+        pytest.param({"patch": b64encode(b"[]").decode()}, id="no type"),
+        pytest.param(b"[" * 100_000, id="nested text"),
+        pytest.param(b"\xff", id="no text"),
+        pytest.param(b"[]", id="no object"),
+        pytest.param(b"null", id="null"),
+    ],
+)
+def test_garbage_is_a_failure_that_the_policy_may_ignore(kube: Kube, hook: WebhookServer, response: Any) -> None:
+    hook.answers = {"/x": lambda review: response if isinstance(response, bytes) else allow(review, **response)}
+    mutating(kube, hook, "/x")
+    assert 'failed calling webhook "x.example.com": ' in kube.refused(500, "POST", FOOS, foo())["message"]
+    kube.ok("DELETE", f"{ADMISSION}/mutatingwebhookconfigurations/x")
+    mutating(kube, hook, "/x", failurePolicy="Ignore")
+    kube.ok("POST", FOOS, foo())
+
+
+def test_patch_that_nests_too_deep_fails_the_write(kube: Kube, hook: WebhookServer) -> None:
+    deep: Any = {}
+    for _ in range(100):
+        deep = {"spec": deep}
+    into = "/spec" * 99
+    mutating(kube, hook, "/x")
+    added = {"op": "add", "path": "/spec/deep", "value": deep}
+    hook.answers = {"/x": lambda review: patch(review, added, {**added, "path": f"/spec/deep{into}/more"})}
+    assert "exceeded max depth" in kube.refused(500, "POST", FOOS, foo())["message"]
+
+
+def test_webhooks_annotate_the_audit_event(hook: WebhookServer) -> None:
+    events: list[Object] = []
+    kube = Kube(ServerOptions(audit=events.append))
+    validating(kube, hook, "/x")
+    hook.answers = {"/x": lambda review: allow(review, auditAnnotations={"note": "seen"})}
+    kube.ok("POST", FOOS, foo())
+    assert events[-1]["annotations"]["x.example.com/note"] == "seen"
+
+
+def test_created_object_meets_a_namespace_deleted_while_webhooks_were_called(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
+    validating(kube, hook, "/x")
+
+    def delete_namespace(review: Object) -> Object:
+        kube.ok("DELETE", "/api/v1/namespaces/n")
+        return allow(review)
+
+    hook.answers = {"/x": delete_namespace}
+    url = FOOS.replace("/default/", "/n/")
+    assert kube.refused(404, "POST", url, foo())["message"] == 'namespaces "n" not found'
+    assert kube.api.state.store.list((GROUP, "foos")) == []
+
+
+def test_object_changed_while_its_deletion_was_admitted_is_admitted_again(kube: Kube, hook: WebhookServer) -> None:
+    for name in "ab":
+        kube.ok("POST", FOOS, foo(name))
+    rule = {**RULE, "operations": ["DELETE"]}
+    validating(kube, hook, "/x", rules=[rule])
+
+    def label_once(review: Object) -> Object:
+        name = review["request"]["name"]
+        if "labels" not in review["request"]["oldObject"]["metadata"] and name == "b":
+            kube.ok("PATCH", f"{FOOS}/{name}", {"metadata": {"labels": {"k": "v"}}}, MERGE)
+        return allow(review)
+
+    hook.answers = {"/x": label_once}
+    kube.ok("DELETE", FOOS)
+    assert kube.ok("GET", FOOS)["items"] == []
+    assert sorted(request["name"] for _, request in hook.asked) == ["a", "b", "b"]
+
+
+def test_applied_object_created_by_another_meanwhile_is_updated(kube: Kube, hook: WebhookServer) -> None:
+    mutating(kube, hook, "/x")
+
+    def create_once(review: Object) -> Object:
+        hook.answers = {"/x": allow}
+        kube.ok("POST", FOOS, foo(labels={"k": "v"}))
+        return allow(review)
+
+    hook.answers = {"/x": create_once}
+    applied = kube.send("PATCH", f"{FOOS}/a?fieldManager=m&force=1", foo(replicas=3), APPLY)
+    assert (applied.status, applied.json()["metadata"]["labels"]) == (200, {"k": "v"})
+    assert kube.ok("GET", f"{FOOS}/a")["spec"]["replicas"] == 3
+
+
+def test_object_that_keeps_changing_ends_in_a_timeout(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", FOOS, foo())
+    rule = {**RULE, "operations": ["UPDATE"]}
+    validating(kube, hook, "/x", rules=[rule])
+
+    def change(review: Object) -> Object:
+        Internal(kube.api).patch((GROUP, "foos"), "default", "a", {"metadata": {"labels": {"k": str(len(hook.asked))}}})
+        kube.clock.step(25)
+        return allow(review)
+
+    hook.answers = {"/x": change}
+    assert kube.refused(504, "PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)["reason"] == "Timeout"
+    assert len(hook.asked) == 3
 
 
 def test_failed_webhook_patch_fails_the_write(kube: Kube, hook: WebhookServer) -> None:
@@ -355,11 +478,15 @@ def test_internal_writes_skip_webhooks(kube: Kube, hook: WebhookServer) -> None:
 def test_webhook_is_called_again_for_a_changed_object(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", FOOS, foo())
     validating(kube, hook, "/x")
-    hook.answers = {"/x": allow}
-    headers = {"content-type": MERGE}
-    suspended = kube.api.handle("PATCH", f"{FOOS}/a", "", headers, b'{"spec": {"replicas": 2}}')
-    kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"labels": {"k": "v"}}}, MERGE)
-    assert result_of(suspended).json()["spec"]["replicas"] == 2
+
+    def label_once(review: Object) -> Object:
+        hook.answers = {"/x": allow}
+        kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"labels": {"k": "v"}}}, MERGE)
+        return allow(review)
+
+    hook.answers = {"/x": label_once}
+    changed = kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE)
+    assert (changed["spec"]["replicas"], changed["metadata"]["labels"]) == (2, {"k": "v"})
     assert [request["oldObject"]["metadata"].get("labels") for _, request in hook.asked] == [None, None, {"k": "v"}]
 
 
@@ -412,3 +539,35 @@ def test_hanging_webhook_times_out_and_blocks_no_other_request(hook: WebhookServ
         assert answer.status == 500
         assert answer.json()["message"].endswith("context deadline exceeded")
         assert http.request("GET", f"{server.url}{CONFIG_MAPS}/c").status == 404
+
+
+def test_stopping_server_rejects_requests_whose_webhooks_hang(hook: WebhookServer) -> None:
+    release, statuses = threading.Event(), list[int]()
+
+    def hang(review: Object) -> Object:
+        release.wait(30)
+        return allow(review)
+
+    rule = {**RULE, "apiGroups": [""], "resources": ["configmaps"]}
+    slow = configuration(hook, "Validating", "/hang", timeoutSeconds=30, rules=[rule])
+    fast = configuration(hook, "Validating", "/allow", rules=[{**rule, "resources": ["secrets"]}])
+    hook.answers = {"/hang": hang, "/allow": allow}
+    with Group() as group, urllib3.PoolManager(retries=False, timeout=20, maxsize=70) as http:
+        with BundledServer(simulate=False) as server:
+            for body in (slow, fast):
+                http.request("POST", f"{server.url}{ADMISSION}/validatingwebhookconfigurations", json=_as_sent(body))
+
+            def create(name: str) -> None:
+                body = {"metadata": {"name": name}}
+                statuses.append(http.request("POST", server.url + CONFIG_MAPS, json=body).status)
+
+            for number in range(64):
+                group.start(create, f"c{number}", name=f"create-{number}")
+            eventually(lambda: hook.paths().count("/hang") == 64)
+            secret = {"metadata": {"name": "s"}}
+            url = server.url + CONFIG_MAPS.replace("configmaps", "secrets")
+            assert http.request("POST", url, json=secret).status == 201
+            assert statuses == []
+        group.join(10)
+        release.set()
+    assert statuses == [503] * 64

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -293,3 +294,32 @@ def test_admission_webhook_gets_the_version_of_its_rules(
     for request in requests:
         assert (request["kind"]["version"], request["requestKind"]["version"]) == ("v1", "v2")
         assert request["object"]["spec"] == {"address": "h:80"}
+
+
+@pytest.mark.feature("A-18")
+def test_controllers_write_objects_in_their_stored_version_without_the_webhook(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    owner = kube.ok("POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "owner"}})
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    held = {**site("v1", "held", address="a:1"), "metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
+    for dependent in (site("v1", "free", address="a:1"), held):
+        dependent["metadata"]["ownerReferences"] = [reference]
+        kube.ok("POST", sites("v1"), dependent)
+    kube.ok("PATCH", f"{DEFINITIONS}/sites.{GROUP}", {"spec": definition(by(hook), "v2")["spec"]}, MERGE)
+    kube.ok("DELETE", "/api/v1/namespaces/default/configmaps/owner")
+    (left,) = kube.api.state.store.list((GROUP, "sites"))
+    assert (left["apiVersion"], left["spec"]) == ("example.com/v1", {"address": "a:1"})
+    assert "deletionTimestamp" in left["metadata"]
+    assert hook.asked == []
+
+
+def _same(answer: bytes, _: Object) -> bytes:
+    return answer
+
+
+def test_garbage_of_a_conversion_webhook_fails_the_request(kube: Kube, hook: WebhookServer) -> None:
+    kube.ok("POST", DEFINITIONS, definition(by(hook)))
+    kube.ok("POST", sites("v1"), site("v1", address="a:1"))
+    for garbage in (b"[" * 100_000, b"{}", b'{"response": 1}', b'{"response": {"convertedObjects": {}}}'):
+        hook.answers = {"/convert": partial(_same, garbage)}
+        assert "conversion webhook for" in kube.refused(500, "GET", f"{sites('v2')}/a")["message"]

@@ -143,17 +143,22 @@ def direct(kube: Kube, url: str, *, ending: str = "") -> list[bytes]:
     watch = kube.watch(url)
     sent: list[bytes] = []
 
+    async def create(name: str) -> None:
+        body = json.dumps(foo(name)).encode()
+        await kube.api.handle("POST", FOOS, "", {"content-type": "application/json"}, body)
+
     async def read() -> None:
         watch.direct = sent.append
         reader = asyncio.ensure_future(_read(watch, sent))
         await asyncio.sleep(0)
         for name in "ab":
-            kube.api.handle("POST", FOOS, "", {"content-type": "application/json"}, json.dumps(foo(name)).encode())
+            await create(name)
         if ending == "closed":
             watch.close()
             await reader
         kube.scheduler.run()
-        kube.ok("POST", FOOS, foo("c"))
+        await create("c")
+        kube.scheduler.run()
         watch.close()
         await reader
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import urllib3
 
-from clientgo.apiserver.api import Api, result_of
+from clientgo.apiserver.api import Api
 from clientgo.apiserver.server import BundledServer, build
 from clientgo.apiserver.state import ServerOptions
 from clientgo.apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo.apiserver.storage.store import Store
 from clientgo.testing.clock import FakeClock
-from tests.apiserver.inprocess import DEFINITIONS, FOOS, definition, foo
+from tests.apiserver.inprocess import DEFINITIONS, FOOS, definition, foo, result_of
 from tests.apiserver.scheduling import ManualScheduler
 
 KEY = ("", "things")
@@ -120,7 +120,7 @@ def served(journal: SqliteJournal) -> Api:
 
 
 def call(api: Api, method: str, path: str, body: Any = None) -> Any:
-    answer = result_of(api.handle(method, path, "", {"content-type": "application/json"}, body or b""))
+    answer = result_of(api, api.handle(method, path, "", {"content-type": "application/json"}, body or b""))
     api.state.scheduler.run()  # type: ignore[attr-defined]
     return answer.status, answer.json()
 
