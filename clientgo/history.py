@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Hashable
 
 import msgspec
-from msgspec.structs import replace
 
 from clientgo.boundeddict import BoundedDict
 from clientgo.forks import fork_safe
@@ -78,20 +77,12 @@ class History:
         with self._lock:
             self._count += 1
             if one.error:
-                one = self._failed(one)
+                before = self._failing.get(one.key)
+                failures, since = (before.failures, before.since) if before is not None else (0, one.began)
+                self._failing[one.key] = FailingObject(one.key, failures + 1, since, one.error, one.next_at)
             elif self._failing:
                 self._failing.pop(one.key, None)
             self._recent.append(one)
-
-    def _failed(self, one: Reconciliation) -> Reconciliation:
-        before = self._failing.get(one.key)
-        failures, since = (before.failures, before.since) if before is not None else (0, one.began)
-        if before is not None and before.next_at is not None and one.next_at is not None:
-            # A retry that is still pending stays: a key that is delayed twice becomes due at the earlier time.
-            pending = one.began + one.seconds < before.next_at < one.next_at
-            one = replace(one, next_at=before.next_at) if pending else one
-        self._failing[one.key] = FailingObject(one.key, failures + 1, since, one.error, one.next_at)
-        return one
 
     def after(self, number: int) -> list[tuple[int, Reconciliation]]:
         """Return the kept reconciliations with a number above this one, counted from 1, the oldest first."""

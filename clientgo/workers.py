@@ -151,5 +151,5 @@ def checked(result: object) -> Result:
     if not math.isfinite(after):
         raise ValueError(f"requeue_after must be a finite number of seconds, got {after!r}: omit it to wait for events")
     if priority is not None:
-        priority = int(checked_priority(priority))
+        priority = checked_priority(priority)
     return Result(requeue_after=float(after), priority=priority)

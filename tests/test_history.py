@@ -94,18 +94,6 @@ def test_failures_in_a_row_are_counted_until_the_next_success() -> None:
     assert history.failing() == []
 
 
-def test_pending_retry_stays_the_next_one_after_a_failure_by_an_event() -> None:
-    clock = FakeClock()
-    attempts, history = recording(clock)
-    due = clock.now() + 10.0
-    for seconds in (10.0, 20.0):
-        with attempts.at(KEY, "event") as attempt:
-            attempt.failed(Conflict(message="no"), retry_in=seconds)
-        clock.step(5.0)
-    assert [one.next_at for _, one in history.after(0)] == [due, due]
-    assert [one.next_at for one in history.failing()] == [due]
-
-
 def test_only_the_last_reconciliations_are_kept() -> None:
     attempts, history = recording(FakeClock(), size=3)
     for number in range(10):

@@ -31,13 +31,15 @@ class DelayHeap(KeyHeap[K]):
         entry = self.entries.get(item)
         return None if entry is None else entry[0]
 
-    def push(self, item: K, at: float) -> None:
-        """Add a key that is due at `at`, unless it is due earlier already."""
+    def push(self, item: K, at: float) -> float | None:
+        """Add a key that is due at `at`; return the time if it is due earlier already, and None otherwise."""
         entry = self.entries.get(item)
-        if entry is None or at < entry[0]:
-            # Keys that are due at the same time keep the order in which they got it.
-            self._number += 1
-            self.put(item, at, self._number)
+        if entry is not None and entry[0] <= at:
+            return entry[0]
+        # Keys that are due at the same time keep the order in which they got it.
+        self._number += 1
+        self.put(item, at, self._number)
+        return None
 
     def pop_due(self, now: float) -> list[K]:
         """Remove and return the keys that are due, in the order of their times."""

@@ -13,9 +13,9 @@ LOW = -100
 
 
 def checked_priority(priority: object) -> int:
-    """Return the priority; TypeError if it is no integer."""
+    """Return the priority as a plain integer; TypeError if it is none."""
     if isinstance(priority, int) and not isinstance(priority, bool):
-        return priority
+        return int(priority)
     raise TypeError(f"priority must be an integer, got {type(priority).__qualname__}")
 
 

@@ -57,7 +57,8 @@ class WorkQueue(Generic[K]):
         self._limiter: RateLimiter[K] = guarded(limiter, clock)
         self._merge_delays = merge_delays
         # Guards every field below. Not reentrant: storage and metrics must not call back into the queue. What is done
-        # for every key uses `acquire_fairly`, so that many threads do not slow each other down; the rest uses `with`.
+        # for every key uses `acquire_fairly`, so that many threads do not slow each other down, and calls it only if
+        # the lock is taken: the call alone is a tenth of the time. The rest uses `with`.
         self._lock = threading.Lock()
         # Notified once for every key that becomes ready while a consumer waits, and for all on shutdown.
         self._wake = threading.Condition(self._lock)
@@ -133,17 +134,19 @@ class WorkQueue(Generic[K]):
         finally:
             self._lock.release()
 
-    def add_after(self, item: K, delay: float, *, priority: int | None = None) -> None:
+    def add_after(self, item: K, delay: float, *, priority: int | None = None) -> float:
         """Add a key after `delay` seconds, at once if that is not positive; ignored after `shut_down`.
 
         By default a key that is being processed keeps the priority with which it was taken; others are `NORMAL`.
+        Returns the seconds until the key is due, which are less if it was added before.
         """
         if not self._lock.acquire(False):
             acquire_fairly(self._lock)
         try:
             if self._shutting_down:
-                return
-            due = self._now() + delay
+                return delay
+            now = self._now()
+            due = now + delay
             self._promote()
             dirty, processing = item in self._dirty, item in self._processing
             if self._metrics is not None:
@@ -153,24 +156,23 @@ class WorkQueue(Generic[K]):
             # "not >" instead of "<=": NaN must not get into the heap.
             if not delay > 0:
                 self._add(item, priority)
-                return
+                return 0.0
             if self._priorities is not None:
                 self._raise_priority(self._priorities, item, priority)
                 if dirty and not processing:
                     self._ready.touch(item)
             if self._merge_delays and dirty:
-                return  # it is processed earlier
-            self._delayed.push(item, due)
+                return 0.0
+            earlier = self._delayed.push(item, due)
             if self._waiting and self._delayed.earliest < self._watched:
                 self._wake.notify()
+            return delay if earlier is None else earlier - now
         finally:
             self._lock.release()
 
     def add_rate_limited(self, item: K, *, priority: int | None = None) -> float:
-        """Count a failure of the key, add it after the limiter's delay, and return the delay in seconds."""
-        delay = self._limiter.when(item)
-        self.add_after(item, delay, priority=priority)
-        return delay
+        """Count a failure of the key, add it after the limiter's delay, and return the seconds until it is due."""
+        return self.add_after(item, self._limiter.when(item), priority=priority)
 
     def forget(self, item: K) -> None:
         """Reset the failures of the key; does not remove it from the queue."""
@@ -339,15 +341,13 @@ class WorkQueue(Generic[K]):
 
     def _raise_priority(self, priorities: dict[K, int], item: K, priority: int | None) -> int:
         """Return the priority of a key, which is at least the given one from now on."""
-        before = priorities.get(item)
-        if before is None:
-            priorities[item] = before = NORMAL if priority is None else checked_priority(priority)
-        elif priority is not None and checked_priority(priority) > before:
-            priorities[item] = priority
-            if self._metrics is not None and item in self._dirty:
-                self._metrics.raised(before, priority)
-            return priority
-        return before
+        before, after = priorities.get(item), NORMAL if priority is None else checked_priority(priority)
+        if before is not None and (priority is None or after <= before):
+            return before
+        priorities[item] = after
+        if before is not None and self._metrics is not None and item in self._dirty:
+            self._metrics.raised(before, after)
+        return after
 
     def _wait_until_ready(self) -> None:
         try:

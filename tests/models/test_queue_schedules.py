@@ -234,6 +234,8 @@ def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]
     assert explore(program(RIGHT), 250) > 100
 
 
+PUSH = "            earlier = self._delayed.push(item, due)\n"
+
 MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a notify removed": (
         added_while_processed,
@@ -286,11 +288,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         delayed,
         "queue",
         (
-            (
-                "            self._delayed.push(item, due)\n"
-                "            if self._waiting and self._delayed.earliest < self._watched:"
-            ),
-            ("            self._delayed.push(item, due)\n            if self._waiting and self._watched == math.inf:"),
+            f"{PUSH}            if self._waiting and self._delayed.earliest < self._watched:",
+            f"{PUSH}            if self._waiting and self._watched == math.inf:",
         ),
     ),
     "the timekeeper leaves without a word": (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.testing.clock import FakeClock
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimiter, RateLimitingQueue
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimiter, RateLimitingQueue, WorkQueue
 from clientgo.workqueue.ratelimiters import default_controller_rate_limiter, default_item_based_rate_limiter
 
 
@@ -37,6 +37,26 @@ def test_failed_keys_are_retried_with_growing_delays_until_forgotten() -> None:
     queue.add_rate_limited("one")
     clock.step(0.001)
     assert len(queue) == 2
+
+
+@pytest.mark.parametrize(("merge_delays", "delays"), [(False, [1.0, 0.5]), (True, [1.0, 2.0])])
+def test_retry_is_due_at_the_time_that_is_returned(*, merge_delays: bool, delays: list[float]) -> None:
+    clock = FakeClock()
+    limiter = ItemExponentialFailureRateLimiter[str](1.0, 60.0)
+    queue = WorkQueue[str](limiter, clock=clock, merge_delays=merge_delays)
+    returned = []
+    for _ in range(2):
+        queue.add("a")  # an event: without merged delays, an earlier retry remains
+        with queue.processing() as key:
+            returned.append(queue.add_rate_limited(key))
+        assert queue.state().waiting == (("a", returned[-1]),)
+        clock.step(0.5)
+    assert returned == delays
+    queue.add("a")
+    with queue.processing() as key:
+        queue.add(key)
+        assert queue.add_after(key, -1.0) == 0.0
+        assert not merge_delays or queue.add_rate_limited(key) == 0.0
 
 
 def test_default_limiter_is_that_of_controllers() -> None:
