@@ -24,8 +24,6 @@ GRACE = 0.4
 TICK = 0.02
 """Seconds between two looks at the callbacks that become due after a stop."""
 
-_NEVER = threading.Event()
-
 
 class StopScope:
     """Callbacks that are called when `event` is set. Thread-safe.
@@ -90,6 +88,7 @@ class StopScope:
     def _run(self) -> None:
         self.event.wait()
         due: dict[object, float] = {}
+        never = threading.Event()
         while True:
             now = self._clock.now()
             for owner, (_, after) in self._callbacks.copy().items():
@@ -101,7 +100,7 @@ class StopScope:
                 if not self._callbacks:
                     self._watched = False
                     return
-            self._clock.sleep(_NEVER, TICK)
+            self._clock.sleep(never, TICK)
 
     def _call(self, owner: object) -> None:
         callback, _ = self._callbacks.pop(owner, (None, 0.0))
@@ -136,21 +135,38 @@ _CURRENT: ContextVar[Scopes] = ContextVar("stop scopes", default=())
 
 # By the event's id, and not by the event in a WeakKeyDictionary: a scope refers to its event and would keep it alive.
 _scopes: "weakref.WeakValueDictionary[int, StopScope]" = weakref.WeakValueDictionary()
-_scopes_lock = forks.fork_safe(threading.Lock())
 
 
 def scope_of(event: threading.Event) -> StopScope:
     """Return the scope of an event, the same one each time."""
-    with _scopes_lock:
-        scope = _scopes.get(id(event))
-        if scope is None:
-            scope = _scopes[id(event)] = StopScope(event)
-        return scope
+    # Without a lock: two threads that come first may each create one, and both scopes do their work.
+    scope = _scopes.get(id(event))
+    if scope is None:
+        scope = _scopes[id(event)] = StopScope(event)
+    return scope
 
 
 def current_scopes() -> Scopes:
     """Return the scopes of the running code."""
     return _CURRENT.get()
+
+
+def is_stopping() -> bool:
+    """Return whether the running code is to end."""
+    return any(scope.event.is_set() for scope in _CURRENT.get())
+
+
+@contextmanager
+def on_stop(callback: Callable[[], object]) -> Iterator[None]:
+    """Call `callback` if the running code is to end while the block runs; it must not block."""
+    owner, scopes = object(), _CURRENT.get()
+    for scope in scopes:
+        scope.add(owner, callback)
+    try:
+        yield
+    finally:
+        for scope in scopes:
+            scope.remove(owner)
 
 
 @contextmanager

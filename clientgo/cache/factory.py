@@ -112,13 +112,10 @@ class InformerFactory:
         with self._lock:
             if self._shut_down:
                 return
-            first = self._group is None
             group = self._group = self._group or Group(stop=stop, clock=self._clock)
             new = [gvr for gvr in self._informers if gvr not in self._started]
             self._started.update(new)
             informers = [self._informers[gvr] for gvr in new]
-        if first:
-            group.start(self._close_after, stop, name="informers-stop")
         for informer in informers:
             informer.start(group)
 
@@ -147,13 +144,6 @@ class InformerFactory:
         if group is not None:
             group.stop()
             group.join(timeout)
-
-    def _close_after(self, stop: threading.Event) -> None:
-        stop.wait()
-        with self._lock:
-            informers = list(self._informers.values())
-        for informer in informers:
-            informer.close()
 
 
 class InformerGroup:

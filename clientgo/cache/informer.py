@@ -99,10 +99,9 @@ class SharedInformer(Generic[T]):
         self._started_at = 0.0
         self._reflectors: list[Reflector[T]] = []
         self._unsynced = set(self._sinks.values())
-        self._stopped = False
 
     def __repr__(self) -> str:
-        state = "stopped" if self._stopped else "synced" if self.has_synced else "not synced"
+        state = "stopped" if self.is_stopped else "synced" if self.has_synced else "not synced"
         return f"<SharedInformer {self.name} {len(self.indexer)} objects, {len(self._listeners)} handlers, {state}>"
 
     @property
@@ -117,8 +116,8 @@ class SharedInformer(Generic[T]):
 
     @property
     def is_stopped(self) -> bool:
-        """True once it was closed."""
-        return self._stopped
+        """True once it was started and the stop event of its group is set."""
+        return self._group is not None and self._group.stop_event.is_set()
 
     @property
     def last_sync_resource_version(self) -> str:
@@ -195,7 +194,7 @@ class SharedInformer(Generic[T]):
         """
         handler = ResourceEventHandler(on_add, on_update, on_delete, on_initial_add)
         with self._lock:
-            if self._stopped:
+            if self.is_stopped:
                 raise RuntimeError(
                     f"handler {handler.name} was not added to shared informer because it has stopped already"
                 )
@@ -236,7 +235,7 @@ class SharedInformer(Generic[T]):
             ValueError: an index of that name exists.
         """
         with self._lock:
-            if self._stopped:
+            if self.is_stopped:
                 raise RuntimeError(f"indexer was not added to {self.name} because it has stopped already")
         self.indexer.add_indexers(indexers)
 
@@ -277,13 +276,12 @@ class SharedInformer(Generic[T]):
         group = Group(stop=stop, clock=self._clock)
         self.start(group)
         stop.wait()
-        self.close()
         group.join()
 
     def start(self, group: Group) -> None:
-        """Start in threads of `group`; after its stop event is set, call `close` to end blocked threads."""
+        """Start in threads of `group`, which end with its stop event."""
         with self._lock:
-            if self._group is not None or self._stopped:
+            if self._group is not None:
                 log.warning("informer has already started", extra={"informer": self.name})
                 return
             self._group = group
@@ -294,16 +292,6 @@ class SharedInformer(Generic[T]):
             self._start_listener(group, listener)
         for reflector in self._reflectors:
             group.start(reflector.run, group.stop_event, name=f"informer-{reflector.name}")
-
-    def close(self) -> None:
-        """Stop for good: close open watches and call no handler any more. May be called repeatedly."""
-        with self._lock:
-            self._stopped = True
-            reflectors, listeners = list(self._reflectors), list(self._listeners)
-        for reflector in reflectors:
-            reflector.close()
-        for listener in listeners:
-            listener.close()
 
     def replace(self, sink: InformerSink[T], objects: Iterable[T], keep: set[ObjectName], version: str) -> None:
         """Replace the objects of the sink's namespace, except those named in `keep`, by a list of that version."""

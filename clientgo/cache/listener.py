@@ -24,6 +24,7 @@ from clientgo.log import Repeats, get_logger
 from clientgo.log.callers import traceback_id
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
+from clientgo.stopping import ends_with, on_stop
 
 log = get_logger(__name__)
 
@@ -242,10 +243,11 @@ class Listener(Generic[T]):
         return self._ended.wait(timeout if wait else 0)
 
     def run(self, stop: threading.Event, resync: Callable[["Listener[T]"], None]) -> None:
-        """Deliver until closed; every `self.resync` seconds call `resync(self)`, which pushes the cache's objects."""
+        """Deliver until closed or `stop` is set; call `resync(self)` every `self.resync` seconds, to push all."""
         self._thread = threading.get_ident()
         try:
-            self._run(stop, resync)
+            with ends_with(stop), on_stop(self.close):
+                self._run(stop, resync)
         finally:
             self._ended.set()
 

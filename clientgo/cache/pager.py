@@ -13,10 +13,12 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
-from clientgo.errors import ApiError, BadRequest, Gone, Invalid, InvalidResponse
+from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invalid, InvalidResponse
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
+from clientgo.rest.limits import INTERRUPTED
+from clientgo.stopping import on_stop
 
 T = TypeVar("T")
 
@@ -121,7 +123,9 @@ class Pager(Generic[T]):
         group = Group(stop=prefetch.stop)
         group.start(prefetch.fill, self._pages(options), name="pager")
         try:
-            yield from prefetch
+            # A stop of this thread ends the other one's request, whose error ends the iteration.
+            with on_stop(prefetch.end):
+                yield from prefetch
         finally:
             prefetch.end()
             group.join()
@@ -165,6 +169,7 @@ class _Prefetch(Generic[T]):
         try:
             while self._room.acquire() and not self.stop.is_set():
                 self._fetched.put(next(pages))
+            end = ConnectionFailed(INTERRUPTED, stopping=True)  # without it, the list would look complete
         except StopIteration:
             pass  # that was the last page
         except Exception as error:  # noqa: BLE001  # raised again in the reader's thread

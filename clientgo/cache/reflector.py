@@ -56,6 +56,7 @@ from clientgo.log import get_logger
 from clientgo.meta.codec import ObjectList, Undecodable, without_collection
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
+from clientgo.stopping import ends_with
 
 log = get_logger(__name__)
 
@@ -148,8 +149,8 @@ class Reflector(Generic[T]):
         )
 
     def run(self, stop: threading.Event) -> None:
-        """List and watch until `stop` is set or the reflector is closed; `close` ends a blocked watch."""
-        while not stop.is_set() and not self._watcher.closed:
+        """List and watch until `stop` is set, which also ends a list or watch in progress."""
+        while not stop.is_set():
             ended: Exception | None = None
             try:
                 self.list_and_watch(stop)
@@ -159,20 +160,17 @@ class Reflector(Generic[T]):
                     self._report.failed(error)
             self._sleep(stop, ended)
 
-    def close(self) -> None:
-        """Close the open watch and end `run`, from any thread; a list in progress is completed first."""
-        self._watcher.close()
-
     def list_and_watch(self, stop: threading.Event) -> None:
         """Fill the sink from a list, then watch until the watch expires or fails in a way that requires another list.
 
         Raises:
             ClientGoError, Undecodable: the failure.
         """
-        opened = self._list_by_watch(stop) if self.watch_list else None
-        if opened is None and not stop.is_set():
-            self.list_once()
-        self._watch_on(opened, stop)
+        with ends_with(stop):
+            opened = self._list_by_watch(stop) if self.watch_list else None
+            if opened is None and not stop.is_set():
+                self.list_once()
+            self._watch_on(opened, stop)
 
     def list_once(self) -> None:
         """Fill the sink from one complete list.
@@ -209,13 +207,11 @@ class Reflector(Generic[T]):
 
     def _list_by_watch(self, stop: threading.Event) -> OpenWatch[T] | None:
         """Fill the sink from a streamed list and return its watch; None if a regular list is required."""
-        while not stop.is_set() and not self._watcher.closed:
+        while not stop.is_set():
             began = self._count_list()
             version = "" if self._pager.newest_required else self.last_sync_resource_version
             try:
                 opened = self._watcher.open(version, stream_list=True)
-                if opened is None:
-                    return None
                 if self._read_list(opened, began, stop):
                     return opened._replace(began=self._clock.now())  # the duration of the watch excludes the list
             except (ClientGoError, Undecodable) as error:
@@ -277,7 +273,7 @@ class Reflector(Generic[T]):
     def _watch_on(self, opened: OpenWatch[T] | None, stop: threading.Event) -> None:
         """Watch repeatedly from the last version; return or raise when a list is required."""
         retry = RetryWithDeadline(self._internal_error_retry, clock=self._clock)
-        while not stop.is_set() and not self._watcher.closed:
+        while not stop.is_set():
             opened = opened or self._reopen(stop)
             if opened is None:
                 continue
@@ -304,7 +300,7 @@ class Reflector(Generic[T]):
             opened = None
 
     def _reopen(self, stop: threading.Event) -> OpenWatch[T] | None:
-        """Open a watch at the last version; None if it is to be tried again, or the reflector was closed."""
+        """Open a watch at the last version; None if it is to be tried again."""
         try:
             self._verify_server()
             opened = self._watcher.open(self.last_sync_resource_version)

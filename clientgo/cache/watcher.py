@@ -24,6 +24,7 @@ from clientgo.meta.listwatch import (
 )
 from clientgo.meta.objects import ApiObject
 from clientgo.rest.transport import IdleTimeout
+from clientgo.stopping import current_scopes
 
 log = get_logger(__name__)
 
@@ -115,25 +116,9 @@ class ReflectorWatcher(Generic[T]):
         self._clock = clock
         self._rand = rand
         self._unordered = False  # the watch began without a version: its first ADDED events are a list, in any order
-        self._lock = threading.Lock()
-        self._watch: Watch[T] | None = None  # guarded by _lock, like _closed
-        self._closed = False
 
     def __repr__(self) -> str:
         return f"<ReflectorWatcher {self._name} at {self.version or 'no version'}>"
-
-    @property
-    def closed(self) -> bool:
-        """True after `close`."""
-        return self._closed
-
-    def close(self) -> None:
-        """Close the open watch, if any, and open no more; from any thread."""
-        with self._lock:
-            self._closed = True
-            watch = self._watch
-        if watch is not None:
-            watch.close()
 
     def request_sent(self) -> float:
         """Record and return the time of a request."""
@@ -154,8 +139,8 @@ class ReflectorWatcher(Generic[T]):
         self.version = version
         self.needs_verification = False
 
-    def open(self, version: str, *, stream_list: bool = False) -> OpenWatch[T] | None:
-        """Open a watch of the changes after `version`, preceded by a list with `stream_list`; None once closed.
+    def open(self, version: str, *, stream_list: bool = False) -> OpenWatch[T]:
+        """Open a watch of the changes after `version`, preceded by a list with `stream_list`; a stop closes it.
 
         Raises:
             ApiError, ConnectionFailed: the watch could not be opened.
@@ -180,21 +165,16 @@ class ReflectorWatcher(Generic[T]):
             raise
         self.response_received()
         self.watching_since = began
-        with self._lock:
-            self._watch = watch
-            closed = self._closed
-        if closed:  # close() was called while the watch was being opened
-            watch.close()
-            self.watching_since = None
-            return None
+        for scope in current_scopes():
+            scope.add(self, watch.close)
         return OpenWatch(watch, iter(watch), began)
 
     def end(self, opened: OpenWatch[T]) -> None:
         """Close a watch."""
+        for scope in current_scopes():
+            scope.remove(self)
         opened.watch.close()
         self.watching_since = None
-        with self._lock:
-            self._watch = None
 
     def read(self, opened: OpenWatch[T], stop: threading.Event) -> None:
         """Put all events into the sink until the watch ends or its connection fails; then close it.

@@ -21,11 +21,12 @@ from clientgo.cache.state import wait_for_cache_sync
 from clientgo.cache.store import Indexer
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, Forbidden, InternalError, Unauthorized
-from clientgo.lifecycle import Group, StillRunning
+from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import AnyEvent, BadEvent, Bookmark, ListerWatcher, ListOptions, Watch, WatchEvent
 from clientgo.meta.objects import ApiObject
+from clientgo.stopping import is_stopping, on_stop, scope_of
 
 log = get_logger(__name__)
 
@@ -42,9 +43,6 @@ RESTART_DELAY = 1.0
 
 GONE_TRIES = 3
 """Consecutive 410 responses after which a `RetryWatcher` gives up; another of several API servers may keep more."""
-
-_GRACE = 5.0
-"""Seconds that the threads of an informer have to end; one blocked in a list cannot be interrupted."""
 
 
 class WatchClosed(ClientGoError):
@@ -64,7 +62,7 @@ class RetryWatcher(Generic[T]):
 
     Iterating raises `Gone` if the server no longer has the next change, `Unauthorized` or `Forbidden` if a watch is not
     permitted, and `InternalError` for invalid events. Every other error is retried. Bookmarks advance the version and
-    are not returned. `close` ends the iteration from any thread.
+    are not returned. `close` ends the iteration from any thread, and so does a stop.
 
     Raises:
         ValueError: the version is "" or "0", for which a watch starts at any version.
@@ -95,6 +93,10 @@ class RetryWatcher(Generic[T]):
         return f"<RetryWatcher {self._source.kind.__name__} at {self.resource_version}>"
 
     def __iter__(self) -> Iterator[WatchEvent[T] | BadEvent]:
+        with on_stop(self.close):
+            yield from self._events()
+
+    def _events(self) -> Iterator[WatchEvent[T] | BadEvent]:
         while not self._stop.is_set():
             # Not sliding: a watch that lasted longer than the delay is followed by the next one at once.
             next_start = self._clock.now() + self._restart_delay
@@ -240,24 +242,15 @@ def until_with_sync(
     """
     events: _Events[T] = _Events()
     informer.add_event_handler(on_add=events.added, on_update=events.updated, on_delete=events.deleted)
-    group = Group()
-    informer.start(group)
-    group.start(_close_after, events, group.stop_event, name="until-stop")  # a crash of the informer ends the wait
-    try:
-        with _deadline(events, timeout, clock) as late:
-            if precondition is not None:
-                if not wait_for_cache_sync(events.closed, informer, clock=clock):
-                    raise Interrupted("UntilWithSync: unable to sync caches: deadline exceeded")
-                if precondition(informer.indexer):
-                    return None
-            return _wait(conditions, events, late)
-    finally:
-        group.stop()
-        informer.close()
-        try:
-            group.join(_GRACE)
-        except StillRunning as error:
-            log.warning("threads of an informer have not ended", extra={"err": error})
+    with Group() as group, _deadline(events, timeout, clock) as late:
+        scope_of(group.stop_event).add(events, events.close)  # a crash of the informer ends the wait
+        informer.start(group)
+        if precondition is not None:
+            if not wait_for_cache_sync(events.closed, informer, clock=clock):
+                raise Interrupted("UntilWithSync: unable to sync caches: deadline exceeded")
+            if precondition(informer.indexer):
+                return None
+        return _wait(conditions, events, late)
 
 
 class _Events(Generic[T]):
@@ -305,12 +298,12 @@ def _next(coming: Iterator[AnyEvent[T]], last: WatchEvent[T] | None, late: threa
             return event
     if late.is_set():
         raise Interrupted("timed out waiting for the condition", last)
-    raise WatchClosed("the watch closed before the condition held")
+    raise WatchClosed(f"{'stopping' if is_stopping() else 'the watch closed'} before the condition held")
 
 
 @contextmanager
 def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Iterator[threading.Event]:
-    """Close the source of events after the timeout, and set the event."""
+    """Close the source of events after the timeout, and set the event; also close it when the program stops."""
     late, done = threading.Event(), threading.Event()
 
     def close_after(seconds: float) -> None:
@@ -318,15 +311,10 @@ def _deadline(closable: _Closable, timeout: float | None, clock: Clock) -> Itera
             late.set()
             closable.close()
 
-    with Group(stop=done, clock=clock) as group:
+    with on_stop(closable.close), Group(stop=done, clock=clock) as group:
         if timeout is not None:
             group.start(close_after, timeout, name="until-deadline")
         try:
             yield late
         finally:
             closable.close()
-
-
-def _close_after(closable: _Closable, stop: threading.Event) -> None:
-    stop.wait()
-    closable.close()

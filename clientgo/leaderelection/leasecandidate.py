@@ -115,7 +115,6 @@ class LeaseCandidacy:
             stop.wait()
         finally:
             queue.shut_down()
-            informer.close()
             group.join()
 
     def ensure(self) -> None:

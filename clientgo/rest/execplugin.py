@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.stopping import current_scopes
+from clientgo.stopping import on_stop
 
 PLUGIN_SECONDS = 60.0
 """Time limit of a plugin, in seconds."""
@@ -113,16 +113,12 @@ def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool
     except (OSError, ValueError) as error:  # not executable; an argument or a variable with a NUL
         raise PluginFailed(str(error)) from error
     kill = partial(_kill, process, interactive=interactive)
-    with process:
-        for scope in (scopes := current_scopes()):
-            scope.add(process, kill)
+    with process, on_stop(kill):
         try:
             output, errors = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired as error:
             raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
         finally:
-            for scope in scopes:
-                scope.remove(process)
             kill()
     if process.returncode:
         message = " ".join((errors or b"").decode(errors="replace").split())

@@ -180,7 +180,6 @@ def following(
         yield informer
     finally:
         group.stop()
-        informer.close()
         group.join(10)
 
 
@@ -224,7 +223,6 @@ class Running:
 
     def end(self) -> None:
         self.group.stop()
-        self.informer.close()
         self.group.join(10)
 
     def wait_synced(self, registration: Registration[ConfigMap]) -> None:

@@ -371,6 +371,5 @@ def test_deeply_nested_object_is_skipped_and_reported(stream: FakeStream) -> Non
         assert informer.last_sync_resource_version == "9"
     finally:
         group.stop()
-        informer.close()
         group.join(10)
         client.close()

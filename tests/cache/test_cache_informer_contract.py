@@ -263,7 +263,6 @@ def test_no_thread_remains_after_the_informer_stops(when: str) -> None:
         assert wait_for_cache_sync(group.stop_event, informer, timeout=10)
     informer.add_event_handler()
     group.stop()
-    informer.close()
     group.join(10)
     assert [t.name for t in threading.enumerate() if "leaky" in t.name] == []
 
@@ -286,7 +285,6 @@ def test_version_of_several_sources_is_the_oldest() -> None:
     assert wait_for_cache_sync(group.stop_event, informer, timeout=10)
     assert informer.last_sync_resource_version == "2"
     group.stop()
-    informer.close()
     group.join(10)
 
 

@@ -246,7 +246,6 @@ def test_objects_that_cannot_be_compared_or_hashed_are_cached() -> None:
         source.add(Incomparable(ObjectMeta(name="b")))
         assert handler.wait_for(3) == [("add", "a"), ("update", "a"), ("add", "b")]
         group.stop()
-        informer.close()
 
 
 def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
@@ -295,7 +294,6 @@ def watching_each(
         yield informer, handler
     finally:
         group.stop()
-        informer.close()
         group.join(10)
 
 

@@ -256,7 +256,6 @@ def test_response_after_a_deletion_is_ignored_while_another_namespace_is_behind(
     cache.mutation(written)
     held = (cache.get_by_key(ObjectName("two", "a")), informer.last_sync_resource_version)
     group.stop()
-    informer.close()
     group.join(10)
     assert held == (None, "1")  # of all namespaces, the cache reflects only an older version
 

@@ -174,7 +174,6 @@ def followed(informer: SharedInformer[Any]) -> Iterator[RecordingHandler[Any]]:
         yield handler
     finally:
         group.stop()
-        informer.close()
         group.join(10)
 
 
@@ -250,7 +249,6 @@ def test_informer_stopped_without_a_server_leaves_no_thread() -> None:
         informer.start(group)
         assert tried.wait(10)
         group.stop()
-        informer.close()
         group.join(10)
         client.close()
     assert group.alive() == []

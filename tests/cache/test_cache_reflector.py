@@ -316,14 +316,13 @@ def test_close_ends_an_idle_watch() -> None:
 
     source = Silent(page())
     reflector = Reflector(source, Sink())
-    with_thread(lambda: reflector.run(source.stop), lambda: _stop(opened, source, reflector))
+    with_thread(lambda: reflector.run(source.stop), lambda: _stop(opened, source))
     assert silent.closed
 
 
-def _stop(opened: threading.Event, source: Script, reflector: Reflector[ConfigMap]) -> None:
+def _stop(opened: threading.Event, source: Script) -> None:
     assert opened.wait(10)
     source.stop.set()
-    reflector.close()
 
 
 def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> None:
@@ -331,14 +330,6 @@ def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> No
     group.start(target, name="reflector")
     meanwhile()
     group.join(10)
-
-
-def test_closed_reflector_opens_no_watch_without_a_stop() -> None:
-    source = Script(page(), watch(added("a", 11)), page())
-    reflector = Reflector(source, Sink(), clock=FakeClock(auto=True))
-    reflector.close()
-    reflector.list_and_watch(threading.Event())
-    assert source.calls() == ["list 0"]
 
 
 def test_repr_of_a_reflector_contains_its_version() -> None:
@@ -361,8 +352,7 @@ def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
             asked.append(options)
-            stop.set()
-            reflector.close()  # before the reflector has the watch
+            stop.set()  # before the reflector has the watch
             return silent
 
     errors: list[Exception] = []

@@ -58,7 +58,6 @@ def caching(*responses: Any) -> Iterator[tuple[SharedInformer[Gate], RecordingHa
     finally:
         group.stop()
         responses[-1].end()
-        informer.close()
         group.join(10)
         client.close()
 

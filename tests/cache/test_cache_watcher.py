@@ -126,16 +126,16 @@ def test_single_short_watch_is_reopened_at_once() -> None:
     assert source.calls() == ["list 0", "watch 10", "watch 11", "watch 13"]
 
 
-def test_closed_reflector_ends_without_a_stop() -> None:
-    reflector: Reflector[ConfigMap]
+def test_reflector_that_is_stopped_while_a_watch_is_opened_ends() -> None:
+    stop = threading.Event()
 
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            reflector.close()
+            stop.set()
             return super().watch_from(options)
 
     reflector = Reflector(Source(page(), watch()), Sink(), clock=FakeClock(auto=True))
-    reflector.run(threading.Event())
+    reflector.run(stop)
     assert reflector.lists == 1
 
 
@@ -234,16 +234,16 @@ def test_refused_connection_of_a_streamed_list_is_reported_and_retried() -> None
     assert sink.stored == {"a": "9"}
 
 
-def test_reflector_closed_without_a_server_ends_a_streamed_list() -> None:
-    reflector: Reflector[ConfigMap]
+def test_reflector_stopped_without_a_server_ends_a_streamed_list() -> None:
+    stop = threading.Event()
 
     class Away(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            reflector.close()
+            stop.set()
             raise REFUSED
 
     reflector = Reflector(Away(page()), Sink(), watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0)
-    reflector.run(threading.Event())
+    reflector.run(stop)
     assert reflector.state().watches == 1
 
 
@@ -275,7 +275,6 @@ def following(source: ConfigMapClient, clock: FakeClock) -> Iterator[RecordingHa
         yield handler
     finally:
         group.stop()
-        informer.close()
         group.join(10)
 
 
@@ -328,16 +327,12 @@ def test_watch_of_a_client_ends_when_it_is_idle_after_a_bookmark() -> None:
 def test_stopped_watch_is_closed_without_an_error(when: str) -> None:
     stop = threading.Event()
 
-    def stop_it() -> None:
-        stop.set()
-        reflector.close()
-
-    made = RecordedWatch(stop_it if when == "while it is read" else lambda: None)
+    made = RecordedWatch(stop.set if when == "while it is read" else lambda: None)
 
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
             if when == "before it is read":
-                stop_it()
+                stop.set()
             return made
 
     reflector = Reflector(Source(page()), Sink(), clock=FakeClock())

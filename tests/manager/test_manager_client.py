@@ -12,6 +12,7 @@ from clientgo.manager import Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
 from clientgo.testing.fake import FakeRequester
+from clientgo.testing.source import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
 from tests.manager.managed import fake, manager_of, new_foo, running
@@ -83,10 +84,9 @@ def test_objects_are_listed_by_namespace_labels_and_indexed_fields(manager: Mana
 @pytest.mark.feature("C-39")
 def test_client_reads_its_own_writes(manager: Manager, requester: FakeRequester) -> None:
     client = manager.client
+    requester.prepend_watch_reactor("foos", lambda _: (True, FakeWatcher()))  # nothing is heard after the list
     client.get(Foo, A)
     informer = manager.cache.informer(Foo)
-    for feed in informer._reflectors:
-        feed.close()  # nothing is heard from now on
     updated = client.update_status(replace(client.get(Foo, A), status=FooStatus(3)))
     created = client.create(new_foo("d", namespace="new"))
     assert client.get(Foo, A) == updated

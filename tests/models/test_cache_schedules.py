@@ -14,7 +14,7 @@ from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore,
 from tests.models.views import View, config_map
 
 CACHE = [
-    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
     "clientgo.cache.factory", "clientgo.testing.source",
 ]  # fmt: skip
@@ -41,7 +41,6 @@ class Bench:
     def end(self) -> None:
         """Stop everything; a deadlock fails the run."""
         self.group.stop()
-        self.informer.close()
         self.group.join()
 
     def settled(self, *views: View) -> None:
@@ -276,10 +275,20 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         "informer",
         ("            group = self._group\n            period", "            group = None\n            period"),
     ),
-    "a watch opened while closing": (
+    "a watch that no stop closes": (
         an_informer_that_starts_and_stops,
         "watcher",
-        ("        if closed:", "        if False:"),
+        ("            scope.add(self, watch.close)", "            pass"),
+    ),
+    "a handler that no stop ends": (
+        an_informer_that_starts_and_stops,
+        "listener",
+        ("with ends_with(stop), on_stop(self.close):", "with ends_with(stop):"),
+    ),
+    "a callback added while the stop ends is lost": (
+        an_informer_that_starts_and_stops,
+        "stopping",
+        ("                    self._watched = False\n                    return", "                    return"),
     ),
     "an index added during a list": (
         a_store_with_readers,
@@ -314,10 +323,10 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
             "            informer = None\n            if informer is None:",
         ),
     ),
-    "a factory that closes nothing": (
+    "a factory that does not stop": (
         a_factory_two_share,
         "factory",
-        ("        if first:\n            group.start", "        if False:\n            group.start"),
+        ("            group.stop()", "            pass"),
     ),
 }
 

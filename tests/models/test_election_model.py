@@ -24,6 +24,7 @@ from tests.models.locks import Clock, Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute
 
 ELECTION = [
+    "clientgo.stopping",
     "clientgo.lifecycle",
     "clientgo.leaderelection.record",
     "clientgo.leaderelection.candidate",

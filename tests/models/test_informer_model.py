@@ -16,7 +16,7 @@ from tests.models.server import FAULTS, ModelServer
 from tests.models.views import View
 
 CACHE = [
-    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
     "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
     "clientgo.testing.source",
 ]  # fmt: skip
@@ -87,7 +87,6 @@ class Following:
             self.check()
             self.server.write("last")
         self.group.stop()
-        self.informer.close()
         self.group.join()
 
     def check(self) -> None:

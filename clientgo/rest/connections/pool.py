@@ -253,6 +253,9 @@ class PoolTransport:
 
 def _may_resend(method: str, connection: _Connection, error: Exception) -> bool:
     """Report whether a request that failed on a keep-alive connection is safe to send again."""
+    request = current_request()
+    if request is not None and request.aborted:
+        return False
     if not connection.sent:
         return True
     return method in ("GET", "HEAD") and not connection.reader.begun and not isinstance(error, TimeoutError)
