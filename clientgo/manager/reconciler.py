@@ -158,6 +158,10 @@ class Reconciler(Generic[T]):
                 check_finalizer(finalizer)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"{name}: {error}") from None
+        for keyword in ("owns", "predicates", "expected"):
+            value = getattr(cls.declaration, keyword)
+            if value is not None and not isinstance(value, Iterable):
+                raise ConfigError(f"{name}: {keyword} must be a list, got {value!r}")
         argument = kind.__name__.lower()
         if cls.reconcile is not Reconciler.reconcile:
             check_signature(cls.reconcile, "self", argument)

@@ -1,6 +1,7 @@
 """Reconciler classes: declarations, finalizers, and mistakes."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler, Result
-from clientgo.manager.predicates import LabelSelectorPredicate
+from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
 from clientgo.meta import ObjectMeta, ObjectName, controller_of, meta_for, replace
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
@@ -110,6 +111,10 @@ def test_object_that_is_being_deleted_is_not_reconciled() -> None:
         assert reconciler.reconcile_request(ObjectName("ns", "missing")) is None
 
 
+ONE_ERROR: Any = KeyError
+ONE_PREDICATE: Any = GenerationChanged()
+
+
 class NoKind(Reconciler):  # type: ignore[type-arg]
     def reconcile(self, obj: object) -> None:
         pass
@@ -134,9 +139,19 @@ class TwoArguments(Reconciler[Foo]):
         pass
 
 
+class OneError(Base, expected=ONE_ERROR):
+    pass
+
+
+class OnePredicate(Base, predicates=ONE_PREDICATE):
+    pass
+
+
 @pytest.mark.parametrize(
     ("reconciler", "message"),
     [
+        (OneError, r"OneError: expected must be a list, got <class 'KeyError'>"),
+        (OnePredicate, "OnePredicate: predicates must be a list, got <"),
         (NoKind, r"NoKind has no kind: write class NoKind\(Reconciler\[Kind\]\)"),
         (NotAKind, "NotAKind: builtins.dict is not an API kind: mark it with @api_type"),
         (NoMethod, r"NoMethod has no method reconcile\(self, foo\)"),
