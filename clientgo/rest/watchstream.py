@@ -32,9 +32,7 @@ class FrameSplitter:
     """Splits chunks of bytes into frames. No I/O, linear in the bytes."""
 
     def __init__(self) -> None:
-        # Pieces of one unfinished line; joined once, when its end has arrived.
-        self._pending: list[bytes] = []
-        self._size = 0
+        self._pending = bytearray()  # an unfinished line; not a list of pieces, which may have a byte each
 
     def feed(self, chunk: bytes) -> Iterator[RawEvent]:
         """Yield the frames that `chunk` completes.
@@ -48,10 +46,9 @@ class FrameSplitter:
             return
         lines = chunk[:end]
         if self._pending:
-            self._pending.append(lines)
-            lines = b"".join(self._pending)
+            self._pending += lines
+            lines = bytes(self._pending)
             self._pending.clear()
-            self._size = 0
         if end + 1 < len(chunk):
             self._wait_for_more(chunk[end + 1 :])
         for line in lines.split(b"\n"):
@@ -64,18 +61,15 @@ class FrameSplitter:
         Raises:
             InvalidFrame: it is incomplete.
         """
-        rest = b"".join(self._pending)
+        rest = bytes(self._pending)
         self._pending.clear()
-        self._size = 0
         # A truncated JSON object cannot be decoded.
         return [self._frame(rest)] if rest.strip() else []
 
     def _wait_for_more(self, piece: bytes) -> None:
-        self._size += len(piece)
-        if self._size > MAX_FRAME:
+        self._pending += piece
+        if len(self._pending) > MAX_FRAME:
             raise InvalidFrame(f"a frame is longer than {MAX_FRAME} bytes")
-        if piece:
-            self._pending.append(piece)
 
     def _frame(self, line: bytes) -> RawEvent:
         try:

@@ -19,11 +19,17 @@ _NEXT_CHUNK = re.compile(rb"([0-9a-fA-F]{1,15})\r\n").match
 # Control characters, except tab, and what UTF-8 cannot encode.
 _UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]").search
 _GZIP = 31  # zlib's window bits for a gzip wrapper
+_PIECE = 16 * 1024
 _MAX_HEAD = 256 * 1024
 _MAX_LINE = 16 * 1024
 _READ = 64 * 1024
 _READ_LARGE = 1024 * 1024
 _DIGITS = 18
+_MAX_HEADERS = 1000
+# As in Go's net/http: interim replies before one reply, and bytes of chunk sizes and extensions beyond twice the data
+# and 16 for each chunk.
+_MAX_INTERIM = 5
+_MAX_EXCESS = 16 * 1024
 # A server repeats the same few header lines, and so does a client. Only short ones are cached, to bound the memory.
 _KEPT_LINES = 512
 _KEPT_BLOCKS = 64
@@ -123,6 +129,8 @@ def _status_line(line: str) -> tuple[int, bool]:
 
 
 def _headers(lines: list[str]) -> dict[str, str]:
+    if len(lines) > _MAX_HEADERS:
+        raise ProtocolError(f"more than {_MAX_HEADERS} header lines")
     headers: dict[str, str] = {}
     for line in islice(lines, 1, None):
         name, value = _known_header(line) if len(line) < _SHORT else _header(line)
@@ -141,23 +149,25 @@ def _header(line: str) -> tuple[str, str]:
 _known_header = lru_cache(_KEPT_LINES)(_header)
 
 
-def _decompress(raw: bytes, limit: int) -> bytes:
-    """Decompress a gzip body, which may have several members (RFC 1952)."""
-    members: list[bytes] = []
-    size = 0
-    while raw:
+def _decompress(raw: bytes, limit: int, check: Callable[[], object]) -> bytes:
+    """Decompress a gzip body, which may have several members (RFC 1952), and call `check` after each piece."""
+    packed, position, output = memoryview(raw), 0, bytearray()
+    while position < len(packed):
         member = zlib.decompressobj(_GZIP)
-        try:
-            # One byte above the limit shows that it was exceeded; zlib takes 0 for unlimited.
-            members.append(member.decompress(raw, limit - size + 1 if limit else 0))
-        except zlib.error as error:
-            raise ProtocolError(f"invalid gzip: {error}") from error
-        size += len(members[-1])
-        _check_size(size, limit)
-        if not member.eof:
-            raise ProtocolError("invalid gzip: truncated")
-        raw = member.unused_data
-    return b"".join(members)
+        while not member.eof:
+            # In pieces: zlib copies what follows a member, which would take quadratic time for many members.
+            piece = packed[position : position + _PIECE]
+            try:
+                unpacked = member.decompress(piece, _READ_LARGE)
+            except zlib.error as error:
+                raise ProtocolError(f"invalid gzip: {error}") from error
+            if not piece and not unpacked:
+                raise ProtocolError("invalid gzip: truncated")
+            position += len(piece) - len(member.unconsumed_tail) - len(member.unused_data)
+            output += unpacked
+            _check_size(len(output), limit)
+            check()
+    return bytes(output)
 
 
 def _check_size(size: int, limit: int) -> None:
@@ -168,17 +178,22 @@ def _check_size(size: int, limit: int) -> None:
 class ReplyReader:
     """Reads consecutive replies from `recv`, which returns `b""` at the end.
 
-    `recv`'s own exceptions pass through. Memory: a body, plus at most one read. `max_body` limits a whole body's bytes,
-    compressed and decompressed; 0 means unlimited.
+    `recv`'s own exceptions pass through. Memory: at most twice a body, plus one read. `max_body` limits a whole body's
+    bytes, compressed and decompressed; 0 means unlimited. `check` is called while a body is decompressed, and raises
+    `TimeoutError` to give up.
     """
 
-    __slots__ = ("_buffer", "_max_body", "_position", "_recv", "begun")
+    __slots__ = ("_buffer", "_check", "_excess", "_max_body", "_position", "_recv", "begun")
 
-    def __init__(self, recv: Callable[[int], bytes], max_body: int = 0) -> None:
+    def __init__(
+        self, recv: Callable[[int], bytes], max_body: int = 0, check: Callable[[], object] = lambda: None
+    ) -> None:
         self._recv = recv
         self._max_body = max_body
+        self._check = check
         self._buffer = b""
         self._position = 0
+        self._excess = 0
         self.begun = False
         """True once a byte of the current reply has been received."""
 
@@ -194,7 +209,8 @@ class ReplyReader:
             IncompleteRead: the peer closed first. ProtocolError: not HTTP/1.1.
         """
         self.begun = self._position < len(self._buffer)
-        while True:
+        self._excess = 0
+        for _ in range(_MAX_INTERIM + 1):
             end = self._find(b"\r\n\r\n", _MAX_HEAD)
             text = self._buffer[self._position : end].decode(errors="replace")
             self._position = end + 4
@@ -203,6 +219,7 @@ class ReplyReader:
                 return head
             if head.status == 101:
                 raise ProtocolError("unrequested switch of protocols")
+        raise ProtocolError(f"more than {_MAX_INTERIM} interim replies")
 
     def body(self, head: Head) -> bytes:
         """Return the whole body, decompressed.
@@ -216,20 +233,18 @@ class ReplyReader:
             return raw
         if encoding != "gzip":
             raise ProtocolError(f"unknown content encoding {encoding[:40]!r}")
-        return _decompress(raw, self._max_body)
+        return _decompress(raw, self._max_body, self._check)
 
     def _raw_body(self, head: Head) -> bytes:
         if head.length is not None:
             # Checked before the body is read, to save memory.
             _check_size(head.length, self._max_body)
             return self._exactly(head.length)
-        parts: list[bytes] = []
-        size = 0
+        body = bytearray()  # not a list of pieces, which may have a byte each and fifty bytes of overhead
         for piece in self.pieces(head):
-            parts.append(piece)
-            size += len(piece)
-            _check_size(size, self._max_body)
-        return b"".join(parts)
+            body += piece
+            _check_size(len(body), self._max_body)
+        return bytes(body)
 
     def pieces(self, head: Head) -> Iterator[bytes]:
         """Return an iterator over the body as it arrives, in chunks of any size."""
@@ -240,15 +255,17 @@ class ReplyReader:
     def _chunks(self) -> Iterator[bytes]:
         while size := self._chunk_size():
             # A server sends each event of a watch as a chunk, in several TLS records: a part of it is of no use.
-            while len(self._buffer) - self._position < size + 2 <= _READ:
-                self._more()
             if size + 2 <= _READ:
+                self._fill(size + 2)
                 yield self._arrived(size)
             else:
                 yield from self._up_to(size)
                 self._end_chunk()
-        while self._line():
-            pass  # ignore trailers
+        left = _MAX_HEAD
+        while line := self._line():  # ignore trailers
+            left -= len(line)
+            if left < 0:
+                raise ProtocolError(f"no end of trailers within {_MAX_HEAD} bytes")
 
     def _arrived(self, size: int) -> bytes:
         """Return a complete chunk of this size, and those that follow it in the buffer.
@@ -270,10 +287,15 @@ class ReplyReader:
             raise ProtocolError("a chunk is longer than its declared size")
 
     def _chunk_size(self) -> int:
-        digits = self._line().partition(b";")[0].strip()
+        line = self._line()
+        digits = line.partition(b";")[0].strip()
         if not _HEXDIGITS(digits):
             raise ProtocolError(f"invalid chunk size: {digits[:40]!r}")
-        return int(digits, 16)
+        size = int(digits, 16)
+        self._excess = max(0, self._excess + len(line) + 2 - 16 - 2 * size)
+        if self._excess > _MAX_EXCESS:
+            raise ProtocolError("chunks with too much besides data")
+        return size
 
     def _until_end(self) -> Iterator[bytes]:
         if not self.clean:
@@ -283,8 +305,7 @@ class ReplyReader:
 
     def _up_to(self, size: int) -> Iterator[bytes]:
         while size:
-            if self.clean:
-                self._more()
+            self._fill(1)
             piece = self._take(min(size, len(self._buffer) - self._position))
             size -= len(piece)
             yield piece
@@ -293,16 +314,14 @@ class ReplyReader:
         ready = len(self._buffer) - self._position
         if ready >= size:
             return self._take(size)
-        parts = [self._take(ready)]
-        missing = size - ready
-        while missing:
+        body = bytearray(self._take(ready))
+        while len(body) < size:
             # Never more than is missing: the next reply stays unread.
-            data = self._recv(min(missing, _READ_LARGE))
+            data = self._recv(min(size - len(body), _READ_LARGE))
             if not data:
                 raise IncompleteRead
-            parts.append(data)
-            missing -= len(data)
-        return b"".join(parts)
+            body += data
+        return bytes(body)
 
     def _line(self) -> bytes:
         end = self._find(b"\r\n", _MAX_LINE)
@@ -311,20 +330,35 @@ class ReplyReader:
         return line
 
     def _find(self, mark: bytes, limit: int) -> int:
-        while (end := self._buffer.find(mark, self._position)) < 0:
-            if len(self._buffer) - self._position > limit:
+        if (end := self._buffer.find(mark, self._position)) >= 0:
+            return end
+        # Each byte is looked at and copied a few times, however few arrive at once.
+        unread, overlap = bytearray(self._buffer[self._position :]), len(mark) - 1
+        looked = 0
+        while (end := unread.find(mark, looked)) < 0:
+            if len(unread) > limit:
                 raise ProtocolError(f"no end of line or head within {limit} bytes")
-            self._more()
+            looked = max(0, len(unread) - overlap)
+            unread += self._receive()
+        self._buffer, self._position = bytes(unread), 0
         return end
 
     def _take(self, size: int) -> bytes:
         start, self._position = self._position, self._position + size
         return self._buffer[start : self._position]
 
-    def _more(self) -> None:
+    def _fill(self, size: int) -> None:
+        """Read until that many bytes are in the buffer."""
+        if len(self._buffer) - self._position >= size:
+            return
+        unread = bytearray(self._buffer[self._position :])
+        while len(unread) < size:
+            unread += self._receive()
+        self._buffer, self._position = bytes(unread), 0
+
+    def _receive(self) -> bytes:
         data = self._recv(_READ)
         if not data:
             raise IncompleteRead
         self.begun = True
-        self._buffer = self._buffer[self._position :] + data
-        self._position = 0
+        return data

@@ -48,7 +48,7 @@ class _Connection:
         self.sock = sock
         self._timeout: float | None = None
         self._poll: select.poll | None = None
-        self.reader = ReplyReader(self._receive, max_body)
+        self.reader = ReplyReader(self._receive, max_body, self._check_time)
         self.sent = False
         self.since = 0.0
 
@@ -116,6 +116,10 @@ class _Connection:
                 raise TimeoutError
             self.set_timeout(left)
         return cast(bytes, self.sock.recv(size))
+
+    def _check_time(self) -> None:
+        if self._timeout is not None and time_left() <= 0:
+            raise TimeoutError
 
     def _send_rest(self, rest: memoryview) -> None:
         try:

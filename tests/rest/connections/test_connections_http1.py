@@ -2,6 +2,9 @@
 
 import gzip
 import itertools
+import random
+import tracemalloc
+from collections import deque
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -14,14 +17,14 @@ from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, Reply
 
 def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
     """A `recv` that gives each piece, in parts if it is asked for less, and then the end."""
-    left = [piece for piece in pieces if piece]
+    left = deque(piece for piece in pieces if piece)
 
     def recv(size: int) -> bytes:
         if not left:
             return b""
-        piece = left.pop(0)
+        piece = left.popleft()
         if len(piece) > size:
-            left.insert(0, piece[size:])
+            left.appendleft(piece[size:])
         return piece[:size]
 
     return recv
@@ -175,6 +178,32 @@ def test_gzip_body_with_several_members_is_read_whole_and_limited_as_a_whole(mem
         unzipped(packed, 1000 * members - 1)
 
 
+def test_gzip_body_of_very_many_members_takes_linear_time_and_can_be_given_up_at_each() -> None:
+    packed, checks = gzip.compress(b"a") * 100_000, []
+
+    def check() -> None:
+        checks.append(0)
+        if len(checks) == 120_000:
+            raise TimeoutError
+
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed)
+    reader = ReplyReader(receiver([head + packed]), 0, check)
+    assert reader.body(reader.head("GET")) == b"a" * 100_000
+    again = ReplyReader(receiver([head + packed]), 0, check)
+    with pytest.raises(TimeoutError):
+        again.body(again.head("GET"))
+
+
+@pytest.mark.parametrize("size", [1, 16 * 1024, 3 * 1024 * 1024], ids=["a byte", "a piece", "several pieces"])
+def test_gzip_members_that_do_not_end_with_a_piece_are_decompressed_whole(size: int) -> None:
+    data = random.Random(size).randbytes(size)
+    packed = gzip.compress(data, 1)
+    assert unzipped(packed * 3) == data * 3
+    for cut_off in (1, len(packed) // 2, len(packed) - 1):
+        with pytest.raises(ProtocolError, match="truncated"):
+            unzipped(packed + packed[:cut_off])
+
+
 def test_bytes_after_the_last_gzip_member_are_rejected() -> None:
     with pytest.raises(ProtocolError, match="invalid gzip"):
         unzipped(gzip.compress(b"a") + b"rest")
@@ -222,12 +251,71 @@ def test_repeated_headers_are_joined() -> None:
         pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n", id="chunk end"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", id="gzip"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 3\r\n\r\nabc", id="encoding"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 300_000, id="endless head"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nA: " + b"a" * 50_000, id="endless head"),
     ],
 )
 def test_invalid_http_is_rejected(data: bytes) -> None:
     with pytest.raises(ProtocolError):
         whole(data)
+
+
+def headers(count: int, line: bytes = b"a: b\r\n") -> bytes:
+    return b"HTTP/1.1 200 OK\r\n" + line * count + b"Content-Length: 0\r\n\r\n"
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [
+        pytest.param(headers(900), headers(1000), id="header lines"),
+        pytest.param(INTERIM * 5 + headers(0), INTERIM * 6 + headers(0), id="interim replies"),
+        pytest.param(
+            CHUNKED + b"1;" + b"x" * 16_000 + b"\r\na\r\n0\r\n\r\n",
+            CHUNKED + (b"1;" + b"x" * 9_000 + b"\r\na\r\n") * 2 + b"0\r\n\r\n",
+            id="chunk extensions",
+        ),
+        pytest.param(
+            CHUNKED + b"0\r\n" + b"a: b\r\n" * 40_000 + b"\r\n",
+            CHUNKED + b"0\r\n" + b"a: b\r\n" * 70_000 + b"\r\n",
+            id="trailers",
+        ),
+    ],
+)
+def test_everything_besides_the_body_is_limited(most: bytes, more: bytes) -> None:
+    assert whole(most)[0] == 200
+    with pytest.raises(ProtocolError, match=r"more than|too much|no end"):
+        whole(more)
+
+
+def test_interim_replies_without_end_are_rejected() -> None:
+    reader = ReplyReader(receiver(itertools.repeat(INTERIM, 1000)))
+    with pytest.raises(ProtocolError, match="more than 5 interim replies"):
+        reader.head("GET")
+
+
+@pytest.mark.parametrize("size", [1, 200_000])
+def test_reply_that_arrives_byte_by_byte_is_read(size: int) -> None:
+    """Each byte is looked at once or twice: looking at all of them again for each would take minutes."""
+    line = b"A: " + b"b" * size + b"\r\n"
+    body = chunks_of([b"c" * min(size, 60_000), b"d" * size])
+    data = CHUNKED.replace(b"\r\n\r\n", b"\r\n" + line + b"\r\n") + body
+    assert whole(*(data[i : i + 1] for i in range(len(data)))) == (200, b"c" * min(size, 60_000) + b"d" * size)
+
+
+def test_chunks_of_one_byte_take_little_more_memory_than_their_data() -> None:
+    data = CHUNKED + b"1\r\na\r\n" * 50_000 + b"0\r\n\r\n"
+    reader = ReplyReader(receiver(cut(data, list(range(0, len(data), 4096)))))
+    head = reader.head("GET")
+    tracemalloc.start()
+    try:
+        assert len(reader.body(head)) == 50_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 50_000
 
 
 def test_request_is_encoded() -> None:
