@@ -133,7 +133,12 @@ def action_of(request: Request, scheme: Scheme) -> Action:
 
 
 def _decoded(body: bytes, scheme: Scheme) -> Any:
-    plain: dict[str, Any] = msgspec.json.decode(body)
+    try:
+        plain = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body  # recorded as sent; the tracker rejects it
+    if not isinstance(plain, dict):
+        return plain
     group, _, version = str(plain.get("apiVersion", "")).rpartition("/")
     cls = scheme.class_of(GroupVersionKind(group, version, str(plain.get("kind", ""))))
     if cls is None:
@@ -146,8 +151,7 @@ def _decoded(body: bytes, scheme: Scheme) -> Any:
 
 
 def _own_name(submitted: Any) -> str:
-    if submitted is None:
-        return ""
     if isinstance(submitted, dict):
-        return str((submitted.get("metadata") or {}).get("name", ""))
-    return str(submitted.metadata.name)
+        meta = submitted.get("metadata")
+        return str(meta.get("name", "")) if isinstance(meta, dict) else ""
+    return str(getattr(getattr(submitted, "metadata", None), "name", ""))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -11,13 +12,16 @@ from clientgo.meta.apply.fieldsets import MergeRules
 from clientgo.meta.apply.typerules import rules_of
 from clientgo.meta.codec import encode_value, to_dict
 from clientgo.meta.patches import PatchError, jsonpatch, mergepatch, strategic
+from clientgo.meta.scheme import api_of
 from clientgo.meta.typemeta import type_meta
 from clientgo.rest.request import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.testing.actions import Action
 from clientgo.testing.apply import Writer, applied, updated
 from clientgo.testing.changes import select
 from clientgo.testing.lifecycle import apply_subresource_rules, has_finalizers
+from clientgo.testing.pages import read_page
 from clientgo.testing.tracker import Object, Tracker
+from clientgo.testing.writechecks import WriteCheck, known_subresources
 
 _UNSUPPORTED = frozenset(("binding", "eviction", "exec", "log", "attach", "portforward", "proxy", "token"))
 """Subresources that are not a view of their object, so that a tracker cannot answer requests for them."""
@@ -44,13 +48,33 @@ def not_supported(action: Action) -> MethodNotAllowed:
 
 
 def _get(tracker: Tracker, action: Action) -> Object:
-    return tracker.get(action.resource, action.namespace, action.name)
+    _check(tracker, action)
+    obj = tracker.get(action.resource, action.namespace, action.name)
+    _check_status(tracker, action, obj)
+    return obj
 
 
 def _list(tracker: Tracker, action: Action) -> Object:
     chosen = select(action.namespace, action.label_selector, action.field_selector)
-    items, version = tracker.list(action.resource, chosen)
-    return list_of(action, items, {"resourceVersion": version})
+    page = read_page(action.options.get("limit", ""), action.options.get("continue", ""))
+    items, version = tracker.list(action.resource, chosen, version=page.version)
+    items, metadata = page.of(items, version, counted=not (action.label_selector or action.field_selector))
+    action = replace(action, kind=action.kind or _kind(tracker, action))
+    return list_of(action, items, metadata)
+
+
+def _kind(tracker: Tracker, action: Action) -> str:
+    cls = tracker.class_for(action.resource)
+    return "" if cls is None else api_of(cls).kind
+
+
+def _check(tracker: Tracker, action: Action) -> WriteCheck:
+    if action.options.get("dryRun", "All") != "All":
+        raise Invalid(f'dryRun: Unsupported value: ["{action.options["dryRun"]}"]: supported values: "All"')
+    cls = tracker.class_for(action.resource)
+    if cls is not None and action.subresource not in known_subresources(cls):
+        raise NotFound("the server could not find the requested resource")
+    return WriteCheck(action.resource, cls, action.subresource, versioned=tracker.versioned)
 
 
 def list_of(action: Action, items: Sequence[Any], metadata: object) -> Object:
@@ -66,16 +90,28 @@ def list_of(action: Action, items: Sequence[Any], metadata: object) -> Object:
 
 
 def _create(tracker: Tracker, action: Action) -> Object:
-    return tracker.create(action.resource, _submitted(action), action.namespace, dry_run=action.dry_run)
+    obj = _check(tracker, action).submitted(_submitted(action))
+    return tracker.create(action.resource, obj, action.namespace, dry_run=action.dry_run)
 
 
 def _update(tracker: Tracker, action: Action) -> Object:
-    obj = _submitted(action)
+    check = _check(tracker, action)
+    obj = check.submitted(_submitted(action))
+    check.has_version(obj)
     return _changed(tracker, action, lambda _: obj)
 
 
 def _patch(tracker: Tracker, action: Action) -> Object:
-    return _changed(tracker, action, lambda old: patched(old, action, _rules(tracker, old)))
+    check = _check(tracker, action)
+    check.patch_type(action.patch_type)
+
+    def change(old: Object) -> Object:
+        new = patched(old, action, _rules(tracker, old))
+        if action.patch_type == STRATEGIC_PATCH and isinstance(new, dict):  # which merges fields of the kind only
+            new = {**new, **{field: old[field] for field in ("kind", "apiVersion") if field in old}}
+        return check.patched(old, new, action.name)
+
+    return _changed(tracker, action, change)
 
 
 def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object]) -> Object:
@@ -90,8 +126,10 @@ def _changed(tracker: Tracker, action: Action, change: Callable[[Object], Object
 
 
 def _apply(tracker: Tracker, action: Action) -> Object:
+    check = _check(tracker, action)
+
     def merged(live: Object) -> Object:
-        config = _configuration(action)
+        config = check.applied(live, _read(action), action.name)
         _check_status(tracker, action, config)
         if tracker.lifecycle and not action.subresource and tracker.has_status(config):
             config = {key: value for key, value in config.items() if key != "status"}
@@ -100,27 +138,16 @@ def _apply(tracker: Tracker, action: Action) -> Object:
     try:
         return tracker.change(action.resource, action.namespace, action.name, merged, dry_run=action.dry_run)
     except NotFound:
-        return tracker.create(action.resource, merged({}), action.namespace, dry_run=action.dry_run)
+        if action.subresource:
+            raise
+        obj = merged({})
+        meta = {key: value for key, value in obj["metadata"].items() if key != "resourceVersion"}
+        return tracker.create(action.resource, {**obj, "metadata": meta}, action.namespace, dry_run=action.dry_run)
 
 
 def _check_status(tracker: Tracker, action: Action, obj: Object) -> None:
     if tracker.lifecycle and action.subresource == "status" and not tracker.has_status(obj, unknown=True):
         raise NotFound(f"{obj.get('kind', '')} has no status subresource: its class is marked with status=False")
-
-
-def _configuration(action: Action) -> Object:
-    # As on a server, the URL names the object; the applied configuration may omit the name.
-    config = _read(action)
-    if not isinstance(config, dict):
-        raise BadRequest(f"invalid apply configuration: expected an object, got {type(config).__name__}")
-    meta = config.get("metadata")
-    meta = {} if meta is None else meta
-    if not isinstance(meta, dict):
-        raise BadRequest(f"invalid metadata in an apply configuration: expected an object, got {type(meta).__name__}")
-    name = meta.get("name") or action.name
-    if name != action.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({action.name})")
-    return {**config, "metadata": {**meta, "name": name}}
 
 
 def _writer(tracker: Tracker, action: Action, obj: Object) -> Writer:
@@ -166,7 +193,7 @@ def _scale(tracker: Tracker, action: Action) -> Object:
 
     def scaled(obj: Object) -> Object:
         rules = rules_of(None, "Scale")
-        wanted = _submitted(action) if action.verb == "update" else patched(_scale_of(obj), action, rules)
+        wanted = dict(_submitted(action)) if action.verb == "update" else patched(_scale_of(obj), action, rules)
         meta, version = obj["metadata"], wanted.get("metadata", {}).get("resourceVersion")
         replicas = wanted.get("spec", {}).get("replicas", 0)
         return {
@@ -178,19 +205,24 @@ def _scale(tracker: Tracker, action: Action) -> Object:
     return _scale_of(_changed(tracker, action, scaled))
 
 
+_SCALE_META = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
 def _scale_of(obj: Object) -> Object:
     meta = obj["metadata"]
     return {
         "apiVersion": "autoscaling/v1",
         "kind": "Scale",
-        "metadata": {k: meta[k] for k in ("name", "namespace", "uid", "resourceVersion") if k in meta},
+        "metadata": {k: meta[k] for k in _SCALE_META if k in meta},
         "spec": {"replicas": obj.get("spec", {}).get("replicas", 0)},
         "status": {"replicas": obj.get("status", {}).get("replicas", 0)},
     }
 
 
-def _submitted(action: Action) -> Object:
-    return dict(action.object) if isinstance(action.object, Mapping) else to_dict(action.object)
+def _submitted(action: Action) -> Any:
+    """Return the JSON that was sent: of an object, unless it was something else."""
+    obj = action.object
+    return to_dict(obj) if hasattr(type(obj), "__api_type__") else dict(obj) if isinstance(obj, Mapping) else obj
 
 
 def patched(old: Object, action: Action, rules: MergeRules) -> Object:
@@ -204,8 +236,14 @@ def patched(old: Object, action: Action, rules: MergeRules) -> Object:
     apply = _PATCHES.get(action.patch_type)
     if apply is None:
         raise UnsupportedMediaType(f"the body of the request was in an unknown format: {action.patch_type}")
+    patch = _read(action)
+    expected = list if action.patch_type == JSON_PATCH else dict
+    if not isinstance(patch, expected) or (expected is list and not all(isinstance(one, dict) for one in patch)):
+        raise BadRequest(
+            f"error decoding patch: expected {'a list of operations' if expected is list else 'an object'}"
+        )
     try:
-        new: Object = apply(old, _read(action), rules)
+        new: Object = apply(old, patch, rules)
     except PatchError as error:
         raise Invalid(f"the server rejected our request due to an error in our request: {error}") from error
     return new

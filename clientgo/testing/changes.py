@@ -53,11 +53,15 @@ def select(namespace: str = "", label_selector: str = "", field_selector: str = 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write: the object before (None if it was created) and after (None if it was deleted)."""
+    """One write: the object before (None if it was created) and after (None if it was deleted).
+
+    `last` is the state that the event of a deletion has: the one before, with the version of the deletion.
+    """
 
     version: int
     old: Object | None
     new: Object | None
+    last: Object | None = None
 
 
 @dataclass(slots=True)
@@ -71,6 +75,10 @@ class ChangeLog:
     def append(self, change: Change) -> None:
         """Append a change; the caller holds `changed`."""
         self.changes.append(change)
+
+    def since(self, version: int) -> list[Change]:
+        """Return the changes after `version`, the last first; the caller holds `changed`."""
+        return self.changes[self.after(version) :][::-1]
 
     def after(self, version: int) -> int:
         """Return the index of the first change after `version`; the caller holds `changed`."""
@@ -137,7 +145,9 @@ def seen_by(selection: Selection, change: Change) -> RawEvent | None:
     if change.new is not None and selection.matches(change.new):
         return _frame("MODIFIED" if before else "ADDED", change.new)
     if before and change.old is not None:
-        return _frame("DELETED", change.old if change.new is None else _last_selected(change.old, change.new))
+        return _frame(
+            "DELETED", change.last or change.old if change.new is None else _last_selected(change.old, change.new)
+        )
     return None
 
 

@@ -31,8 +31,9 @@ class FakeClient(FakeControls, DirectClient):
     """Client that reads and writes the given objects in memory (controller-runtime's fake client).
 
     As on a server, objects have a uid, version and generation, a stale update is a `Conflict`, the status is written
-    only through its subresource, finalizers delay a deletion, and field managers own what they apply. There is no
-    validation, defaulting, admission or garbage collection: the objects of a deleted owner remain.
+    only through its subresource, finalizers delay a deletion, and field managers own what they apply. An object of
+    another kind, name or type is rejected. There is no other validation, defaulting, admission or garbage collection:
+    the objects of a deleted owner remain.
     """
 
     def __init__(self, *objects: object, field_manager: str = "fake", clock: Clock = SYSTEM_CLOCK) -> None:

@@ -14,10 +14,10 @@ _SYSTEM = ("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp
 
 def created(obj: Object, at: float, *, has_status: bool) -> Object:
     """Return a new object with the fields that the server sets, and without status if that is a subresource."""
-    meta = {key: value for key, value in obj["metadata"].items() if key not in _SYSTEM}
+    meta = {key: value for key, value in obj["metadata"].items() if key not in _SYSTEM or key == "generation"}
     meta["creationTimestamp"] = _timestamp(at)
     if has_status:
-        meta["generation"] = 1
+        meta["generation"] = 1  # otherwise nothing counts it
     return {key: value for key, value in {**obj, "metadata": meta}.items() if not (has_status and key == "status")}
 
 
@@ -46,6 +46,8 @@ def has_finalizers(obj: Object) -> bool:
 def mark_deleted(obj: Object, at: float) -> Object:
     """Return the object with its deletion requested at that time (seconds since the epoch)."""
     meta = {**obj["metadata"], "deletionTimestamp": _timestamp(at), "deletionGracePeriodSeconds": 0}
+    if meta.get("generation"):
+        meta["generation"] += 1
     return {**obj, "metadata": meta}
 
 
@@ -55,18 +57,25 @@ def updated(old: Object, new: Object, *, has_status: bool) -> Object:
     The generation is incremented if something besides metadata and status changes.
 
     Raises:
-        Invalid: `old` is being deleted, and `new` adds finalizers.
+        Invalid: `old` is being deleted, and `new` adds finalizers; or `new` has another deletionTimestamp.
     """
+    deletion = new["metadata"].get("deletionTimestamp")
+    if deletion and deletion != old["metadata"].get("deletionTimestamp"):
+        raise _invalid(new, "metadata.deletionTimestamp", "field is immutable")
     meta = {key: value for key, value in new["metadata"].items() if key not in _SYSTEM}
     meta |= {key: old["metadata"][key] for key in _SYSTEM if key in old["metadata"]}
     if has_status and not same(_desired(old), _desired(new)):
         meta["generation"] = old["metadata"].get("generation", 0) + 1
     added = set(meta.get("finalizers") or ()) - set(old["metadata"].get("finalizers") or ())
     if is_deleting(old) and added:
-        name = old["metadata"].get("name", "")
-        why = "no new finalizers can be added if the object is being deleted"
-        raise Invalid(f'{new.get("kind", "")} "{name}" is invalid: metadata.finalizers: Forbidden: {why}')
+        raise _invalid(
+            new, "metadata.finalizers", "Forbidden: no new finalizers can be added if the object is being deleted"
+        )
     return {**new, "metadata": meta}
+
+
+def _invalid(obj: Object, field: str, message: str) -> Invalid:
+    return Invalid(f'{obj.get("kind", "")} "{obj["metadata"].get("name", "")}" is invalid: {field}: {message}')
 
 
 def _desired(obj: Object) -> Object:

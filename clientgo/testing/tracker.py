@@ -2,9 +2,9 @@
 
 Names are unique, absent objects are NotFound, and lists have a version from which a watch continues without a gap. As
 in client-go's tracker there is no defaulting, validation or garbage collection; a status update is a full update, and
-objects keep the resourceVersion they were given. A tracker with `versioned=True` sets resourceVersions and rejects
-stale updates with a Conflict. With `lifecycle=True` the status is written only through its subresource, the generation
-counts the other changes, and finalizers delay deletion.
+objects keep the resourceVersion they were given. A tracker with `versioned=True` sets resourceVersions and uids, and
+rejects stale updates with a Conflict. With `lifecycle=True` the status is written only through its subresource, the
+generation counts the other changes, and finalizers delay deletion.
 
 Every change is kept in order. A watch is a cursor into that order, not a buffer, so an unread watch costs nothing and
 no watch can overflow or lose an event.
@@ -46,10 +46,12 @@ class Tracker:
         self.clock = clock
         self.lifecycle = lifecycle
         """Whether the status is a separate subresource and finalizers delay deletion."""
-        self._versioned = versioned
+        self.versioned = versioned
+        """Whether it sets resourceVersions and uids, and rejects stale updates."""
         self._changed = threading.Condition()
         self._version = 1
         self._generated = 0
+        self._uids = 0
         self._objects: dict[GroupVersionResource, dict[Name, Object]] = {}
         self._logs: dict[GroupVersionResource, ChangeLog] = {}
         for obj in objects:
@@ -92,11 +94,18 @@ class Tracker:
         with self._changed:
             return self._present(gvr, (namespace, name))
 
-    def list(self, gvr: GroupVersionResource, selection: Selection = EVERYTHING) -> tuple[list[Object], str]:
-        """Return the selected objects, sorted by namespace and name, and the current version."""
+    def list(
+        self, gvr: GroupVersionResource, selection: Selection = EVERYTHING, *, version: int | None = None
+    ) -> tuple[list[Object], str]:
+        """Return the selected objects, sorted by namespace and name, and the version: the current or a past one."""
         with self._changed:
-            kept = sorted(self._objects.get(gvr, {}).items())
-            return [obj for _, obj in kept if selection.matches(obj)], str(self._version)
+            version = self._version if version is None else version
+            present = dict(self._objects.get(gvr, {}))
+            for change in self._log(gvr).since(version):
+                present.update({_name_of(obj): obj for obj in (change.old,) if obj is not None})
+                if change.old is None and change.new is not None:
+                    present.pop(_name_of(change.new), None)
+            return [obj for _, obj in sorted(present.items()) if selection.matches(obj)], str(version)
 
     def create(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
         """Store a new object and return it; a `generateName` is completed.
@@ -108,8 +117,10 @@ class Tracker:
             Invalid: it has neither a name nor a generateName.
         """
         obj = _named(obj, namespace)
-        if self._versioned and obj["metadata"].get("resourceVersion"):
+        if self.versioned and obj["metadata"].get("resourceVersion"):
             raise InternalError("resourceVersion should not be set on objects to be created")
+        if self.versioned:
+            obj = _without_meta(obj, "uid")
         with self._changed:
             if not obj["metadata"].get("name") and obj["metadata"].get("generateName"):
                 self._generated += 1
@@ -122,7 +133,9 @@ class Tracker:
                 raise AlreadyExists(f'{gvr.group_resource} "{name[1]}" already exists', details=_details(gvr, name[1]))
             if self.lifecycle:
                 obj = created(obj, self.clock.time(), has_status=self.has_status(obj))
-            return obj if dry_run else self._put(gvr, obj)
+            if dry_run:
+                return _without_meta(self._stamped(None, obj), "resourceVersion") if self.versioned else obj
+            return self._put(gvr, obj)
 
     def update(self, gvr: GroupVersionResource, obj: Object, namespace: str, *, dry_run: bool = False) -> Object:
         """Replace the object of that name and return it as stored.
@@ -160,14 +173,20 @@ class Tracker:
                 )
             if self.lifecycle:
                 obj = updated(old, obj, has_status=self.has_status(old))
-            if self._versioned:
+            if self.versioned:
                 _check_version(gvr, old, obj)
                 _check_preconditions(gvr, old, {"uid": obj["metadata"].get("uid")})
                 if _same(old, obj):
                     return old
+            if self.versioned:
+                kept = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
+                obj = _with_meta(obj, **kept)
+            if dry_run:
+                return obj
             if self.lifecycle and is_deleting(obj) and not has_finalizers(obj):
-                return obj if dry_run else self._drop(gvr, obj)
-            return obj if dry_run else self._put(gvr, obj)
+                self._drop(gvr, old)
+                return obj
+            return self._put(gvr, obj)
 
     def delete(
         self,
@@ -187,11 +206,10 @@ class Tracker:
         with self._changed:
             old = self._present(gvr, (namespace, name))
             _check_preconditions(gvr, old, preconditions or {})
-            if dry_run:
-                return old
             if self.lifecycle and has_finalizers(old):
-                return old if is_deleting(old) else self._put(gvr, mark_deleted(old, self.clock.time()))
-            return self._drop(gvr, old)
+                marked = old if is_deleting(old) else mark_deleted(old, self.clock.time())
+                return marked if dry_run or marked is old else self._put(gvr, marked)
+            return old if dry_run else self._drop(gvr, old)
 
     def watch(
         self,
@@ -214,9 +232,8 @@ class Tracker:
         first, now = self.list(gvr, selection)
         live = resource_version in ("", "0")
         with self._changed:
-            log = self._logs.setdefault(gvr, ChangeLog(self._changed, self.clock))
             return TrackerWatch(
-                log,
+                self._log(gvr),
                 selection,
                 first if live else [],
                 after=int(now if live else resource_version),
@@ -228,6 +245,11 @@ class Tracker:
         """Return the class that the scheme has for an object's kind, or None."""
         group, _, version = str(obj.get("apiVersion", "")).rpartition("/")
         return self._scheme.class_of(GroupVersionKind(group, version, str(obj.get("kind", ""))))
+
+    def class_for(self, gvr: GroupVersionResource) -> type | None:
+        """Return the class that the scheme has for a resource, or None."""
+        classes = map(self._scheme.class_of, self._scheme.kinds())
+        return next((cls for cls in classes if cls is not None and api_of(cls).gvr == gvr), None)
 
     def has_status(self, obj: Object, *, unknown: bool = False) -> bool:
         """Return whether the object's kind has a status subresource; `unknown` if its class is not known."""
@@ -254,30 +276,34 @@ class Tracker:
         name = _name_of(obj)
         kept = self._objects.setdefault(gvr, {})
         old = kept.get(name)
-        if self._versioned:
+        if self.versioned:
             obj = self._stamped(old, obj)
         obj = read_only(obj)
         kept[name] = obj
         self._record(gvr, Change(self._version + 1, old, obj))
         return obj
 
-    def _drop(self, gvr: GroupVersionResource, last: Object) -> Object:
-        del self._objects[gvr][_name_of(last)]
-        if self._versioned:  # the deletion is a change with a version of its own
-            last = read_only(_with_meta(last, resourceVersion=str(self._version + 1)))
-        self._record(gvr, Change(self._version + 1, last, None))
+    def _drop(self, gvr: GroupVersionResource, old: Object) -> Object:
+        del self._objects[gvr][_name_of(old)]
+        last, version = old, self._version + 1
+        if self.versioned:  # the deletion is a change with a version of its own
+            last = read_only(_with_meta(old, resourceVersion=str(version)))
+        self._record(gvr, Change(version, old, None, last))
         return last
 
     def _stamped(self, old: Object | None, obj: Object) -> Object:
         known = old["metadata"].get("uid", "") if old is not None else ""
-        version = self._version + 1
-        uid = known or obj["metadata"].get("uid") or f"00000000-0000-4000-8000-{version:012d}"
-        return _with_meta(obj, resourceVersion=str(version), uid=uid)
+        self._uids += 1
+        uid = known or obj["metadata"].get("uid") or f"00000000-0000-4000-8000-{self._uids:012d}"
+        return _with_meta(obj, resourceVersion=str(self._version + 1), uid=uid)
 
     def _record(self, gvr: GroupVersionResource, change: Change) -> None:
         self._version = change.version
-        self._logs.setdefault(gvr, ChangeLog(self._changed, self.clock)).append(change)
+        self._log(gvr).append(change)
         self._changed.notify_all()
+
+    def _log(self, gvr: GroupVersionResource) -> ChangeLog:
+        return self._logs.setdefault(gvr, ChangeLog(self._changed, self.clock))
 
 
 def _items(obj: object) -> Iterable[object] | None:
@@ -295,7 +321,8 @@ def _named(obj: Object, namespace: str) -> Object:
         raise BadRequest(f'request namespace does not match object namespace, request: "{namespace}" object: "{own}"')
     if namespace:
         meta["namespace"] = namespace
-    return {**obj, "metadata": meta}
+    # Empty metadata is absent metadata, of every kind.
+    return {**obj, "metadata": {key: value for key, value in meta.items() if value or value == 0}}
 
 
 def _name_of(obj: Object) -> Name:
@@ -304,6 +331,10 @@ def _name_of(obj: Object) -> Name:
 
 def _with_meta(obj: Object, **changes: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], **changes}}
+
+
+def _without_meta(obj: Object, name: str) -> Object:
+    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key != name}}
 
 
 def _same(old: Object, new: Object) -> bool:

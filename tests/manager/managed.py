@@ -7,7 +7,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
-from clientgo.meta import ObjectMeta, Scheme
+from clientgo.meta import ObjectMeta, Scheme, replace
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from controller.api.v1alpha1 import Foo, FooSpec
@@ -17,6 +17,12 @@ KNOWN = Scheme(Foo, Deployment, ConfigMap, Node)
 
 def new_foo(name: str = "a", namespace: str = "ns", replicas: int | None = 1) -> Foo:
     return Foo(ObjectMeta(name=name, namespace=namespace, uid=f"uid-{name}"), FooSpec(f"{name}-deployment", replicas))
+
+
+def declared_foo(name: str) -> Foo:
+    """A Foo to be applied: without a uid, which would have to be that of an existing object."""
+    foo = new_foo(name)
+    return replace(foo, metadata=replace(foo.metadata, uid=""))
 
 
 def fake(*objects: object) -> FakeRequester:

@@ -15,7 +15,7 @@ from clientgo.testing.fake import FakeRequester
 from clientgo.testing.source import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
 from generated.applyconfigurations.samplecontroller_v1alpha1 import FooApplyConfiguration, FooStatusApplyConfiguration
-from tests.manager.managed import fake, manager_of, new_foo, running
+from tests.manager.managed import declared_foo, fake, manager_of, new_foo, running
 
 A = ObjectName("ns", "a")
 
@@ -126,7 +126,7 @@ def test_every_write_has_a_field_manager(manager: Manager, requester: FakeReques
 
 @pytest.mark.feature("C-35")
 def test_object_and_status_are_applied(manager: Manager, requester: FakeRequester) -> None:
-    foo = new_foo("d")
+    foo = declared_foo("d")
     assert manager.client.apply(foo).spec == foo.spec
     with_status = replace(foo, status=FooStatus(2))
     assert manager.client.apply(with_status, status=True).status == FooStatus(2)

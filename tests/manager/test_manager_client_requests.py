@@ -14,7 +14,7 @@ from clientgo.testing.fake import FakeRequester
 from clientgo.typed.options import DeleteOptions, Preconditions
 from clientgo.typed.scale import Scale, ScaleSpec
 from controller.api.v1alpha1 import Foo
-from tests.manager.managed import fake, new_foo, running
+from tests.manager.managed import declared_foo, fake, new_foo, running
 
 pytestmark = pytest.mark.feature("B-CR-04")
 
@@ -57,7 +57,7 @@ def write_in_every_way(client: Client) -> None:
     foo = client.update(replace(foo, spec=replace(foo.spec, replicas=2)))
     foo = client.update_status(foo)
     client.patch(foo, {"spec": {"replicas": 3}})
-    client.apply(new_foo("e"))
+    client.apply(declared_foo("e"))
     client.delete(foo)
 
 

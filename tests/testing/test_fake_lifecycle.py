@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from clientgo.errors import Conflict, Invalid, NotFound
-from clientgo.meta import ObjectMeta, Scheme, replace
+from clientgo.meta import ObjectMeta, Scheme, change, replace
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed import StatusClient
@@ -78,8 +78,10 @@ def test_what_is_being_deleted_takes_no_new_finalizer_and_stays_so(widgets: Widg
 @pytest.mark.feature("B-CR-14")
 def test_no_write_begins_a_deletion_and_without_finalizers_there_is_no_wait(widgets: Widgets) -> None:
     marked = replace(widget("a"), metadata=ObjectMeta(name="a", deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)))
-    assert widgets.create(marked).metadata.deletion_timestamp is None
-    assert widgets.update(marked).metadata.deletion_timestamp is None
+    made = widgets.create(marked)
+    assert made.metadata.deletion_timestamp is None
+    with pytest.raises(Invalid, match=r"metadata\.deletionTimestamp: field is immutable"):
+        widgets.update(change(made, lambda w: w.metadata.deletion_timestamp).to(datetime(2026, 1, 1, tzinfo=UTC)))
     widgets.delete("a")
     assert widgets.list().items == []
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from clientgo.errors import Conflict
+from clientgo.errors import Conflict, Invalid
 from clientgo.meta import GroupVersionResource, ListMeta, ObjectList, ObjectMeta, Scheme, api_type, replace
 from clientgo.meta.codec import encode_value
 from clientgo.rest.request import MERGE_PATCH, Request
@@ -151,7 +151,8 @@ def test_actions_differ_by_object_name_and_subresource() -> None:
 
 def test_undecodable_object_is_recorded_as_sent(fake: FakeRequester) -> None:
     sent = {"apiVersion": "shop.example.com/v1", "kind": "Gear", "metadata": {"name": "a"}, "spec": {"teeth": "many"}}
-    fake.do(Request(verb="create", resource=GVR, namespace="ns", body=encode_value(sent)))
+    with pytest.raises(Invalid, match="teeth"):
+        fake.do(Request(verb="create", resource=GVR, namespace="ns", body=encode_value(sent)))
     assert fake.actions[0].object == sent
     fake.clear_actions()
     assert fake.actions == []

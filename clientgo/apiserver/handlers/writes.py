@@ -231,6 +231,6 @@ def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     if write.dry_run:
         return in_order(new)
     if finished:
-        removed = state.store.remove(write.resource.storage, *name_of(new)) or old
-        return {**new, "metadata": {**meta, "resourceVersion": str(removed.revision)}}
+        state.store.remove(write.resource.storage, *name_of(new))
+        return new  # with the version before, because this state was never stored
     return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object

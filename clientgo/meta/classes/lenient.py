@@ -21,8 +21,8 @@ from clientgo.meta.objects import UnknownNumber, UnknownValue
 from clientgo.meta.quantities import ParsedQuantity, is_quantity, quantity_fields
 from clientgo.meta.wire import wire_type
 
-Reader = Callable[[Json, str], Any]
-"""Converts a JSON value at a path, such as `$.spec`."""
+Reader = Callable[[Json, str, bool], Any]
+"""Converts a JSON value at a path, such as `$.spec`; if it is only part of the whole, fields may be missing."""
 
 _ABSENT: Any = object()
 
@@ -40,7 +40,16 @@ def construct(cls: type, content: Json) -> Any:
     Raises:
         Misfit: it does not fit the class, or the class rejects it.
     """
-    return _of_class(cls)(content, "$")
+    return _of_class(cls)(content, "$", True)
+
+
+def check_types(cls: type, content: Json) -> None:
+    """Check the types of the fields that there are; required ones may be missing, and the class is not asked.
+
+    Raises:
+        Misfit: a value does not fit its annotation.
+    """
+    _of_class(cls)(content, "$", False)
 
 
 def _reader(hint: Any) -> Reader:
@@ -56,9 +65,9 @@ def _bare_reader(hint: Any) -> Reader | None:
     """Return the reader of a type without wrappers; None for a scalar."""
     origin, args = get_origin(hint), get_args(hint)
     if hint in (Any, object):
-        return lambda value, _: value
+        return lambda value, path, whole: value
     if has_fields(hint):
-        return lambda value, path: _of_class(hint)(value, path)  # a built-in class may be recursive
+        return lambda value, path, whole: _of_class(hint)(value, path, whole)  # a built-in class may be recursive
     if origin is Literal:
         return _of_values(args)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -76,11 +85,11 @@ def _allows_null(hint: Any) -> bool:
 
 
 def _nullable(read: Reader) -> Reader:
-    return lambda value, path: None if value is None else read(value, path)
+    return lambda value, path, whole: None if value is None else read(value, path, whole)
 
 
 def _of_scalar(hint: Any) -> Reader:
-    def read(value: Json, path: str) -> Any:
+    def read(value: Json, path: str, whole: bool) -> Any:
         try:
             return msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
@@ -92,7 +101,7 @@ def _of_scalar(hint: Any) -> Reader:
 def _of_values(values: tuple[Any, ...]) -> Reader:
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str) -> Any:
+    def read(value: Json, path: str, whole: bool) -> Any:
         return value if is_among(value, values) else _unknown(value, kinds, path)
 
     return read
@@ -102,7 +111,7 @@ def _of_enum(cls: type[enum.Enum]) -> Reader:
     values = [member.value for member in cls]
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str) -> Any:
+    def read(value: Json, path: str, whole: bool) -> Any:
         if type(value) not in kinds:
             return _unknown(value, kinds, path)
         try:
@@ -122,19 +131,19 @@ def _unknown(value: Json, kinds: tuple[type, ...], path: str) -> Any:
 
 
 def _of_items(kind: Callable[[Iterator[Any]], Any], read: Reader) -> Reader:
-    def read_all(value: Json, path: str) -> Any:
+    def read_all(value: Json, path: str, whole: bool) -> Any:
         if not isinstance(value, list):
             raise Misfit(f"expected an array, got {value!r:.100}", path)
-        return kind(read(item, f"{path}[{index}]") for index, item in enumerate(value))
+        return kind(read(item, f"{path}[{index}]", whole) for index, item in enumerate(value))
 
     return read_all
 
 
 def _of_entries(nulls: bool, read: Reader) -> Reader:
-    def read_all(value: Json, path: str) -> Any:
+    def read_all(value: Json, path: str, whole: bool) -> Any:
         if not isinstance(value, dict):
             raise Misfit(f"expected an object, got {value!r:.100}", path)
-        return {key: read(item, f"{path}.{key}") for key, item in value.items() if nulls or item is not None}
+        return {key: read(item, f"{path}.{key}", whole) for key, item in value.items() if nulls or item is not None}
 
     return read_all
 
@@ -154,20 +163,20 @@ def _of_class(cls: type) -> Reader:
     fields = tuple(_fields(cls))
     make = _make_struct if issubclass(cls, msgspec.Struct) else _make_dataclass
 
-    def read(content: Json, path: str) -> Any:
+    def read(content: Json, path: str, whole: bool) -> Any:
         if not isinstance(content, dict):
             raise Misfit(f"expected an object, got {content!r:.100}", path)
         attributes: dict[str, Any] = {}
         for field in fields:
             value = content.get(field.json_name, _ABSENT)
             if value is not _ABSENT and (value is not None or field.nulls):
-                attributes[field.name] = field.read(value, f"{path}.{field.json_name}")
-            elif field.default is None:
-                raise Misfit(f"the required field `{field.json_name}` is missing", path)
-            else:
+                attributes[field.name] = field.read(value, f"{path}.{field.json_name}", whole)
+            elif field.default is not None:
                 attributes[field.name] = field.default()
+            elif whole:
+                raise Misfit(f"the required field `{field.json_name}` is missing", path)
         try:
-            return make(cls, attributes)
+            return make(cls, attributes) if whole else None
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -225,4 +234,4 @@ def _of_quantity(read: Reader, numbers: Any) -> Reader:
         is_number = isinstance(value, numbers) and not isinstance(value, bool)
         return str(ParsedQuantity(value)) if is_number else value
 
-    return lambda value, path: read(convert(value), path)
+    return lambda value, path, whole: read(convert(value), path, whole)
