@@ -54,7 +54,7 @@ class AcceptedKinds(msgspec.Struct, frozen=True):
     success: bool = False
 
 
-ANY_RESPONSE = AcceptedKinds()
+ANY_RESPONSE = AcceptedKinds(success=True)
 """Any content except a failure Status."""
 
 ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True)
@@ -63,7 +63,7 @@ ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True
 
 def accepted_kinds(*kinds: TypeMeta, success: bool = False) -> AcceptedKinds:
     """Return the set of these kinds; an object without an apiVersion is accepted by its kind alone."""
-    texts = [*(f"a {kind}" for kind in kinds), *(["a Status"] if success else [])]
+    texts = [*map(_with_article, kinds), *(["a Status"] if success else [])]
     without_group = (TypeMeta(None, kind) for _, kind in kinds)
     return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success)
 
@@ -86,9 +86,7 @@ def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> boo
             raise api_error(status)
         if accepted.success:
             return True
-    elif found is not None and is_accepted(found, accepted):
-        return False
-    if accepted is ANY_RESPONSE:
+    elif accepted is ANY_RESPONSE or (found is not None and is_accepted(found, accepted)):
         return False
     raise invalid_response(accepted.text, describe(body, found), server)
 
@@ -122,7 +120,7 @@ def describe(body: Body, found: TypeMeta | None) -> str:
     if found is None:
         return f"{'HTML' if text.startswith('<') else 'other text'}: {text!r}"
     if found.kind:
-        return f"a {found}"
+        return _with_article(found)
     keys = [*_members(body)]
     shown = ", ".join(repr(key[:_SHOWN]) for key in keys[:_SHOWN_KEYS])
     more = ", ..." if len(keys) > _SHOWN_KEYS else ""
@@ -130,7 +128,7 @@ def describe(body: Body, found: TypeMeta | None) -> str:
 
 
 # Old servers and simple ones leave out the apiVersion of a Status.
-_STATUS = (TypeMeta("", "Status"), TypeMeta(None, "Status"))
+_STATUS = frozenset((TypeMeta("", "Status"), TypeMeta(None, "Status")))
 
 
 class _Head(msgspec.Struct):
@@ -160,6 +158,10 @@ def _type_meta_of(body: Body) -> TypeMeta | None:
     version, kind = head.api_version, head.kind
     group = version.rpartition("/")[0] if isinstance(version, str) and version else None
     return TypeMeta(group, kind if isinstance(kind, str) else "")
+
+
+def _with_article(found: TypeMeta) -> str:
+    return f"{'an' if found.kind[:1] in 'AEIOU' else 'a'} {found}"
 
 
 def _members(body: Body) -> dict[str, bytes]:

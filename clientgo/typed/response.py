@@ -196,7 +196,7 @@ def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, l
         if found is None or not found.kind or is_accepted(found, accepted):
             items.append(item)
         else:
-            rejected.append(UnexpectedObject(kind, identity(item), f"an item is a {found}"))
+            rejected.append(UnexpectedObject(kind, identity(item), f"an item is of the kind {found}"))
     if not rejected:
         return body, []
     head = {"apiVersion": page.api_version, "kind": page.kind, "metadata": page.metadata}

@@ -143,9 +143,9 @@ def test_list_without_items_is_empty_and_one_of_other_items_is_an_error() -> Non
     found = Gadgets(client(page(WIRE, SECRET, nameless, WIRE | {"kind": ""})), "ns").list()
     assert [obj.metadata.name for obj in found.items] == ["g", "g"]
     reasons = [(error.metadata.name, error.cause) for error in found.undecodable]
-    assert reasons == [("g", "an item is a Secret"), ("", "an item has no name")]
+    assert reasons == [("g", "an item is of the kind Secret"), ("", "an item has no name")]
     for items in ([SECRET], [nameless, SECRET]):
-        with pytest.raises(InvalidResponse, match=r"got a list of which an item (is a Secret|has no name)"):
+        with pytest.raises(InvalidResponse, match=r"got a list of which an item (is of the kind Secret|has no name)"):
             Gadgets(client(page(*items)), "ns").list()
     with pytest.raises(InvalidResponse, match=r"got an invalid list: .*items"):
         Gadgets(client({"kind": "GadgetList", "items": 7}), "ns").list()
