@@ -6,7 +6,6 @@ token in place; a plugin runs again when its credential expires or the server re
 
 import base64
 import threading
-from pathlib import Path
 from typing import Protocol
 
 from clientgo import forks
@@ -15,6 +14,7 @@ from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
 from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line
+from clientgo.rest.bounds import read_file
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.rest.limits import wait_for
 
@@ -90,7 +90,7 @@ class TokenFile(Credentials):
     def _read(self) -> None:
         self._renew_at = self._clock.now() + REREAD_SECONDS - LEEWAY_SECONDS
         try:
-            token = one_line(Path(self._path).read_text(encoding="utf-8"))
+            token = one_line(read_file(self._path).decode())
         except (OSError, ValueError, ConfigError) as error:
             if not self._authorization:
                 raise ConfigError(f"cannot read the token file {self._path}: {error}") from error

@@ -5,13 +5,13 @@ credential of a provider is needed, and never otherwise.
 """
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from clientgo.clock import Clock
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.rest.bounds import read_file
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, Delegated
 
@@ -65,7 +65,7 @@ class DelegatedSource:
         self._metrics.plugin("no_error", 0)
         certificate = None
         if status.client_key_data:
-            certificate = ClientCertificate(status.client_certificate_data, status.client_key_data)
+            certificate = ClientCertificate(status.client_certificate_data or "", status.client_key_data)
         expires = status.expiration_timestamp.timestamp() if status.expiration_timestamp else None
         return Credential(f"Bearer {one_line(status.token)}" if status.token else "", certificate, expires)
 
@@ -94,7 +94,7 @@ def _cluster_info(config: Config, delegated: Delegated) -> dict[str, Any]:
     """Return the cluster information for a plugin (ExecCredential's spec.cluster)."""
     info: dict[str, Any] = {"server": config.host}
     if config.ca_data or config.ca_file:
-        authority = config.ca_data.encode(errors="replace") or Path(config.ca_file).read_bytes()
+        authority = config.ca_data.encode(errors="replace") or read_file(config.ca_file)
         info["certificate-authority-data"] = base64.b64encode(authority).decode()
     optional = {
         "tls-server-name": config.server_name,

@@ -5,6 +5,7 @@ kubeconfig. Unlike in client-go, it has a time limit, because requests wait for 
 """
 
 import os
+import selectors
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,9 @@ from typing import Any
 
 import msgspec
 
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import MAX_DESCRIPTION
+from clientgo.rest.bounds import MAX_PLUGIN_BYTES
 from clientgo.stopping import on_stop
 
 PLUGIN_SECONDS = 60.0
@@ -24,6 +28,8 @@ PLUGIN_SECONDS = 60.0
 
 INTERACTIVE_SECONDS = 300.0
 """Time limit of a plugin that prompts a user, who may have to log in with a browser."""
+
+_CHUNK = 64 * 1024
 
 
 class PluginFailed(Exception):
@@ -37,11 +43,11 @@ class PluginFailed(Exception):
 
 
 class ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
-    """A credential returned by a plugin (ExecCredential's status)."""
+    """A credential returned by a plugin (ExecCredential's status); as in Go, null reads as absent."""
 
-    token: str = ""
-    client_certificate_data: str = ""
-    client_key_data: str = ""
+    token: str | None = ""
+    client_certificate_data: str | None = ""
+    client_key_data: str | None = ""
     expiration_timestamp: datetime | None = None
 
     def __repr__(self) -> str:
@@ -49,7 +55,7 @@ class ExecStatus(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _ExecCredential(msgspec.Struct, frozen=True, rename="camel"):
-    api_version: str = ""
+    api_version: str | None = ""
     status: ExecStatus | None = None
 
 
@@ -70,7 +76,7 @@ def run_plugin(
     version = str(plugin.get("apiVersion") or "")
     spec = {"interactive": interactive} | ({"cluster": dict(cluster)} if plugin.get("provideClusterInfo") else {})
     info = msgspec.json.encode({"apiVersion": version, "kind": "ExecCredential", "spec": spec}).decode()
-    given = {str(pair.get("name")): str(pair.get("value")) for pair in plugin.get("env") or ()}
+    given = {str(pair.get("name") or ""): str(pair.get("value") or "") for pair in plugin.get("env") or ()}
     output = _output(
         [_executable(str(plugin.get("command") or "")), *(str(argument) for argument in plugin.get("args") or ())],
         os.environ | given | {"KUBERNETES_EXEC_INFO": info},
@@ -115,16 +121,42 @@ def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool
     kill = partial(_kill, process, interactive=interactive)
     with process, on_stop(kill):
         try:
-            output, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired as error:
-            raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
+            output, errors = _communicate(process, seconds)
         finally:
             kill()
     if process.returncode:
-        message = " ".join((errors or b"").decode(errors="replace").split())
+        message = " ".join(errors.decode(errors="replace").split())[:MAX_DESCRIPTION]
         text = f"exit status {process.returncode}{f': {message}' if message else ''}"
         raise PluginFailed(text, status="plugin_execution_error", code=process.returncode)
     return output
+
+
+def _communicate(process: "subprocess.Popen[bytes]", seconds: float) -> tuple[bytes, bytes]:
+    """Return the output and the start of the error messages of a plugin, once it has ended.
+
+    `Popen.communicate` has no limit of size.
+    """
+    deadline = SYSTEM_CLOCK.now() + seconds
+    output, errors = bytearray(), bytearray()
+    with selectors.DefaultSelector() as selector:
+        for pipe, received in ((process.stdout, output), (process.stderr, errors)):
+            if pipe is not None:
+                selector.register(pipe, selectors.EVENT_READ, received)
+        while selector.get_map():
+            ready = selector.select(max(0.0, deadline - SYSTEM_CLOCK.now()))
+            if not ready:
+                raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error")
+            for key, _ in ready:
+                if not (data := os.read(key.fd, _CHUNK)):
+                    selector.unregister(key.fileobj)
+                key.data.extend(data[: max(0, MAX_PLUGIN_BYTES + 1 - len(key.data))])
+            if len(output) > MAX_PLUGIN_BYTES:
+                raise PluginFailed(f"invalid output: more than {MAX_PLUGIN_BYTES} bytes")
+    try:
+        process.wait(max(0.0, deadline - SYSTEM_CLOCK.now()))
+    except subprocess.TimeoutExpired as error:
+        raise PluginFailed(f"timed out after {seconds:g} s", status="plugin_execution_error") from error
+    return bytes(output), bytes(errors)
 
 
 def _kill(process: "subprocess.Popen[bytes]", *, interactive: bool) -> None:
@@ -143,7 +175,7 @@ def _status(output: bytes, version: str) -> ExecStatus:
         credential = msgspec.json.decode(output, type=_ExecCredential)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PluginFailed(f"invalid output: expected an ExecCredential as JSON: {error}") from error
-    if credential.api_version != version:
+    if (credential.api_version or "") != version:
         raise PluginFailed(f"it is configured for the API version {version}, but returned {credential.api_version}")
     status = credential.status or ExecStatus()
     if bool(status.client_certificate_data) != bool(status.client_key_data):

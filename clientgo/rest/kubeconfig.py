@@ -19,6 +19,7 @@ from clientgo.errors import ConfigError
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo.rest.bounds import read_file
 from clientgo.rest.config import Config, Delegated, Impersonation
 
 log = get_logger(__name__)
@@ -72,7 +73,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Named(msgspec.Struct, frozen=True):
-    name: str
+    name: str = ""
     cluster: ClusterInfo = ClusterInfo()
     user: AuthInfo = AuthInfo()
     context: Context = Context()
@@ -103,7 +104,7 @@ def read(path: str) -> Document:
         ConfigError: it is unreadable or invalid.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_file(path).decode()
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
@@ -152,13 +153,13 @@ def _no_context(name: str, source: str, known: list[str]) -> str:
     return f"no current context in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
 
 
-def _missing(what: str, name: str, context: str, source: str) -> str:
+def _no_cluster(name: str, context: str, source: str) -> str:
     if not name:
-        how = f"kubectl config set-context {_argument(context)} --{what} NAME"
-        return f"the context {context!r} in the kubeconfig {source} names no {what}: set it with `{how}`"
+        how = f"kubectl config set-context {_argument(context)} --cluster NAME"
+        return f"the context {context!r} in the kubeconfig {source} names no cluster: set it with `{how}`"
     return (
-        f"the context {context!r} in the kubeconfig {source} names the {what} {name!r}, which does not exist: "
-        f"add it with `kubectl config set-{'cluster' if what == 'cluster' else 'credentials'} {_argument(name)}`"
+        f"the context {context!r} in the kubeconfig {source} names the cluster {name!r}, which does not exist: "
+        f"add it with `kubectl config set-cluster {_argument(name)}`"
     )
 
 
@@ -231,7 +232,12 @@ def _unique(pairs: list[tuple[str, _V]], what: str, path: str) -> dict[str, _V]:
 def _without_nulls(value: Any) -> Any:
     # kubectl itself writes `clusters: null` into an empty file.
     if isinstance(value, dict):
-        return {str(key): _without_nulls(item) for key, item in value.items() if item is not None}
+        # Extensions have any content, which a plugin gets unchanged.
+        return {
+            str(key): item if key == "extension" else _without_nulls(item)
+            for key, item in value.items()
+            if item is not None
+        }
     if isinstance(value, list):
         return [_without_nulls(item) for item in value if item is not None]
     return value
@@ -268,11 +274,17 @@ def _chosen(documents: list[Document], context: str) -> Config:
     if chosen is None:
         raise ConfigError(_no_context(name, source, sorted({n for d in documents for n in d.contexts})))
     cluster = _first(documents, "clusters", chosen.cluster)
-    user = _first(documents, "users", chosen.user)
     if cluster is None:
-        raise ConfigError(_missing("cluster", chosen.cluster, name, source))
+        raise ConfigError(_no_cluster(chosen.cluster, name, source))
+    user = _first(documents, "users", chosen.user)
     if user is None:
-        raise ConfigError(_missing("user", chosen.user, name, source))
+        # As in kubectl, a context may have no user, and the one that it names need not exist.
+        if chosen.user:
+            log.warning(
+                "user of the context not found: no credentials are sent",
+                extra={"user": chosen.user, "context": name, "kubeconfig": source},
+            )
+        user = AuthInfo()
     _check(cluster, chosen.cluster, user, chosen.user, source)
     return _config(cluster, user, source=source, context=name, namespace=chosen.namespace or "default")
 

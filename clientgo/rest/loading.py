@@ -10,7 +10,8 @@ from pathlib import Path
 
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
-from clientgo.rest.config import Config
+from clientgo.rest.bounds import read_file
+from clientgo.rest.config import Config, server_url
 
 log = get_logger(__name__)
 
@@ -40,6 +41,9 @@ def load_config(
     a context of the kubeconfigs. `hint` tells the user of this program another remedy for a missing configuration.
     `environ` and `service_account` default to those of this process.
 
+    As in kubectl, a configuration of a plain http server has no tokens, passwords and plugins: everyone on the way
+    could read what they send.
+
     Raises:
         ConfigError: no configuration was found, or it is invalid.
     """
@@ -49,7 +53,7 @@ def load_config(
             raise ConfigError(f"{NOTHING_FOUND}, or {hint}" if hint else NOTHING_FOUND)
         return Config(master)
     # The TLS server name belongs to the overridden address (clientcmd's overrides).
-    return replace(found, host=master, server_name="") if master else found
+    return _without_secrets_for_http(replace(found, host=master, server_name="") if master else found)
 
 
 def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT) -> Config:
@@ -64,7 +68,7 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
     folder = Path(service_account)
     token, ca = folder / "token", folder / "ca.crt"
     try:
-        token.read_bytes()
+        read_file(token)
     except OSError as error:
         raise ConfigError(f"cannot read the service account's token {token}: {error.strerror}") from error
     address = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
@@ -80,11 +84,21 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
     )
 
 
+def _without_secrets_for_http(config: Config) -> Config:
+    # clientcmd's rule (rest.IsConfigTransportTLS); the impersonated user is no secret.
+    if server_url(config).scheme != "http":
+        return config
+    public = replace(config, token="", token_file="", username="", password="", delegated=None)
+    if public != config:
+        log.warning("no credentials are sent, because the server has no TLS", extra={"server": config.host})
+    return public
+
+
 def _namespace(environ: Mapping[str, str], folder: Path) -> str:
     if named := environ.get("POD_NAMESPACE", ""):
         return named
     try:
-        return (folder / "namespace").read_text(encoding="utf-8").strip() or "default"
+        return read_file(folder / "namespace").decode().strip() or "default"
     except (OSError, ValueError):
         return "default"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.rest.bounds import MAX_PLUGIN_BYTES
 from clientgo.rest.execplugin import PluginFailed, run_plugin
 
 pytestmark = pytest.mark.e2e
@@ -83,3 +84,20 @@ def test_plugin_is_killed_after_the_time_limit(make: Make) -> None:
 def test_reason_for_a_missing_credential_is_reported(make: Make, code: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(PluginFailed, match=words):
         run_plugin(make(code, **more), {}, terminal=False)
+
+
+def test_null_reads_as_absent_in_output_and_variables(make: Make, tmp_path: Path) -> None:
+    status = {"token": "t0ken", "clientCertificateData": None, "clientKeyData": None, "expirationTimestamp": None}
+    output = json.dumps({"apiVersion": VERSION, "kind": None, "metadata": None, "spec": None, "status": status})
+    env = [{"name": "A", "value": None}, {"name": "B"}]
+    plugin = make(f"echo \"[$A$B]\" > {tmp_path}/given; echo '{output}'", env=env, args=None, installHint=None)
+    assert run_plugin(plugin, {}).token == "t0ken"
+    assert (tmp_path / "given").read_text() == "[]\n"
+
+
+def test_output_without_end_is_rejected_at_the_limit_and_errors_are_cut(make: Make) -> None:
+    with pytest.raises(PluginFailed, match=f"invalid output: more than {MAX_PLUGIN_BYTES} bytes"):
+        run_plugin(make("exec yes"), {}, terminal=False)
+    with pytest.raises(PluginFailed, match="exit status 3: y y y") as failed:
+        run_plugin(make("yes | head -c 4000000 >&2; exit 3"), {}, terminal=False)
+    assert len(str(failed.value)) < 5000

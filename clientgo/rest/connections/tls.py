@@ -6,12 +6,12 @@ certificate or CA bundle is used without a restart.
 
 import ssl
 from collections.abc import Callable
-from pathlib import Path
 from typing import NamedTuple
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
+from clientgo.rest.bounds import read_file
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config
 from clientgo.tls import client_context, load_key_pair
@@ -157,6 +157,6 @@ def _read_pem(path: str) -> str:
         return ""
     try:
         # Comments in a PEM file may have any encoding; the certificates are ASCII.
-        return Path(path).read_text(encoding="utf-8", errors="replace")
+        return read_file(path).decode(errors="replace")
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read the certificate file {path}: {error}") from error
