@@ -17,6 +17,7 @@ from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invali
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
+from clientgo.rest.bounds import MAX_PAGES
 from clientgo.rest.limits import INTERRUPTED
 from clientgo.stopping import on_stop
 
@@ -24,9 +25,6 @@ T = TypeVar("T")
 
 PAGE_SIZE = 500
 """Objects per page (client-go's pager)."""
-
-MAX_PAGES = 100_000
-"""Maximum number of pages of one list: with the default page size, more objects than a cluster can have."""
 
 FetchPage = Callable[[ListOptions], ObjectList[T]]
 """Returns one page of a list; raises `ApiError` or `ConnectionFailed`."""

@@ -15,8 +15,10 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, error_from_response
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.meta.typemeta import ANY_RESPONSE, check_response
+from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
 from clientgo.metrics import safe_provider
+from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_RETRIES, read_error
+from clientgo.rest.bounds import SILENCE as SILENCE
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
@@ -33,7 +35,6 @@ from clientgo.rest.limits import (
 )
 from clientgo.rest.request import JSON, ByteStream, EventStream, Request
 from clientgo.rest.retry import (
-    MAX_RETRIES,
     Retry,
     backoff_from,
     chain_errors,
@@ -41,15 +42,12 @@ from clientgo.rest.retry import (
     retry_for_response,
 )
 from clientgo.rest.transport import HTTPReply, HTTPStream, StoppableStream, Transport
-from clientgo.rest.urls import MAX_REDIRECTS, query_string, redirect_target, seconds_text, target_of
+from clientgo.rest.urls import query_string, redirect_target, seconds_text, target_of
 from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.watchstream import EmptyStream, WatchStream
 from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of
 
 log = get_logger(__name__)
-
-SILENCE = 75.0
-"""Seconds that a server may be silent during a request by default; it ends ordinary requests after 60 s."""
 
 _READS = ("GET", "HEAD")
 
@@ -162,8 +160,14 @@ class RESTClient:
         limits only the opening; `timeoutSeconds` in the query limits the watch.
         """
         try:
-            answer, seconds = self._opened(request), float(request.query.get("timeoutSeconds") or 0)
-            return WatchStream(answer, self.server, seconds=seconds, idle_timeout=self.config.watch_idle_timeout)
+            return WatchStream(
+                self._opened(request),
+                self.server,
+                seconds=float(request.query.get("timeoutSeconds") or 0),
+                bookmarks=request.query.get("allowWatchBookmarks") == "true",
+                idle_timeout=self.config.watch_idle_timeout,
+                max_frame=min(MAX_FRAME, self.config.max_response_bytes or MAX_FRAME),
+            )
         except ConnectionFailed as error:
             if not error.broken:
                 raise
@@ -253,8 +257,12 @@ class RESTClient:
         send = partial(self._transport.stream, "GET", target, headers, idle_timeout=silence)
         stream = self._observe("GET", 0, silence, send)
         if 200 <= stream.status < 300:
+            if (encoding := stream.headers.get("content-encoding", "identity")) != "identity":
+                stream.close()
+                raise invalid_response("a stream", f"one with the content encoding {encoding[:40]!r}", self.server)
             return stream
-        return HTTPReply(stream.status, stream.headers, b"".join(stream))
+        limit = min(MAX_ERROR_BYTES, self.config.max_response_bytes or MAX_ERROR_BYTES)
+        return HTTPReply(stream.status, stream.headers, read_error(stream, limit, self._clock))
 
     def _observe(self, method: str, sent: int, silence: float, send: Callable[[float], A]) -> A:
         """Call `send` with the seconds it may take, after a pause if the server is failing; record the outcome."""

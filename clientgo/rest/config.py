@@ -13,10 +13,7 @@ import msgspec
 
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
-
-MAX_RESPONSE_BYTES = 2 * 1024**3
-"""Default limit of one response body: the default size of etcd's storage. With a lower one, the objects of one tenant
-could make a list unreadable."""
+from clientgo.rest.bounds import MAX_RESPONSE_BYTES as MAX_RESPONSE_BYTES
 
 
 class Impersonation(msgspec.Struct, frozen=True):

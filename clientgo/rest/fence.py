@@ -8,7 +8,7 @@ a lease is valid beyond its renewal deadline for the time that such a write may 
 
 from collections.abc import Callable
 
-from clientgo.errors import LeaseNotHeld
+from clientgo.errors import LeaseNotHeld, run_callback
 from clientgo.rest.limits import Checked
 from clientgo.rest.request import ForwardingRequester, Request, Requester
 
@@ -31,7 +31,7 @@ class FencedRequester(ForwardingRequester):
             return self._requester.do(request)
 
         def check() -> None:
-            if not self._may_write():
+            if not run_callback(self._may_write):
                 raise LeaseNotHeld(f"{request.verb} {request.resource.resource} not sent: the lease is not held")
 
         # Here as well, for requesters other than `RESTClient`.

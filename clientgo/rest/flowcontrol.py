@@ -9,7 +9,7 @@ import threading
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ConnectionFailed, run_callback
 from clientgo.log import get_logger
 from clientgo.rest.limits import NOT_SENT, require_permission, stop_of_request, time_left
 from clientgo.tokenbucket import TokenBucket
@@ -80,9 +80,10 @@ class Throttle:
         Raises:
             ConnectionFailed: the client stops, or the wait would exceed the request's timeout.
             LeaseNotHeld: the request must not be sent any more.
+            CallbackFailed: the rate limiter raised.
         """
         began, left, stop = self._clock.now(), time_left(), stop_of_request()
-        if not self._limiter.wait(stop, timeout=left):
+        if not run_callback(self._limiter.wait, stop, timeout=left):
             require_permission()
             if stop.is_set() or math.isinf(left):
                 raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)

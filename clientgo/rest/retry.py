@@ -13,15 +13,13 @@ from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.log import get_logger
+from clientgo.rest.bounds import MAX_RETRIES as MAX_RETRIES
 from clientgo.rest.limits import NOT_SENT, before_sending, require_permission, stop_of_request, time_left
 
 log = get_logger(__name__)
 
 BASE = "KUBE_CLIENT_BACKOFF_BASE"
 DURATION = "KUBE_CLIENT_BACKOFF_DURATION"
-
-MAX_RETRIES = 10
-"""Retries of one request (client-go's default)."""
 
 BROKEN_WAIT = 1.0
 """Seconds before a request is repeated on a new connection (client-go's default Retry-After)."""

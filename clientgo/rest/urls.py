@@ -56,8 +56,6 @@ def _check_segment(what: str, value: str) -> None:
         raise BadRequest(f"invalid resource {what} {value!r}: not valid Unicode")
 
 
-MAX_REDIRECTS = 10
-
 _STATUSES = frozenset((301, 302, 303, 307, 308))
 _PORTS = {"http": 80, "https": 443}
 

@@ -4,23 +4,24 @@ from collections.abc import Iterator
 
 import msgspec
 
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import InvalidResponse
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 from clientgo.meta.shallow_json import members
+from clientgo.meta.typemeta import ANY_RESPONSE, check_response
+from clientgo.rest.bounds import END_GRACE, MAX_WATCH_SECONDS
+from clientgo.rest.bounds import MAX_FRAME as MAX_FRAME
 from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
-
-MAX_FRAME = 64 * 1024 * 1024
-"""Maximum size of a frame in bytes. etcd stores no object above 1.5 MiB, aggregated servers may."""
-
-END_GRACE = 15.0
-"""Seconds by which a server may exceed the requested duration of a watch."""
 
 _LIST_END = f'"{INITIAL_EVENTS_END}"'.encode()
 
 
 class InvalidFrame(ValueError):
-    """Bytes that are not a watch frame."""
+    """Bytes that are not a watch frame: `line`, which may be something else."""
+
+    def __init__(self, message: str, line: bytes = b"") -> None:
+        super().__init__(message)
+        self.line = line
 
 
 # Created at import: msgspec must not inspect a type for the first time in two threads at once.
@@ -29,9 +30,10 @@ _TYPE = msgspec.json.Decoder(str)
 
 
 class FrameSplitter:
-    """Splits chunks of bytes into frames. No I/O, linear in the bytes."""
+    """Splits chunks of bytes into frames of at most `max_frame` bytes. No I/O, linear in the bytes."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_frame: int = MAX_FRAME) -> None:
+        self._max_frame = max_frame
         self._pending = bytearray()  # an unfinished line; not a list of pieces, which may have a byte each
 
     def feed(self, chunk: bytes) -> Iterator[RawEvent]:
@@ -68,17 +70,21 @@ class FrameSplitter:
 
     def _wait_for_more(self, piece: bytes) -> None:
         self._pending += piece
-        if len(self._pending) > MAX_FRAME:
-            raise InvalidFrame(f"a frame is longer than {MAX_FRAME} bytes")
+        self._check_size(len(self._pending))
+
+    def _check_size(self, size: int) -> None:
+        if size > self._max_frame:
+            raise InvalidFrame(f"a frame is longer than {self._max_frame} bytes")
 
     def _frame(self, line: bytes) -> RawEvent:
+        self._check_size(len(line))
         try:
             try:
                 return _decode(line)
             except RecursionError:
                 return _deep_frame(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise InvalidFrame(f"{error} in {line[:80]!r}") from error
+            raise InvalidFrame(f"{error} in {line[:80]!r}", line) from error
 
 
 def _deep_frame(line: bytes) -> RawEvent:
@@ -90,26 +96,36 @@ def _deep_frame(line: bytes) -> RawEvent:
 class WatchStream:
     """The frames of one watch; stops when the server ends it, raises `ConnectionFailed` if the connection breaks.
 
-    The idle timeout applies after the first periodic bookmark: a server sends none for a resource without changes, and
-    a quiet watch is not broken. Until then the watch may be silent for its requested duration, and only TCP detects a
-    dead peer. The bookmark that ends a streaming list is not periodic.
+    The idle timeout applies after the first periodic bookmark, because not every server sends one for a resource
+    without changes. Until then a watch may be silent for its requested duration. Without one, the idle timeout applies
+    from the start if bookmarks were requested; otherwise the longest duration of a server does. The bookmark that ends
+    a streaming list is not periodic.
     """
 
     def __init__(
-        self, stream: HTTPStream, where: str, *, seconds: float = 0.0, idle_timeout: float | None = None
+        self,
+        stream: HTTPStream,
+        where: str,
+        *,
+        seconds: float = 0.0,
+        bookmarks: bool = False,
+        idle_timeout: float | None = None,
+        max_frame: int = MAX_FRAME,
     ) -> None:
         """Wrap a response; `seconds` is the watch's requested duration, 0 for the server's default."""
-        stream.idle_timeout = seconds + END_GRACE if seconds else None
+        at_first = (seconds or MAX_WATCH_SECONDS) + END_GRACE
+        stream.idle_timeout = idle_timeout if bookmarks and not seconds else at_first
         self._stream = stream
         self._where = where
         self._idle_timeout = idle_timeout
+        self._splitter = FrameSplitter(max_frame)
         self._closed = False
 
     def __repr__(self) -> str:
         return f"<WatchStream {self._where} {self._stream!r}>"
 
     def __iter__(self) -> Iterator[RawEvent]:
-        splitter = FrameSplitter()
+        splitter, chunk = self._splitter, b""
         try:
             for chunk in self._stream:
                 for frame in splitter.feed(chunk):
@@ -121,7 +137,9 @@ class WatchStream:
             if not self._closed:
                 yield from splitter.finish()
         except InvalidFrame as error:
-            raise ConnectionFailed(f"invalid watch stream from {self._where}: {error}") from error
+            for body in (error.line, chunk):  # a Status may have several lines
+                check_response(body, ANY_RESPONSE)
+            raise InvalidResponse(f"invalid watch stream from {self._where}: {error}") from error
         finally:
             self._stream.close()
 

@@ -3,12 +3,14 @@
 import logging
 import re
 import sys
+from typing import Any
 
 import pytest
 
 from clientgo.errors import (
     ApiError,
     BadRequest,
+    CallbackFailed,
     ConfigError,
     NotFound,
     Unauthorized,
@@ -16,6 +18,7 @@ from clientgo.errors import (
 from clientgo.meta import GroupVersionResource, replace
 from clientgo.rest.client import RESTClient, default_user_agent
 from clientgo.rest.config import Config, Impersonation
+from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
 from clientgo.rest.warnings import warnings_in
@@ -227,6 +230,28 @@ def test_warnings_are_passed_to_the_handler() -> None:
     rest = RESTClient(HOST, transport=transport, on_warning=said.append)
     assert rest.do(LIST) == b"{}"
     assert said == ['v1 ComponentStatus is "deprecated", really', "two"]
+
+
+def raises(*_: object, **__: object) -> Any:
+    raise SystemExit("of the program")
+
+
+def test_handler_of_warnings_that_raises_does_not_fail_the_request(caplog: pytest.LogCaptureFixture) -> None:
+    transport = FakeTransport(reply(b"done", headers={"Warning": '299 - "one", 299 - "two"'}))
+    assert RESTClient(HOST, transport=transport, on_warning=raises).do(CREATE) == b"done"
+    assert [record.msg for record in caplog.records] == ["the handler of warnings raised"] * 2
+
+
+def test_request_is_not_sent_if_the_rate_limiter_or_the_fence_raises() -> None:
+    class Broken(TokenBucketRateLimiter):
+        wait = raises
+
+    transport = FakeTransport()
+    limited = RESTClient(HOST, transport=transport, rate_limiter=Broken(1.0, 1))
+    for requester in (limited, FencedRequester(RESTClient(HOST, transport=transport), raises)):
+        with pytest.raises(CallbackFailed, match="SystemExit: of the program"):
+            requester.do(CREATE)
+    assert transport.sent == []
 
 
 def test_warnings_are_logged_once_by_default(caplog: pytest.LogCaptureFixture) -> None:

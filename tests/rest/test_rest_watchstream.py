@@ -1,5 +1,6 @@
 """Watch streams: splitting frames, and opening and ending a watch."""
 
+import gzip
 import itertools
 import json
 from dataclasses import replace
@@ -10,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from clientgo.errors import ApiError, ConnectionFailed, Forbidden, InternalError, Unauthorized
+from clientgo.errors import (
+    ApiError,
+    ConnectionFailed,
+    Expired,
+    Forbidden,
+    InternalError,
+    InvalidResponse,
+    Unauthorized,
+)
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.rest import watchstream
+from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, SILENCE
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Request
@@ -81,7 +90,7 @@ def test_complete_last_frame_without_line_break_is_returned() -> None:
 def test_too_long_frame_is_rejected() -> None:
     splitter = FrameSplitter()
     piece = b"x" * (1024 * 1024)
-    for _ in range(watchstream.MAX_FRAME // len(piece)):
+    for _ in range(MAX_FRAME // len(piece)):
         assert list(splitter.feed(piece)) == []
     with pytest.raises(InvalidFrame, match="longer"):
         list(splitter.feed(b"x"))
@@ -226,10 +235,66 @@ def test_idle_timeout_applies_after_a_periodic_bookmark(
 
 
 @pytest.mark.parametrize("said", [(), (LIST_END,)], ids=["nothing", "the end of a streamed list"])
-def test_watch_without_bookmarks_and_timeout_has_no_idle_timeout(said: tuple[bytes, ...]) -> None:
-    stream = FakeStream(*said, end=True)
-    assert len(list(client(FakeTransport(stream)).watch(WATCH))) == len(said)
-    assert stream.idle_timeout is None
+@pytest.mark.parametrize(
+    ("query", "silence"),
+    [
+        pytest.param({"allowWatchBookmarks": "true"}, 120.0, id="bookmarks: every minute"),
+        pytest.param({}, 3615.0, id="no bookmarks: the longest watch of a server"),
+    ],
+)
+def test_watch_without_a_timeout_ends_if_the_server_is_silent(
+    said: tuple[bytes, ...], query: dict[str, str], silence: float
+) -> None:
+    clock = FakeClock(auto=True)
+    rest = client(FakeTransport(FakeStream(*said, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
+    with pytest.raises(IdleTimeout, match=f"for {silence:g} s"):
+        list(rest.watch(structs.replace(WATCH, query=query)))
+
+
+@pytest.mark.parametrize("lines", [b"", b"\n"], ids=["one line", "several lines"])
+def test_failure_status_instead_of_a_stream_is_raised(lines: bytes) -> None:
+    body = b'{%b"kind":"Status",%b"status":"Failure","reason":"Expired","code":410}' % (lines, lines)
+    with pytest.raises(Expired):
+        list(client(FakeTransport(reply(body))).watch(WATCH))
+
+
+@pytest.mark.parametrize("body", [b"<html>log in</html>", b"{}", b'{"kind":"PodList","items":[]}', b"[]"])
+def test_other_body_instead_of_a_stream_is_named(body: bytes) -> None:
+    with pytest.raises(InvalidResponse, match=r"invalid watch stream from http://api: .* in b'"):
+        list(client(FakeTransport(reply(body))).watch(WATCH))
+    with pytest.raises(InvalidResponse, match="content encoding 'gzip'"):
+        client(FakeTransport(reply(body, headers={"Content-Encoding": "gzip"}))).watch(WATCH)
+
+
+@pytest.mark.parametrize("limit", [0, 100])
+def test_error_of_a_watch_is_read_up_to_a_limit(limit: int) -> None:
+    # Without an end: a reader that wants more than the limit would wait for ever.
+    endless = FakeStream(*[b"x" * (limit or MAX_ERROR_BYTES)] * 2, status=500)
+    with pytest.raises(InternalError, match="the server answered 500: xxx"):
+        client(FakeTransport(endless), replace(HOST, max_response_bytes=limit)).watch(WATCH)
+    assert endless.closed.is_set()
+    assert len(list(endless)) == 0
+
+
+def test_error_of_a_watch_is_read_for_a_limited_time_and_decompressed() -> None:
+    clock = FakeClock(auto=True)
+    slow = FakeStream(b"sorry, ", clock=clock, status=403)
+    with pytest.raises(Forbidden, match="sorry,"):
+        RESTClient(HOST, transport=FakeTransport(slow), clock=clock).watch(WATCH)
+    assert clock.now() == SILENCE
+    bomb = gzip.compress(b"x" * 10 * MAX_ERROR_BYTES)
+    for body, text in ((gzip.compress(b"no"), "no"), (bomb, "xxx"), (b"broken", "Forbidden")):
+        packed = reply(body, status=403, headers={"Content-Encoding": "gzip"})
+        with pytest.raises(Forbidden, match=text):
+            client(FakeTransport(packed)).watch(WATCH)
+
+
+def test_frame_is_limited_by_the_response_limit_of_the_configuration() -> None:
+    transport = FakeTransport(FakeStream(frame("ADDED", "x" * 30) + frame("ADDED", "x" * 300), end=True))
+    frames = iter(client(transport, replace(HOST, max_response_bytes=100)).watch(WATCH))
+    assert next(frames).type == "ADDED"
+    with pytest.raises(InvalidResponse, match="a frame is longer than 100 bytes"):
+        next(frames)
 
 
 @pytest.mark.integration

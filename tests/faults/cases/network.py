@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.rest.watchstream import MAX_FRAME
+from clientgo.rest.bounds import MAX_FRAME
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.oracle import MEGABYTES
 from tests.faults.proxy import Direction, Mood

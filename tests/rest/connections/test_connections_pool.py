@@ -10,7 +10,7 @@ import pytest
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
-from clientgo.rest.client import SILENCE
+from clientgo.rest.bounds import SILENCE
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import CONNECT_TIMEOUT, Dialer
 from clientgo.rest.connections.error_messages import exchange_failure
