@@ -12,7 +12,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, error_from_response
+from clientgo.errors import ApiError, CallbackFailed, ClientGoError, ConnectionFailed, error_from_response, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
@@ -347,7 +347,10 @@ class RESTClient:
 
     def _handle_warnings_and_401(self, answer: _Answer) -> None:
         for text in warnings_in(answer.headers.get("warning", "")):
-            self._on_warning(text)
+            try:
+                run_callback(self._on_warning, text)
+            except CallbackFailed as error:  # the request has succeeded
+                log.error("the handler of warnings raised", extra={"warning": text, "err": error})
         # A certificate belongs to its connection: only a new one can show a certificate file's new content.
         if answer.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
             self._transport.reset()
