@@ -115,6 +115,10 @@ class WriteCheck:
         meta = value.get("metadata")
         if meta is None or (isinstance(meta, Mapping) and not meta.get("name")):
             raise _nameless(name)
+        if self._built_in and not value.get("apiVersion"):
+            raise _nameless(name)
+        if self._built_in and not value.get("kind"):
+            value = {**value, "kind": old.get("kind")}
         for field in ("kind", "apiVersion"):
             if value.get(field) != old.get(field):
                 raise self.invalid(value, field, f"must be {old.get(field)}")
@@ -122,7 +126,7 @@ class WriteCheck:
             raise self.invalid(value, "metadata", "must be an object")
         self._uid(old, value)
         self._types(value, '"" is invalid: patch', Invalid)
-        return value
+        return dict(value)
 
     def applied(self, live: Object, value: Any, name: str) -> Object:
         """Return an apply configuration.

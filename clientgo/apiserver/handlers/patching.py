@@ -20,6 +20,8 @@ from clientgo.apiserver.http.status import (
     ApiFailure,
     bad_request,
     conflict,
+    invalid,
+    invalid_value,
     not_found,
     unavailable_type,
     unsupported_media_type,
@@ -74,12 +76,21 @@ def check_patch_type(resource: Resource, content_type: str, *, scale: bool = Fal
 
 
 def _check_kind(write: Write, patched: Object) -> None:
-    """Check that a patch does not change apiVersion and kind, which strategic merges ignore (422)."""
+    """Check that a patch does not change apiVersion and kind, which strategic merges ignore (400, 422)."""
     resource = write.resource
-    kind, api_version = patched.get("kind") or resource.kind, patched.get("apiVersion") or resource.api_version
-    if resource.custom or write.strategic or (kind, api_version) == (resource.kind, resource.api_version):
+    kind, api_version = patched.get("kind"), patched.get("apiVersion")
+    if write.strategic or (kind, api_version) == (resource.kind, resource.api_version):
         return
-    raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
+    if resource.custom:
+        if not kind:
+            raise write.undecodable("Object 'Kind' is missing")
+        expected = (("kind", kind, resource.kind), ("apiVersion", api_version, resource.api_version))
+        causes = [invalid_value(field, value, f"must be {right}") for field, value, right in expected if value != right]
+        raise invalid(str(kind), str(api_version or "").rpartition("/")[0], write.name, causes)
+    if not api_version:
+        raise nameless(write)  # nothing is decoded without a version
+    if (kind or resource.kind, api_version) != (resource.kind, resource.api_version):
+        raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
 
 def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
