@@ -371,7 +371,9 @@ def error_from_response(code: int, body: bytes, headers: Mapping[str, str]) -> A
     retry_after = parse_retry_after(headers.get("Retry-After") or headers.get("retry-after") or "")
     status = decode_status(body)
     if status.reason or status.message:
-        return api_error(msgspec.structs.replace(status, code=status.code or code), retry_after=retry_after)
+        # A code of success does not explain a response that is none.
+        code = status.code if status.code >= 400 else code
+        return api_error(msgspec.structs.replace(status, code=code), retry_after=retry_after)
     text = body[:200].decode("utf-8", "replace").strip()
     cls = _BY_CODE.get(code, ApiError)
     return cls(f"the server answered {code}: {text or cls.__name__}", code=code, retry_after=retry_after)

@@ -223,3 +223,7 @@ def test_callback_of_another_thread_cannot_interrupt_the_program() -> None:
         assert pool.submit(text_of, Interrupting()).result() == "<Interrupting that can't be shown>"
         with pytest.raises(CallbackFailed, match="KeyboardInterrupt"):
             pool.submit(run_callback, str, Interrupting()).result()
+
+
+def test_error_has_the_code_of_the_response_if_its_status_is_a_success() -> None:
+    assert error_from_response(500, body(message="no", code=200), {}).code == 500

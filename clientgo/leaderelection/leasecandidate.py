@@ -24,6 +24,7 @@ from clientgo.meta.codec import Undecodable, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.objects import MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_type
+from clientgo.meta.selectors import field_selector_for
 from clientgo.rest.request import Requester
 from clientgo.typed.client import TypedClient
 from clientgo.typed.clientset import BaseClientset
@@ -140,7 +141,7 @@ class LeaseCandidacy:
         return not pinged and replace(found, ping_time=None, renew_time=None) == self._spec
 
     def _only_own(self, options: ListOptions) -> ListOptions:
-        return replace(options, field_selector=f"metadata.name={self.name}")
+        return replace(options, field_selector=field_selector_for({"metadata.name": self.name}))
 
     def _run_worker(self, queue: RateLimitingQueue[str]) -> None:
         try:

@@ -77,18 +77,18 @@ def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> boo
         ApiError: it is a Status other than Success.
         InvalidResponse: it is of no accepted kind.
     """
-    found = type_meta(body)
-    if found in accepted.kinds:
+    received = type_meta(body)
+    if received in accepted.kinds:
         return False
-    if found in _STATUS:
+    if received in _STATUS:
         status = decode_status(body)
         if status.status != "Success":
             raise api_error(status)
         if accepted.success:
             return True
-    elif accepted is ANY_RESPONSE or (found is not None and is_accepted(found, accepted)):
+    elif accepted is ANY_RESPONSE or (received is not None and is_accepted(received, accepted)):
         return False
-    raise invalid_response(accepted.text, describe(body, found), server)
+    raise invalid_response(accepted.text, describe(body, received), server)
 
 
 def invalid_response(expected: str, received: str, server: str) -> InvalidResponse:
@@ -103,24 +103,26 @@ def type_meta(body: Body) -> TypeMeta | None:
     return _type_meta_in(head[0]) if head is not None else _type_meta_of(body)
 
 
-def is_accepted(found: TypeMeta, accepted: AcceptedKinds) -> bool:
+def is_accepted(received: TypeMeta, accepted: AcceptedKinds) -> bool:
     """Report whether an object with this TypeMeta is of an accepted kind."""
-    if found in accepted.kinds:
+    if received in accepted.kinds:
         return True
-    if not found.kind or found in _STATUS:
+    if not received.kind or received in _STATUS:
         return False
-    return accepted.any_group or (bool(accepted.groups) and (found.group is None or found.group in accepted.groups))
+    return accepted.any_group or (
+        bool(accepted.groups) and (received.group is None or received.group in accepted.groups)
+    )
 
 
-def describe(body: Body, found: TypeMeta | None) -> str:
+def describe(body: Body, received: TypeMeta | None) -> str:
     """Return a description of a body for messages, without the values in it, which may be secret."""
     text = bytes(body).lstrip()[:_SHOWN].decode("utf-8", "replace")
     if not text:
         return "an empty body"
-    if found is None:
+    if received is None:
         return f"{'HTML' if text.startswith('<') else 'other text'}: {text!r}"
-    if found.kind:
-        return _with_article(found)
+    if received.kind:
+        return _with_article(received)
     keys = [*_members(body)]
     shown = ", ".join(repr(key[:_SHOWN]) for key in keys[:_SHOWN_KEYS])
     more = ", ..." if len(keys) > _SHOWN_KEYS else ""
@@ -150,8 +152,8 @@ def _type_meta_of(body: Body) -> TypeMeta | None:
         try:
             head = _DECODER.decode(body)
         except RecursionError:
-            found = members(bytes(body))
-            top = b",".join(b'"%b":%b' % (key.encode(), found[key]) for key in ("apiVersion", "kind") if key in found)
+            parts = members(bytes(body))
+            top = b",".join(b'"%b":%b' % (key.encode(), parts[key]) for key in ("apiVersion", "kind") if key in parts)
             head = _DECODER.decode(b"{%b}" % top)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
@@ -160,8 +162,8 @@ def _type_meta_of(body: Body) -> TypeMeta | None:
     return TypeMeta(group, kind if isinstance(kind, str) else "")
 
 
-def _with_article(found: TypeMeta) -> str:
-    return f"{'an' if found.kind[:1] in 'AEIOU' else 'a'} {found}"
+def _with_article(received: TypeMeta) -> str:
+    return f"{'an' if received.kind[:1] in 'AEIOU' else 'a'} {received}"
 
 
 def _members(body: Body) -> dict[str, bytes]:

@@ -59,8 +59,8 @@ def kinds_of(codec: Codec[Any], *, suffix: str = "", accept: str = "", success: 
             kinds.insert(0, TypeMeta(api.group, api.list_kind))
         return accepted_kinds(*kinds, success=success)
     text = f"{'a list' if suffix else 'an object'} of the resource {api.plural}"
-    known = accepted_kinds(*kinds, success=success)
-    return replace(known, text=text, groups=frozenset((api.group,)), any_group=not api.version)
+    accepted = accepted_kinds(*kinds, success=success)
+    return replace(accepted, text=text, groups=frozenset((api.group,)), any_group=not api.version)
 
 
 def fetch_object(
@@ -192,11 +192,11 @@ def _examined(body: bytes, accepted: AcceptedKinds, kind: str) -> tuple[bytes, l
     items: list[msgspec.Raw] = []
     rejected: list[Undecodable] = []
     for item in page.items or ():
-        found = type_meta(item)
-        if found is None or not found.kind or is_accepted(found, accepted):
+        received = type_meta(item)
+        if received is None or not received.kind or is_accepted(received, accepted):
             items.append(item)
         else:
-            rejected.append(UnexpectedObject(kind, identity(item), f"an item is of the kind {found}"))
+            rejected.append(UnexpectedObject(kind, identity(item), f"an item is of the kind {received}"))
     if not rejected:
         return body, []
     head = {"apiVersion": page.api_version, "kind": page.kind, "metadata": page.metadata}

@@ -77,7 +77,7 @@ class DecodedWatch(StreamReader[EventStream], Generic[T]):
 
     def _special(self, frame: RawEvent) -> Bookmark:
         if frame.type == "BOOKMARK":
-            if (found := type_meta(frame.object)) is not None and found.kind:
+            if (received := type_meta(frame.object)) is not None and received.kind:
                 check_response(frame.object, self._accepted)
             meta = identity(frame.object)
             ended: Literal["true"] | str | None = meta.annotations.get(INITIAL_EVENTS_END)

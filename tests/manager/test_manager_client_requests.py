@@ -8,6 +8,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.kubernetes.types.policy_v1 import Eviction
 from clientgo.manager import Client, Manager, Options
+from clientgo.manager.client import DirectClient
 from clientgo.meta import ObjectMeta, replace
 from clientgo.rest.request import EventStream, Request
 from clientgo.testing.fake import FakeRequester
@@ -141,3 +142,8 @@ def test_create_only_subresource(manager: Manager, server: Noting) -> None:
     assert (request.path, request.method) == ("/api/v1/namespaces/ns/pods/p/eviction", "POST")
     with pytest.raises(ValueError, match="a ConfigMap must have a namespace"):
         manager.client.subresource("status").get(ConfigMap(metadata=ObjectMeta(name="c")), ConfigMap)
+
+
+def test_values_of_fields_are_escaped_in_field_selectors(server: Noting) -> None:
+    DirectClient(server).list(ConfigMap, fields={"metadata.name": "a,b=c\\", "metadata.namespace": "ns"})
+    assert server.queries() == [("list", {"fieldSelector": "metadata.name=a\\,b\\=c\\\\,metadata.namespace=ns"})]
