@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from clientgo.meta.classes.wire import MAKING
 from clientgo.meta.codec import to_dict
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.objects import OwnerReference, StructWithLists, StructWithListsMeta
 from clientgo.meta.scheme import api_of
-from clientgo.meta.wire import MAKING
 
 T = TypeVar("T")
 

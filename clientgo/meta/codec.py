@@ -18,6 +18,7 @@ import msgspec
 
 from clientgo.errors import Restorable, text_of
 from clientgo.meta.classes.check import check
+from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
 from clientgo.meta.jsonvalues import encode_value as encode_value
@@ -25,7 +26,6 @@ from clientgo.meta.objects import ApiObject, ListMeta, ObjectMeta, with_tuples
 from clientgo.meta.readonly import protect
 from clientgo.meta.scheme import api_of
 from clientgo.meta.shallow_json import names_alone, raw_list, reason
-from clientgo.meta.wire import MAKING, declared_type, wire_type
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -19,8 +19,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from clientgo.errors import Restorable, text_of
+from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.objects import MicroTime
-from clientgo.meta.wire import to_wire
 
 Json = Any
 """A JSON value: None, bool, int, float, str, a list, or a dict with str keys."""

@@ -17,10 +17,10 @@ import msgspec
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules, items
 from clientgo.meta.apply.mergerules import MergeRule
 from clientgo.meta.apply.typerules import rules_of
+from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import encode_value, to_dict
 from clientgo.meta.jsonvalues import Json, canonical, same
 from clientgo.meta.patches.jsonpatch import common_ends
-from clientgo.meta.wire import to_wire
 
 _ABSENT: Any = object()
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, get_args
 
 import msgspec
 
+from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import encode_value, to_dict
-from clientgo.meta.wire import to_wire
 
 Json = Any
 

@@ -9,8 +9,8 @@ import msgspec
 
 from clientgo.codegen.problems import field_docs
 from clientgo.meta.classes.hints import camel
+from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import encode_value
-from clientgo.meta.wire import to_wire
 
 _ZEROS = (str, int, float, bool, bytes)
 

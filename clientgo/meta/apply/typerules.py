@@ -10,8 +10,8 @@ from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule, field_rule, merge_rule
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import bare_type, unwrap
+from clientgo.meta.classes.wire import wire_type
 from clientgo.meta.constraints import Meta, constraints_of
-from clientgo.meta.wire import wire_type
 
 _ATOMIC = MergeRule(list_type="atomic")
 

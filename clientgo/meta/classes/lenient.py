@@ -16,10 +16,10 @@ import msgspec
 from clientgo.errors import Restorable, describe_error, text_of
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import unwrap
+from clientgo.meta.classes.wire import wire_type
 from clientgo.meta.jsonvalues import Json, decode_hook, is_among
 from clientgo.meta.objects import UnknownNumber, UnknownValue
 from clientgo.meta.quantities import ParsedQuantity, is_quantity, quantity_fields
-from clientgo.meta.wire import wire_type
 
 Reader = Callable[[Json, str, bool], Any]
 """Converts a JSON value at a path, such as `$.spec`; if it is only part of the whole, fields may be missing."""

@@ -15,8 +15,8 @@ import pytest
 
 from clientgo.meta import EMPTY_MAP, Meta, MicroTime, ObjectMeta, Quantity, api_type, decode, encode
 from clientgo.meta.classes.check import check, faults
+from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import codec_for
-from clientgo.meta.wire import to_wire
 
 T = TypeVar("T")
 

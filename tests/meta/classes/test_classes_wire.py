@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 
 from clientgo.meta import EMPTY_MAP, Meta
-from clientgo.meta.wire import to_wire, wire_type
+from clientgo.meta.classes.wire import to_wire, wire_type
 
 
 @dataclass(frozen=True, slots=True)
