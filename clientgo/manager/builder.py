@@ -23,6 +23,7 @@ from clientgo.manager.controllers import (
 )
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.sources import KindSource, MapFuncs, Source, ToRequests, itself, owners_of
+from clientgo.meta.classes.check import check_class
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.reconcile import LogFields
@@ -177,6 +178,7 @@ class ControllerBuilder:
 def _check_kind(cls: type[Any]) -> None:
     try:
         api_of(cls)
+        check_class(cls)
     except TypeError as error:
         raise ConfigError(str(error)) from None
 

@@ -24,6 +24,7 @@ from clientgo.manager.controllers import Controller, check_signature
 from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
 from clientgo.manager.sources import ToRequests
+from clientgo.meta.classes.check import check_class
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
@@ -154,6 +155,7 @@ class Reconciler(Generic[T]):
             raise ConfigError(f"{name} has no kind: write class {name}(Reconciler[Kind])")
         try:
             api_of(kind)
+            check_class(kind)
             if finalizer:
                 check_finalizer(finalizer)
         except (TypeError, ValueError) as error:

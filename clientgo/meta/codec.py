@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ca
 import msgspec
 
 from clientgo.errors import Restorable, text_of
-from clientgo.meta.classes.check import check
+from clientgo.meta.classes.check import check_class
 from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
@@ -103,7 +103,7 @@ class Codec(Generic[T]):
         self.cls = cls
         self.api = api_of(cls)
         self._prefix = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}"'.encode()
-        check(cls)
+        check_class(cls)
         self._wire: Any = wire_type(cls)
         self._same = self._wire is cls
         page = _page_of(self.api.kind, self._wire)

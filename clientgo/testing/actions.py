@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.codec import Undecodable, decode
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import EMPTY_MAP, ApiObject, GroupVersionKind, GroupVersionResource
 from clientgo.meta.scheme import Scheme, api_of
@@ -43,6 +44,17 @@ class Action:
     options: Mapping[str, str] = field(default=EMPTY_MAP, compare=False)
     delete_options: Mapping[str, Any] = field(default=EMPTY_MAP, compare=False)
     kind: str = field(default="", compare=False)
+
+    def __eq__(self, other: Any) -> bool:  # of the class `object`, which is a field here
+        if not isinstance(other, Action):
+            return NotImplemented
+        return self._key() == other._key() and same(self.object, other.object)
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.verb, self.resource, self.namespace, self.name, self.subresource, self.patch, self.patch_type
 
     @classmethod
     def of(cls, verb: str, obj: ApiObject, *, subresource: str = "") -> "Action":

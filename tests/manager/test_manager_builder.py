@@ -2,6 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterable
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from clientgo.manager import (
     set_controller_reference,
 )
 from clientgo.manager.predicates import Funcs, GenerationChanged, LabelSelectorPredicate
-from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, replace
+from clientgo.meta import ApiObject, ObjectMeta, ObjectName, api_of, api_type, replace
 from clientgo.testing.eventually import eventually
 from clientgo.testing.fake import FakeRequester
 from clientgo.workqueue import ItemFastSlowRateLimiter
@@ -257,6 +258,9 @@ def test_invalid_controllers_are_rejected() -> None:
         ControllerBuilder(manager).with_workers(0)
     with pytest.raises(ConfigError, match="is not an API kind"):
         ControllerBuilder(manager).for_(dict)
+    kind: Any = make_dataclass("Thing", [("metadata", ObjectMeta), ("names", set[str])], frozen=True)
+    with pytest.raises(ConfigError, match=r"Thing\.names: set\[str\] has no schema: use tuple"):
+        ControllerBuilder(manager).watches(api_type(group="example.com", version="v1")(kind), named_in)
 
 
 @pytest.mark.feature("B-CR-05")

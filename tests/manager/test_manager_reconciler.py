@@ -1,5 +1,6 @@
 """Reconciler classes: declarations, finalizers, and mistakes."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler, Result
 from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
-from clientgo.meta import ObjectMeta, ObjectName, controller_of, meta_for, replace
+from clientgo.meta import ObjectMeta, ObjectName, api_type, controller_of, meta_for, replace
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
@@ -147,9 +148,21 @@ class OnePredicate(Base, predicates=ONE_PREDICATE):
     pass
 
 
+@api_type(group="example.com", version="v1", status=False)
+@dataclass
+class Mutable:
+    metadata: ObjectMeta
+
+
+class OfMutable(Reconciler[Mutable]):
+    def reconcile(self, mutable: Mutable) -> None:
+        pass
+
+
 @pytest.mark.parametrize(
     ("reconciler", "message"),
     [
+        (OfMutable, "OfMutable: .*Mutable is mutable: use @dataclass"),
         (OneError, r"OneError: expected must be a list, got <class 'KeyError'>"),
         (OnePredicate, "OnePredicate: predicates must be a list, got <"),
         (NoKind, r"NoKind has no kind: write class NoKind\(Reconciler\[Kind\]\)"),

@@ -7,9 +7,11 @@ from itertools import islice
 import pytest
 
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, Invalid, MethodNotAllowed, NotFound
+from clientgo.kubernetes.types.apps_v1 import ControllerRevision
 from clientgo.meta import GroupVersionResource, ObjectMeta, Scheme, api_of, api_type, replace, to_dict
 from clientgo.meta.listwatch import Bookmark, ListOptions
 from clientgo.rest.request import STRATEGIC_PATCH, Request
+from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed.client import StatusClient, TypedClient
@@ -379,3 +381,9 @@ def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_gi
     assert kept["metadata"]["labels"] == {"a": "b"}
     with pytest.raises(TypeError, match="read-only"):
         kept["metadata"]["labels"]["a"] = "c"
+
+
+def test_actions_are_compared_as_json() -> None:
+    one, other = (Action.of("create", ControllerRevision(data={"on": on})) for on in (True, 1))
+    assert one == Action.of("create", ControllerRevision(data={"on": True}))
+    assert one != other

@@ -32,7 +32,7 @@ class ClassFault(msgspec.Struct, frozen=True):
         return f"{self.cls.__name__}.{self.field}: {self.message}" if self.field else self.message
 
 
-def check(cls: type[Any]) -> None:
+def check_class(cls: type[Any]) -> None:
     """Check a class and those that its fields refer to.
 
     Raises:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from clientgo.forks import fork_safe
-from clientgo.meta.classes.check import check, has_fields
+from clientgo.meta.classes.check import check_class, has_fields
 from clientgo.meta.classes.hints import unwrap
 
 _Types = dict[type, type[msgspec.Struct]]
@@ -56,7 +56,7 @@ def to_wire(obj: Any) -> msgspec.Struct:
 def _made(cls: type, types: _Types) -> type[msgspec.Struct]:
     with MAKING:
         if cls not in types:
-            check(cls)
+            check_class(cls)
             working = dict(types)  # other threads read `types` without the lock
             msgspec.json.Decoder(_derived(cls, working, _wire_default if types is _WIRE else _declared_default))
             types.update(working)

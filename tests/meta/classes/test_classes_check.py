@@ -14,7 +14,7 @@ import pydantic
 import pytest
 
 from clientgo.meta import EMPTY_MAP, Meta, MicroTime, ObjectMeta, Quantity, api_type, decode, encode
-from clientgo.meta.classes.check import check, faults
+from clientgo.meta.classes.check import check_class, faults
 from clientgo.meta.classes.wire import to_wire
 from clientgo.meta.codec import codec_for
 
@@ -218,11 +218,11 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 )
 def test_accepted_class_is_written_and_read_exactly(hint: Any, value: Any, written: Any) -> None:
     kind = kind_with(hint)
-    check(kind)
+    check_class(kind)
     obj = kind(ObjectMeta(name="x"), value)
     assert msgspec.json.decode(encode(obj))["part"] == written
     assert decode(kind, encode(obj)) == obj
 
 
 def test_defaults_of_maps_are_no_fault() -> None:
-    check(kind_with(Mapping[str, str], EMPTY_MAP))
+    check_class(kind_with(Mapping[str, str], EMPTY_MAP))
