@@ -77,6 +77,9 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
         return replace(self, deleted=rest)
 
 
+_EMPTY: _Entry[Any] = _Entry(0.0)
+
+
 class MutationCache(Generic[T]):
     """Overlay of the program's own writes over an informer's store.
 
@@ -114,6 +117,7 @@ class MutationCache(Generic[T]):
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.selection = selection
+        self._selects_all = not selection.filters
         self._backing = backing
         self._ttl = ttl
         self._include_adds = include_adds
@@ -152,7 +156,9 @@ class MutationCache(Generic[T]):
     def before_write(self, key: ObjectName) -> BeforeWrite:
         """Return what `mutation` and `deletion` need to know if several threads write: the state before the request."""
         serial = self._serial  # first: an outcome recorded during this call is compared by its version
-        return BeforeWrite(serial, _uid(self._backing.get_by_key(key)), _uid(self.get_by_key(key)))
+        entry = self._entries.get(key)
+        stored = _uid(self._backing.get_by_key(key))
+        return BeforeWrite(serial, stored, stored if entry is None else _uid(self._newest(key, entry)))
 
     def mutation(
         self,
@@ -170,22 +176,24 @@ class MutationCache(Generic[T]):
         if not self.selection.has_namespace(key.namespace):
             return  # the store never has such objects
         state: T | None = None
-        if self.selection.matches(meta, content or (lambda: to_dict(obj))):
+        if self._selects_all or self.selection.matches(meta, content or (lambda: to_dict(obj))):
             protect(obj.__class__)
             try:
                 state = transformed(self._transform, obj)
             except CallbackFailed:  # the informer reports the object when it receives it
                 return
         with self._lock:
-            entry = self._renewed(key)
-            tombstone = entry.deleted.get(meta.uid)
-            if tombstone is not None and not tombstone.shows_terminating:
-                return
-            concurrent = before is None or before.serial < entry.serial
-            if concurrent and entry.version and self._caught_up(entry.version, meta.resource_version):
-                return
-            self._keep(key, replace(entry, serial=self._serial, version=meta.resource_version, state=state))
-            entry = self._entries[key]
+            self._drop_expired()
+            old = self._entries.get(key)
+            deleted = EMPTY_MAP if old is None else old.deleted
+            if old is not None:
+                tombstone = deleted.get(meta.uid)
+                if tombstone is not None and not tombstone.shows_terminating:
+                    return
+                concurrent = before is None or before.serial < old.serial
+                if concurrent and old.version and self._caught_up(old.version, meta.resource_version):
+                    return
+            entry = self._keep(key, meta.resource_version, state, deleted)
         # After it was added: a change that is stored from now on removes it.
         self._newest(key, entry)
 
@@ -201,14 +209,15 @@ class MutationCache(Generic[T]):
             return
         uids = {uid, *(before[1:] if before is not None else ())} - {""}
         with self._lock:
-            entry = self._renewed(key)
+            self._drop_expired()
+            entry = self._entries.get(key, _EMPTY)
             passed = self._passed(key, uids, before, entry)
             tombstone = _Tombstone(self._clock.now() + self._ttl, shows_terminating)
             final = {one: old for one, old in entry.deleted.items() if not old.shows_terminating}
             deleted = {**entry.deleted, **dict.fromkeys(uids, tombstone), **final}
             if entry.state is not None and entry.state.metadata.uid in uids and not shows_terminating:
                 entry = entry.without_state()
-            self._keep(key, replace(entry, deleted=deleted))
+            self._keep(key, entry.version, entry.state, deleted)
         # After they were added: a deletion that is stored from now on removes them.
         stored = _uid(self._backing.get_by_key(key))
         with self._lock:
@@ -306,7 +315,9 @@ class MutationCache(Generic[T]):
             return stored
         newest = stored
         if entry.version is not None:
-            if self._caught_up(reached, entry.version) or (stored is not None and self._includes(stored, entry)):
+            # A transform may drop the version of stored objects.
+            seen = stored.metadata.resource_version if stored is not None else ""
+            if self._caught_up(seen or reached, entry.version):
                 with self._lock:
                     if self._entries.get(key) is entry:
                         self._shrink(key, entry.without_state())
@@ -345,17 +356,16 @@ class MutationCache(Generic[T]):
             return uids & {before.stored} - {before.newest}
         return uids & {before.stored, before.newest}
 
-    def _renewed(self, key: ObjectName) -> _Entry[T]:
-        """Return the entry of a name, or a new one, without what has expired; the caller holds the lock."""
+    def _keep(
+        self, key: ObjectName, version: str | None, state: T | None, deleted: Mapping[str, _Tombstone]
+    ) -> _Entry[T]:
+        """Replace the entry of a name, without tombstones that have expired; the caller holds the lock."""
         now = self._clock.now()
-        self._drop_expired()
-        entry = self._entries.get(key) or _Entry(now)
-        deleted = {uid: one for uid, one in entry.deleted.items() if one.expires > now}
-        return replace(entry, expires=now + self._ttl, deleted=deleted)
-
-    def _keep(self, key: ObjectName, entry: _Entry[T]) -> None:
+        if deleted:
+            deleted = {uid: one for uid, one in deleted.items() if one.expires > now}
         self._serial += 1
-        self._entries[key] = replace(entry, serial=self._serial)
+        entry = self._entries[key] = _Entry(now + self._ttl, self._serial, version, state, deleted)
+        return entry
 
     def _shrink(self, key: ObjectName, entry: _Entry[T]) -> None:
         if entry.version is None and not entry.deleted:

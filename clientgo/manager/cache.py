@@ -135,6 +135,7 @@ class Cache:
         # Guarded by _lock. One factory for each representation of objects, and one for each kind with its own options.
         self._factories: dict[type, InformerFactory] = {}
         self._kind_caches: dict[type, KindCache[Any]] = {}
+        self._by_resource: dict[GroupVersionResource, tuple[KindCache[Any], ...]] = {}
         self._written: set[GroupVersionResource] = set()
         self._own: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
@@ -165,8 +166,10 @@ class Cache:
             factory = self._factory(cls)
             informer = factory.informer_for(self._kinds.client_class(cls), cls)
             # Earlier writes are not recorded: the first list must include them.
-            informer.newest_first_list = api_of(cls).gvr in self._written
+            resource = api_of(cls).gvr
+            informer.newest_first_list = resource in self._written
             created = self._kind_caches[cls] = KindCache(cls, informer, self._clock, self._rand)
+            self._by_resource[resource] = (*self._by_resource.get(resource, ()), created)
             stop = self._stop
         if stop is not None:
             factory.start(stop)
@@ -206,11 +209,11 @@ class Cache:
                 f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {', '.join(cached)}"
             )
 
-    def observers(self, resource: GroupVersionResource) -> list[KindCache[Any]]:
+    def observers(self, resource: GroupVersionResource) -> tuple[KindCache[Any], ...]:
         """Return the caches of a resource that is written: one for each representation of its objects."""
         with self._lock:
             self._written.add(resource)
-            return [each for cls, each in self._kind_caches.items() if api_of(cls).gvr == resource]
+            return self._by_resource.get(resource, ())
 
     def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
         """Index objects of a kind by a field: `client.list(cls, fields={field: value})`.

@@ -210,9 +210,9 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_writer_that_reads,
         "mutation",
         (
-            "            self._keep(key, replace(entry, deleted=deleted))\n",
+            "            self._keep(key, entry.version, entry.state, deleted)\n",
             "        stored = _uid(self._backing.get_by_key(key))\n        with self._lock:\n"
-            "            self._keep(key, replace(entry, deleted=deleted if uids & {stored} else {}))\n",
+            "            self._keep(key, entry.version, entry.state, deleted if uids & {stored} else {})\n",
         ),
     ),
     "a list does not set the version": (
@@ -228,12 +228,12 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "the last response counts": (
         two_writers,
         "mutation",
-        ("concurrent = before is None or before.serial < entry.serial", "concurrent = False"),
+        ("concurrent = before is None or before.serial < old.serial", "concurrent = False"),
     ),
     "the newest version counts": (
         two_writers,
         "mutation",
-        ("concurrent = before is None or before.serial < entry.serial", "concurrent = True"),
+        ("concurrent = before is None or before.serial < old.serial", "concurrent = True"),
     ),
 }
 
