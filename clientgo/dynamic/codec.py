@@ -116,7 +116,11 @@ def _metadata(found: Any) -> ObjectMeta:
     try:
         return msgspec.convert(found, ObjectMeta)
     except msgspec.ValidationError:
-        if not isinstance(found, Mapping):
-            raise
-        # An unexpected null reads as absent, as in Go's decoder.
-        return msgspec.convert({key: value for key, value in found.items() if value is not None}, ObjectMeta)
+        # Imported here because it loads `fractions`, 3 ms, and few programs need it.
+        from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
+
+        try:
+            meta: ObjectMeta = construct(ObjectMeta, found)
+        except ValueError as error:
+            raise msgspec.ValidationError(str(error)) from error
+        return meta

@@ -19,7 +19,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from clientgo.errors import Restorable, text_of
-from clientgo.meta.classes.wire import to_wire
+from clientgo.meta.classes.check import has_fields
+from clientgo.meta.classes.wire import to_wire, wire_type
 from clientgo.meta.objects import MicroTime
 
 Json = Any
@@ -69,6 +70,10 @@ def same(one: Any, other: Any) -> bool:
     if one != other:
         return False
     try:
+        if has_fields(type(one)):
+            if not _free_form_fields(wire_type(type(one))):
+                return True  # the decoder has checked the types of all fields
+            one, other = to_wire(one), to_wire(other)
         encoded, others = _encode(one), _encode(other)
         # NaN is encoded as null, and a container that holds the very same NaN is equal to itself.
         if encoded == others and (b"null" not in encoded or _decode(encoded) == one):

@@ -57,6 +57,16 @@ def test_unstructured_object_holds_any_content() -> None:
     assert widget.get("odd", "below", default=7) == 7
 
 
+def test_nulls_in_unstructured_objects_read_as_absent_only_in_the_metadata() -> None:
+    widget = CODEC.decode(
+        b'{"metadata":{"name":"a","labels":{"x":null,"y":"z"},"ownerReferences":[{"uid":"u","controller":null}],'
+        b'"creationTimestamp":null},"spec":{"a":null,"b":[null]}}'
+    )
+    assert dict(widget.metadata.labels) == {"y": "z"}
+    assert [owner.uid for owner in widget.metadata.owner_references] == ["u"]
+    assert widget.to_dict()["spec"] == {"a": None, "b": [None]}
+
+
 def test_unstructured_object_round_trips_with_its_kind() -> None:
     text: dict[str, Any] = {
         "apiVersion": "example.com/v1",
