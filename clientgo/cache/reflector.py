@@ -327,7 +327,7 @@ class Reflector(Generic[T]):
         selects = bool(wanted.label_selector or wanted.field_selector)
         self._watcher.request_sent()
         try:
-            page = self._any_object(wanted)
+            page = without_unexpected(self._any_object(wanted), self._source.kind, self._reject_reason)
         except ApiError as error:
             if out_of_range(error):
                 self._pager.newest_required = True
