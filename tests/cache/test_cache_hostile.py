@@ -194,5 +194,4 @@ def test_informer_ends_with_what_the_server_has(
         assert max(clock.slept, default=0.0) <= MAX_DELAY
     finally:
         group.stop()
-        informer.close()
         group.join(10)
