@@ -117,7 +117,7 @@ def http_date(at: datetime) -> str:
 
 
 def _headers(lines: list[bytes]) -> dict[str, str]:
-    headers: dict[str, str] = {}
+    headers: dict[str, list[str]] = {}
     for line in lines:
         before, colon, after = line.partition(b":")
         # The spaces around the value are stripped by a method: a pattern with two optional ends takes cubic time.
@@ -126,8 +126,8 @@ def _headers(lines: list[bytes]) -> dict[str, str]:
         name, value = before.decode("ascii").lower(), after.strip(b" \t").decode("latin-1")
         if name in headers and name in _ONCE:
             raise RejectedRequest(400, f"duplicate header {name}")
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
+        headers.setdefault(name, []).append(value)
+    return {name: ", ".join(values) for name, values in headers.items()}
 
 
 def _target(target: str) -> tuple[str, dict[str, list[str]]]:

@@ -132,10 +132,15 @@ def _headers(lines: list[str]) -> dict[str, str]:
     if len(lines) > _MAX_HEADERS:
         raise ProtocolError(f"more than {_MAX_HEADERS} header lines")
     headers: dict[str, str] = {}
+    repeated: dict[str, list[str]] = {}
     for line in islice(lines, 1, None):
         name, value = _known_header(line) if len(line) < _SHORT else _header(line)
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return headers
+        if name in headers:
+            repeated.setdefault(name, [headers[name]]).append(value)
+        else:
+            headers[name] = value
+    # Joined at the end: to append to a value for each of its lines would take quadratic time.
+    return headers | {name: ", ".join(values) for name, values in repeated.items()} if repeated else headers
 
 
 def _header(line: str) -> tuple[str, str]:
