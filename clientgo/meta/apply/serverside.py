@@ -144,10 +144,22 @@ def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rul
     dropped = {path for path in paths(before) if is_dropped(path)}
     dropped |= {parent for path in dropped for parent in _parents(path, rules) if is_dropped(parent)}
     # Items before their fields: an item without its key cannot be found.
+    tree: Tree = {}
     for path in sorted(dropped, key=len):
         if not _is_key(path):
-            merged = _drop(merged, path, rules, ())
-    return merged
+            _insert(tree, path)
+    pruned: Object = _without(merged, tree, rules, ())
+    return pruned
+
+
+def _insert(tree: Tree, path: FieldPath) -> None:
+    """Add a path that is to be removed, unless one above it is; None ends such a path."""
+    for element in path[:-1]:
+        below: Tree | None = tree.setdefault(element, {})
+        if below is None:
+            return
+        tree = below
+    tree[path[-1]] = None
 
 
 def _parents(path: FieldPath, rules: MergeRules) -> Iterator[FieldPath]:
@@ -174,21 +186,22 @@ def _within(tree: Tree, path: FieldPath) -> bool:
     return True
 
 
-def _drop(value: Any, path: FieldPath, rules: MergeRules, where: FieldPath) -> Any:
-    """Return the value without the field at the path."""
-    element, rest = path[0], path[1:]
-    if element.startswith("f:") and isinstance(value, dict):
-        field = element[2:]
-        if field not in value:
-            return value
-        others = {name: child for name, child in value.items() if name != field}
-        return {**others, field: _drop(value[field], rest, rules, (*where, field))} if rest else others
+def _without(value: Any, gone: Tree, rules: MergeRules, where: FieldPath) -> Any:
+    """Return the value without the fields in a tree of `_insert`, in one pass over it."""
+    if isinstance(value, dict):
+        members = ((f"f:{field}", field, child) for field, child in value.items())
+        return {
+            field: _without(child, gone[element], rules, (*where, field)) if gone.get(element) else child
+            for element, field, child in members
+            if element not in gone or gone[element] is not None
+        }
     rule = rules(where)
     if isinstance(value, list) and rule is not None and rule.list_type in ("map", "set"):
-        found = items(value, rule)
-        if not rest:
-            return [item for name, item in found if name != element]
-        return [_drop(item, rest, rules, where) if name == element else item for name, item in found]
+        return [
+            _without(item, gone[element], rules, where) if gone.get(element) else item
+            for element, item in items(value, rule)
+            if element not in gone or gone[element] is not None
+        ]
     return value
 
 

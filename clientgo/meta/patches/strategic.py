@@ -4,17 +4,18 @@ Directives: `$patch: replace|delete|merge` in a map or a list item, `$retainKeys
 and `$setElementOrder/<field>`.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import Any
 
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.jsonvalues import canonical, index_of
+from clientgo.meta.jsonvalues import canonical
 from clientgo.meta.patches import PatchError, UnmergeablePatch
 
 _DELETE = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
+_DELETED: Any = object()
 
 
 def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> Any:
@@ -64,20 +65,24 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
         return _ordered([*target, *(value for value in patch if canonical(value) not in present)], patch, target)
     if any(isinstance(item, dict) and item.get("$patch") == "replace" and len(item) == 1 for item in patch):
         return [_plain(item) for item in patch if item.get("$patch") != "replace"]
-    merged = list(target)
+    key, merged = rule.patch_key, list(target)
+    places = defaultdict[bytes, deque[int]](deque)  # of the items with each key
+    for at, name in enumerate(_names(merged, key)):
+        places[canonical(name)].append(at)
     for item in patch:
-        if not isinstance(item, dict) or rule.patch_key not in item:
-            raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, rule.patch_key)
-        at = index_of(item[rule.patch_key], _names(merged, rule.patch_key))
+        if not isinstance(item, dict) or key not in item:
+            raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, key)
+        found = places[canonical(item[key])]
         if item.get("$patch") == "delete":
-            if at is not None:
-                del merged[at]
-        elif at is None:
+            if found:
+                merged[found.popleft()] = _DELETED
+        elif not found:
+            found.append(len(merged))
             merged.append(apply({}, item, *place))
         else:
-            merged[at] = apply(merged[at], item, *place)
-    key = rule.patch_key
-    return _ordered(merged, _names(patch, key), _names(target, key), key)
+            merged[found[0]] = apply(merged[found[0]], item, *place)
+    left = [item for item in merged if item is not _DELETED]
+    return _ordered(left, _names(patch, key), _names(target, key), key)
 
 
 def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
