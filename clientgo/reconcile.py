@@ -35,7 +35,8 @@ from clientgo.errors import (
 )
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
-from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
+from clientgo.log.callers import line_of_error, line_of_thread
+from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import safe_provider

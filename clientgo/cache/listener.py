@@ -21,7 +21,7 @@ from clientgo.cache.state import ObjectFailure, count_failure
 from clientgo.clock import Clock
 from clientgo.errors import CallbackFailed, run_callback
 from clientgo.log import Repeats, get_logger
-from clientgo.log.callers import traceback_id
+from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.stopping import ends_with, on_stop

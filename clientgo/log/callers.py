@@ -2,12 +2,10 @@
 
 import sys
 import traceback
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
-
-from clientgo.log.values import exception_lines
 
 
 def line_of_error(error: BaseException) -> str:
@@ -19,11 +17,6 @@ def line_of_thread(ident: int) -> str:
     """Return file and line of the program's innermost call in a running thread, or an empty text."""
     frame = sys._current_frames().get(ident)
     return _own_line(traceback.walk_stack(frame)) if frame is not None else ""
-
-
-def traceback_id(error: BaseException) -> Hashable:
-    """Return a value that is equal for errors of the same types from the same lines, whatever their messages."""
-    return tuple([line if 'File "' in line else line.partition(":")[0] for line in exception_lines(error)])
 
 
 def _own_line(innermost_first: Iterable[tuple[FrameType, int]]) -> str:

@@ -19,7 +19,8 @@ from clientgo.log.credentials import may_hold_credentials, redact
 from clientgo.log.facts import FAINT, describe, facts_of, key_text, paint
 from clientgo.log.fields import current_fields
 from clientgo.log.logger import LogMessage
-from clientgo.log.values import Clean, exception_lines, one_line, to_json, truncate
+from clientgo.log.tracebacks import exception_lines
+from clientgo.log.values import Clean, one_line, to_json, truncate
 
 DEBUG_VERBOSITY = 4
 """Lowest klog verbosity that means debug, by Kubernetes' logging conventions; lower ones mean info."""

@@ -1,16 +1,12 @@
-"""Values of log lines: conversion to what JSON can encode, truncated and redacted by name; tracebacks; escaping."""
+"""Values of log lines: conversion to what JSON can encode, truncated and redacted by name; escaping."""
 
 import json
 import math
-import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.errors import CallbackFailed, run_callback, text_of
 from clientgo.log.credentials import REDACTED, is_secret_name, redact
-
-MAX_EXCEPTIONS = 20
-"""Maximum number of exceptions shown of one chain or group."""
 
 MAX_TEXT = 16384
 """Maximum number of characters shown of one text."""
@@ -77,31 +73,3 @@ def _json_value(key: str, value: object, clean: Clean, depth: int) -> Any:
 
 def _items(value: Mapping[Any, Any]) -> list[tuple[str, Any]]:
     return [(text_of(key), item) for key, item in value.items()]
-
-
-def exception_lines(error: BaseException) -> Iterator[str]:
-    """Yield the lines of the traceback, causes first, each message in one line; may contain credentials."""
-    yield from _exception_lines(error, seen=set())
-
-
-def _exception_lines(error: BaseException, seen: set[int]) -> Iterator[str]:
-    # A chain of exceptions may have a cycle, and may be arbitrarily long.
-    seen.add(id(error))
-    before = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if before is not None and id(before) not in seen and len(seen) < MAX_EXCEPTIONS:
-        yield from _exception_lines(before, seen)
-        yield "which was the cause of:" if before is error.__cause__ else "and while that was handled:"
-    if error.__traceback__ is not None:
-        yield "Traceback (most recent call last):"
-        for entry in traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__)).format():
-            yield from entry.splitlines()
-    message = text_of(error)
-    yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
-    for note in getattr(error, "__notes__", ()):
-        yield f"  {text_of(note)}"
-    if isinstance(error, BaseExceptionGroup):
-        for number, one in enumerate(error.exceptions, 1):
-            if len(seen) >= MAX_EXCEPTIONS:
-                return
-            yield f"  {number} of {len(error.exceptions)}:"
-            yield from (f"    {line}" for line in _exception_lines(one, seen))

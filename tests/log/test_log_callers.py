@@ -4,13 +4,10 @@ import json
 import sys
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-import pytest
-
 from clientgo.lifecycle import Group
-from clientgo.log.callers import line_of_error, line_of_thread, traceback_id
+from clientgo.log.callers import line_of_error, line_of_thread
 from clientgo.retry import retry_on_conflict
 
 HERE = "tests/log/test_log_callers.py"
@@ -76,30 +73,3 @@ def test_running_thread_has_a_line() -> None:
         stop.set()
     assert line in {f"{HERE}:{first_line(work) + number}" for number in (2, 3)}
     assert line_of_thread(0) == ""
-
-
-def fail(text: str, cause: Exception | None = None) -> None:
-    raise ValueError(text) from cause
-
-
-def fail_elsewhere(text: str) -> None:
-    raise ValueError(text)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [lambda: fail_elsewhere("a"), lambda: fail("a", KeyError("x"))],
-    ids=["other line", "with a cause"],
-)
-def test_tracebacks_differ_by_their_lines_and_causes(other: Callable[[], None]) -> None:
-    assert traceback_id(raised(partial(fail, "a"))) != traceback_id(raised(other))
-
-
-def test_tracebacks_are_equal_for_another_message() -> None:
-    errors = [raised(partial(fail, text)) for text in "ab"]
-    assert traceback_id(errors[0]) == traceback_id(errors[1])
-
-
-def test_groups_of_different_errors_have_different_tracebacks() -> None:
-    groups = [ExceptionGroup("several", [error]) for error in (KeyError("x"), ValueError("x"), ValueError("y"))]
-    assert [traceback_id(one) == traceback_id(groups[2]) for one in groups] == [False, True, True]

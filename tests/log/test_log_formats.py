@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo import log
-from clientgo.log.values import MAX_EXCEPTIONS, MAX_TEXT
+from clientgo.log.tracebacks import MAX_EXCEPTIONS
+from clientgo.log.values import MAX_TEXT
 
 KLOG = re.compile(
     r"(?P<letter>[IWEF])\d{4} \d{2}:\d{2}:\d{2}\.\d{6} (?P<pid>[ \d]{7,}) (?P<place>\S+:\d+)\] (?P<rest>.*)"
