@@ -27,7 +27,7 @@ from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import Scheme, api_of
-from clientgo.meta.selectors import LabelSelector, everything, field_selector_for, selector_of
+from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
 from clientgo.typed.create import Patch
 from clientgo.typed.options import DeleteOptions, write_query
@@ -173,7 +173,7 @@ class Client:
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: LabelSelector = everything(),
+        label_selector: SelectorLike = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
@@ -299,7 +299,7 @@ class Client:
         options: DeleteOptions | None = None,
         *,
         namespace: str = "",
-        label_selector: LabelSelector = everything(),
+        label_selector: SelectorLike = everything(),
         field_selector: str = "",
     ) -> None:
         """Delete every object that matches in one namespace, or in the cluster for cluster-scoped kinds."""

@@ -12,7 +12,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import ApiType, Scheme, api_of
-from clientgo.meta.selectors import LabelSelector, everything, selector_text
+from clientgo.meta.selectors import SelectorLike, everything, selector_text
 from clientgo.rest.request import Requester
 from clientgo.typed.client import StatusClient, TypedClient
 from clientgo.typed.scale import ScaleClient
@@ -97,7 +97,7 @@ class ApiReader:
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: LabelSelector = everything(),
+        label_selector: SelectorLike = everything(),
         field_selector: str = "",
         limit: int = 0,
     ) -> List[T]:
@@ -113,7 +113,7 @@ class ApiReader:
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: LabelSelector = everything(),
+        label_selector: SelectorLike = everything(),
         field_selector: str = "",
         page: int = PAGE_SIZE,
     ) -> Iterator[T]:

@@ -84,7 +84,7 @@ class Selector(msgspec.Struct, frozen=True):
         return ",".join(str(r) for r in self.requirements)
 
 
-LabelSelector = str | Selector | Mapping[str, str]
+SelectorLike = str | Selector | Mapping[str, str]
 """A label selector as clients accept it: text, a parsed one, or labels that must all match."""
 
 _EVERYTHING = Selector()
@@ -115,7 +115,7 @@ def selector_for(labels: Mapping[str, str]) -> Selector:
     return Selector(tuple(Requirement(key, "=", (value,)) for key, value in sorted(labels.items())))
 
 
-def selector_of(selector: LabelSelector) -> Selector:
+def selector_of(selector: SelectorLike) -> Selector:
     """Return a selector in the form of a value.
 
     Raises:
@@ -127,7 +127,7 @@ def selector_of(selector: LabelSelector) -> Selector:
     return selector_for(selector) if isinstance(selector, Mapping) else _checked(selector)
 
 
-def selector_text(selector: LabelSelector) -> str:
+def selector_text(selector: SelectorLike) -> str:
     """Return a selector in the form of text, which is sent unchanged; raises like `selector_of`."""
     return selector if isinstance(selector, str) else str(selector_of(selector))
 

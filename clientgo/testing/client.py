@@ -19,7 +19,7 @@ from clientgo.manager.kinds import check_scope, shape_of
 from clientgo.meta.names import object_name
 from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import api_of
-from clientgo.meta.selectors import LabelSelector, everything
+from clientgo.meta.selectors import SelectorLike, everything
 from clientgo.testing.fake import FakeControls, FakeRequester
 
 T = TypeVar("T", bound=ApiObject)
@@ -51,7 +51,7 @@ class FakeClient(FakeControls, DirectClient):
         cls: type[T],
         *,
         namespace: str = "",
-        label_selector: LabelSelector = everything(),
+        label_selector: SelectorLike = everything(),
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:

@@ -17,7 +17,7 @@ class _Token(msgspec.Struct, frozen=True):
     name: str
 
 
-class Page(NamedTuple):
+class PageRequest(NamedTuple):
     """A requested page: at most `limit` objects (0 for all), of a past version behind an object if it continues."""
 
     limit: int
@@ -42,7 +42,7 @@ class Page(NamedTuple):
         return page, metadata
 
 
-def read_page(limit: str, token: str) -> Page:
+def read_page(limit: str, token: str) -> PageRequest:
     """Parse the options of a list.
 
     Raises:
@@ -53,9 +53,9 @@ def read_page(limit: str, token: str) -> Page:
     except ValueError as error:
         raise BadRequest(f'strconv.ParseInt: parsing "{limit}": invalid syntax') from error
     if not token:
-        return Page(number, None)
+        return PageRequest(number, None)
     try:
-        return Page(number, msgspec.json.decode(urlsafe_b64decode(token), type=_Token))
+        return PageRequest(number, msgspec.json.decode(urlsafe_b64decode(token), type=_Token))
     except ValueError as error:
         raise BadRequest(f"invalid continue token: {error}") from error
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from clientgo.meta.codec import ObjectList, encode_value
 from clientgo.meta.listwatch import ListOptions
-from clientgo.meta.selectors import LabelSelector, selector_text
+from clientgo.meta.selectors import SelectorLike, selector_text
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, Request
 from clientgo.typed.create import CreateClient, Patch, metadata_in
 from clientgo.typed.options import DeleteOptions, write_query
@@ -31,7 +31,7 @@ class TypedClient(CreateClient[T]):
     def list(
         self,
         *,
-        label_selector: LabelSelector = "",
+        label_selector: SelectorLike = "",
         field_selector: str = "",
         resource_version: str = "",
         resource_version_match: str = "",
@@ -59,7 +59,7 @@ class TypedClient(CreateClient[T]):
     def watch(
         self,
         *,
-        label_selector: LabelSelector = "",
+        label_selector: SelectorLike = "",
         field_selector: str = "",
         resource_version: str = "",
         timeout_seconds: int = 0,
@@ -141,7 +141,7 @@ class TypedClient(CreateClient[T]):
         self,
         options: DeleteOptions | None = None,
         *,
-        label_selector: LabelSelector = "",
+        label_selector: SelectorLike = "",
         field_selector: str = "",
         timeout_seconds: int = 0,
     ) -> None:
