@@ -128,18 +128,18 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "deletions missed are not told": ("informer", "for key in keep if key in known}", "for key in known}"),
     "a list tells of nothing new": (
         "informer",
-        ("        if old is None:\n            self._publish(Added(obj, initial=initial))\n        elif"),
-        "        if",
+        "            self._publish(Added(obj, initial=initial))\n        elif",
+        "            pass\n        elif",
     ),
     "a watch goes on from where it began": (
         "watcher",
-        "        self.version = version or self.version",
-        "        pass",
+        "        self.version = version\n\n    def _version_after",
+        "        pass\n\n    def _version_after",
     ),
     "a refusal ends it": (
         "reflector",
-        "            except (ClientGoError, Undecodable, VeryShortWatch, ResourceVersionRegressed) as error:",
-        "            except (ConnectionFailed, Undecodable, VeryShortWatch, ResourceVersionRegressed) as error:",
+        "            except (ClientGoError, Undecodable) as error:\n                ended = error",
+        "            except (ConnectionFailed, Undecodable) as error:\n                ended = error",
     ),
 }
 

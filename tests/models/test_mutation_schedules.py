@@ -14,8 +14,9 @@ from tests.models.locks import Clock, Event
 from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search
 
 MODULES = [
-    "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener", "clientgo.cache.watcher",
-    "clientgo.cache.reflector", "clientgo.cache.informer", "clientgo.cache.mutation", "clientgo.testing.source",
+    "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
+    "clientgo.cache.watcher", "clientgo.cache.reflector", "clientgo.cache.informer", "clientgo.cache.mutation",
+    "clientgo.testing.source",
 ]  # fmt: skip
 
 RIGHT = Copies(MODULES)
@@ -130,7 +131,6 @@ def a_handler_that_reads(code: Copies) -> Program:
             Event().wait(1.0)
             assert read == [None]
             bench.group.stop()
-            bench.informer.close()
             bench.group.join()
 
         scheduler.spawn(hear, "informer")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clientgo.log import credentials
-from clientgo.meta import shallow_json
+from clientgo.meta import jsonvalues, shallow_json
 from tests.project.ambiguity import super_linear
 
 ROOT = Path(__file__).parents[2]
@@ -28,6 +28,10 @@ BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
         *((credentials._finder(secret), "sub") for secret in ("a'\\\\b", "'a\\'", "\\a\\")),
     ],
     "clientgo/meta/formats.py": [],  # addresses and UUIDs: counted characters
+    "clientgo/meta/jsonvalues.py": [
+        (jsonvalues._suspicious_number(), "search"),
+        (jsonvalues._suspicious_time(), "search"),
+    ],
     "clientgo/meta/shallow_json.py": [
         (pattern, "finditer" if name == "bracket" else "match")
         for name, pattern in vars(shallow_json._patterns()).items()
