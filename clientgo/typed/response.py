@@ -53,14 +53,16 @@ def kinds_of(codec: Codec[Any], *, suffix: str = "", accept: str = "", success: 
     """
     api = codec.api
     kinds = [TypeMeta("meta.k8s.io", f"{_PARTIAL}{suffix}")] if f"as={_PARTIAL}" in accept else []
+    groups, text = frozenset((api.group,)), f"{'a list' if suffix else 'an object'} of the resource {api.plural}"
     if api.kind not in ("", _PARTIAL):
+        # The deleted objects are not read, and a CRD may name its list otherwise than a client knows.
+        groups = groups if suffix and success else frozenset()
         kinds.insert(0, TypeMeta(api.group, f"{api.kind}{suffix}"))
         if suffix and api.list_kind:
             kinds.insert(0, TypeMeta(api.group, api.list_kind))
-        return accepted_kinds(*kinds, success=success)
-    text = f"{'a list' if suffix else 'an object'} of the resource {api.plural}"
+        text = ""
     accepted = accepted_kinds(*kinds, success=success)
-    return replace(accepted, text=text, groups=frozenset((api.group,)), any_group=not api.version)
+    return replace(accepted, text=text or accepted.text, groups=groups, any_group=bool(groups) and not api.version)
 
 
 def fetch_object(
@@ -154,7 +156,7 @@ class _ItemHead(msgspec.Struct, gc=False):
 
 
 class _Heads(msgspec.Struct, gc=False):
-    items: list[_ItemHead] | None = None
+    items: list[_ItemHead] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 _HEADS = msgspec.json.Decoder(_Heads)
@@ -171,7 +173,7 @@ def _without_other_kinds(body: bytes, accepted: AcceptedKinds, kind: str) -> tup
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass  # an item is no object, or nested too deep: each one is examined
     else:
-        if heads is None and accepted.groups:
+        if heads is msgspec.UNSET and accepted.groups:
             raise Undecodable(kind, ObjectMeta(), "it has no items")
         # Items of built-in kinds have no kind, those of custom resources have one.
         pairs = {(head.api_version, head.kind) for head in heads or ()}

@@ -15,7 +15,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.kubernetes.types.shared import TokenRequest
 from clientgo.leaderelection import LeaseLock
 from clientgo.manager.client import DirectClient
-from clientgo.meta import GroupVersionResource, ObjectMeta
+from clientgo.meta import GroupVersionResource, ObjectMeta, api_type
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import BadEvent, ListOptions, WatchEvent
 from clientgo.record.sinks import CoreSink
@@ -25,6 +25,7 @@ from clientgo.rest.fence import FencedRequester
 from clientgo.rest.request import Request
 from clientgo.sharding.slots import LeaseSlots
 from clientgo.testing.transport import FakeStream, FakeTransport, frame, reply
+from clientgo.typed import TypedClient
 from clientgo.typed.discovery import Discovery
 from clientgo.webhook.injection import Targets, inject_ca
 from tests.typed.gadgets import SUCCESS, WIRE, Gadget, Gadgets, gadget, page
@@ -184,6 +185,34 @@ def test_dynamic_and_metadata_clients_check_group_kind_and_items() -> None:
                 unknown.list()
     with pytest.raises(InvalidResponse, match="it has no items"):
         DynamicClientset(client(WIRE)).resource(GADGETS, "ns").list()
+
+
+def test_list_with_an_unusual_kind_is_accepted_if_it_is_declared_or_the_kind_is_unknown() -> None:
+    @api_type(group="shop.example.com", version="v1", plural="gadgets", list_kind="Gadgetry")
+    class Listed(Gadget):
+        """A kind whose list has another name."""
+
+    class Client(TypedClient[Listed]):
+        kind = Listed
+
+    body = page(WIRE | {"kind": "Listed"}) | {"kind": "Gadgetry"}
+    assert len(Client(client(body), "ns").list().items) == 1
+    clientset = DynamicClientset(client(body, body, body))
+    assert len(clientset.resource(GADGETS, "ns").list().items) == 1
+    with pytest.raises(InvalidResponse, match=r"expected a GadgetList .*, got a Gadgetry"):
+        clientset.resource(GADGETS, "ns", kind="Gadget").list()
+    clientset.resource(GADGETS, "ns", kind="Gadget").delete_collection()
+
+
+def test_metadata_list_of_a_real_server_without_objects_is_empty() -> None:
+    empty: dict[str, object] = {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {},
+        "items": None,
+    }
+    for kind in ("", "Gadget"):
+        assert DynamicClientset(client(empty)).metadata(GADGETS, "ns", kind=kind).list().items == []
 
 
 @pytest.mark.parametrize("body", [b"<html>", {}, SECRET, failure()])

@@ -103,6 +103,7 @@ def _api(spec: "_Spec", version: "_Version") -> ApiType:
         kind=names.kind,
         plural=names.plural,
         singular=names.singular or names.kind.lower(),
+        list_kind="" if names.list_kind == f"{names.kind}List" else names.list_kind,
         scope=spec.scope,
         short_names=names.short_names,
         categories=names.categories,
@@ -176,6 +177,7 @@ class _Names(msgspec.Struct, frozen=True, rename="camel"):
     kind: str
     plural: str
     singular: str = ""
+    list_kind: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
 

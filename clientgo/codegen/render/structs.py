@@ -117,7 +117,7 @@ def _mark(api: ApiType, name: str) -> list[str]:
     """Return the arguments of `@api_type` on the class `name`, without those that are the default."""
     plain = ApiType(group="", version="", kind=name, plural=plural_of(name.lower()), singular=name.lower())
     said = [("group", api.group), ("version", api.version)]
-    words = ("plural", "kind", "singular", "scope", "status")
+    words = ("plural", "kind", "singular", "list_kind", "scope", "status")
     said += [(word, value) for word in words if (value := getattr(api, word)) != getattr(plain, word)]
     mark = [f"{word}={literal(value)}" for word, value in said]
     if api.scale is not None:

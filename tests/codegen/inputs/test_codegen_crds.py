@@ -87,6 +87,15 @@ def test_any_schema_generates_only_nodes_of_the_templates(schema: Any) -> None:
             assert unexpected_nodes(path.read_text(encoding="utf-8")) == [], path
 
 
+@pytest.mark.parametrize(("name", "declared"), [("ThingList", False), ("Things", True), ("", False)])
+def test_unusual_kind_of_the_list_is_declared(tmp_path: Path, name: str, declared: bool) -> None:
+    names = {"names": {"listKind": name}} if name else {}
+    assert generated(tmp_path, to_yaml(definition({"type": "object"}, **names))) == 0
+    text = (tmp_path / "made/types/g_v1.py").read_text(encoding="utf-8")
+    assert ('list_kind="Things"' in text) is declared
+    assert ("list_kind" in text) is declared
+
+
 READ_BACK = """
 import json, sys, msgspec
 from made.types import g_v1
