@@ -5,7 +5,6 @@ Every thread of the library is started by a `Group`. An exception that ends a th
 the stop event of its group (`clientgo.stopping`).
 """
 
-import logging
 import math
 import threading
 from collections import deque
@@ -111,6 +110,8 @@ class Group:
             with ends_with(self._scope):
                 target(*args)
         except BaseException as error:
+            if is_stopped_request(error) and self.stop_event.is_set():
+                return
             # BaseException: a SystemExit would otherwise end the thread silently. Logged last, because a log handler
             # may fail: the exception is recorded and the group stopped before.
             with self._lock:
@@ -118,6 +119,11 @@ class Group:
                     self._crash = error
             self.stop_event.set()
             log.exception("thread died; stopping its group")
+
+
+def is_stopped_request(error: BaseException) -> bool:
+    """Return whether the error is that of a request which a stop ended; in a program that stops it is no failure."""
+    return isinstance(error, ConnectionFailed) and error.stopping
 
 
 class Detached(Generic[R]):
@@ -187,10 +193,10 @@ def exit_code(main: Callable[[], object]) -> int:
     """
     try:
         main()
-    except ConnectionFailed as error:
-        log.log(logging.INFO if error.stopping else logging.ERROR, str(error))
-        return int(not error.stopping)
     except (ClientGoError, OSError, StillRunning) as error:
+        if is_stopped_request(error):
+            log.info(str(error))
+            return 0
         log.error(str(error))
         return 1
     return 0

@@ -11,6 +11,7 @@ from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, ClientGoError, ConfigError, ConnectionFailed, Forbidden, NotFound, Unauthorized
 from clientgo.log import get_logger
+from clientgo.stopping import ends_with
 
 log = get_logger(__name__)
 
@@ -41,7 +42,10 @@ def wait_until_ready(
     logged = ""
     attempt = 0
     while not stop.is_set():
-        problem = _first_problem(server, requirements)
+        with ends_with(stop):
+            problem = _first_problem(server, requirements)
+        if stop.is_set():
+            break
         if not problem:
             if logged:
                 log.info("the API server is ready", extra={"server": server})

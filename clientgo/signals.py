@@ -15,6 +15,7 @@ from types import FrameType
 
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
+from clientgo.stopping import end_with
 
 log = get_logger(__name__)
 
@@ -116,7 +117,7 @@ def on_signals(numbers: Iterable[int], callback: Callback) -> Callable[[], None]
 def stop_on_signals() -> threading.Event:
     """Return an event that the first SIGINT or SIGTERM sets; the second exits the process at once, with code 1.
 
-    For the main thread (controller-runtime's SetupSignalHandler).
+    For the main thread (controller-runtime's SetupSignalHandler), whose requests end with the event from now on.
 
     Raises:
         RuntimeError: called a second time: only one event can be set, so call it once and pass the event on. Or an
@@ -133,5 +134,6 @@ def stop_on_signals() -> threading.Event:
         log.info("shutting down; a second signal exits at once", extra={"signal": signal.Signals(number).name})
 
     on_signals((signal.SIGINT, signal.SIGTERM), stop_or_exit)
+    end_with(stop)
     _stops.append(stop)
     return stop

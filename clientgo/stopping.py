@@ -18,8 +18,12 @@ from clientgo.log import get_logger
 
 log = get_logger(__name__)
 
-GRACE = 0.4
-"""Seconds that a server has after the stop to answer a write in progress, or a new request."""
+GRACE = 0.3
+"""Seconds that a server has after the stop to answer a write in progress, or a new request.
+
+A program that stops waits for three of them in a row at most, and so less than a second: for the writes of its workers,
+for the last events, and for the release of its lease.
+"""
 
 TICK = 0.02
 """Seconds between two looks at the callbacks that become due after a stop."""
@@ -151,17 +155,22 @@ def current_scopes() -> Scopes:
     return _CURRENT.get()
 
 
+def end_with(stop: threading.Event) -> None:
+    """End requests of this thread, from now on, when `stop` is set."""
+    _CURRENT.set((scope_of(stop),))
+
+
 def is_stopping() -> bool:
     """Return whether the running code is to end."""
     return any(scope.event.is_set() for scope in _CURRENT.get())
 
 
 @contextmanager
-def on_stop(callback: Callable[[], object]) -> Iterator[None]:
-    """Call `callback` if the running code is to end while the block runs; it must not block."""
+def on_stop(callback: Callable[[], object], *, after: float = 0.0) -> Iterator[None]:
+    """Call `callback` while the block runs, `after` seconds after the running code is to end; it must not block."""
     owner, scopes = object(), _CURRENT.get()
     for scope in scopes:
-        scope.add(owner, callback)
+        scope.add(owner, callback, after=after)
     try:
         yield
     finally:

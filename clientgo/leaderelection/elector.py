@@ -21,6 +21,7 @@ from clientgo.leaderelection.reporter import Reporter
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing, check_parts
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
+from clientgo.stopping import GRACE
 
 log = get_logger(__name__)
 
@@ -40,8 +41,9 @@ class LeaderElector:
     `on_new_leader(identity)` is called once per change, in order, in another thread; an empty identity means that there
     is no leader.
 
-    All times are seconds, with client-go's defaults. `name` is for metrics and messages; by default the lock's. With
-    `coordinated`, the API server chooses the leader among LeaseCandidates, whose names are the identities.
+    All times are seconds, with client-go's defaults. A stopped leader releases the lease, and waits `release_timeout`
+    for that. `name` is for metrics and messages; by default the lock's. With `coordinated`, the API server chooses the
+    leader among LeaseCandidates, whose names are the identities.
 
     Raises:
         ValueError: the times are inconsistent, or the lock has no identity.
@@ -58,6 +60,7 @@ class LeaderElector:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release_on_cancel: bool = True,
+        release_timeout: float = GRACE,
         coordinated: bool = False,
         name: str = "",
         clock: Clock = SYSTEM_CLOCK,
@@ -69,6 +72,7 @@ class LeaderElector:
         self._on_started_leading = on_started_leading
         self._on_stopped_leading = on_stopped_leading
         self._release_on_cancel = release_on_cancel
+        self._release_timeout = release_timeout
         self._clock = clock
         self._rand = rand
         self._metrics = ElectionMetrics(self.name)
@@ -203,7 +207,7 @@ class LeaderElector:
 
     def _release(self) -> None:
         # Without `stop`, which may be set: the release has its own time limit.
-        self._lock.limit(self._clock.now() + self._timing.renew_deadline)
+        self._lock.limit(self._clock.now() + self._release_timeout)
         self._candidate.release()
         self._reporter.report(self.leader)
 

@@ -29,6 +29,7 @@ from clientgo.record import (
     series_sink_for,
     sink_for,
 )
+from clientgo.record.broadcaster import Broadcaster
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.fence import FencedRequester
@@ -56,20 +57,23 @@ class Cluster:
         ending: threading.Event | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Once `ending` is set, requests wait neither for the rate limiter nor for a Retry-After."""
+        """Once `ending` is set, requests end; those of the caches go on until they are stopped themselves."""
         self.options = options
         self.name = f"caches-{options.name}"
         self.ready = threading.Event()
         """Event that is set once all informers that were requested before the start have synced."""
         self.config = config if isinstance(config, Config) else None
         self._own = ExitStack()
-        self.requester: Requester = self._connect(config, ending)
+        caching = self._connect(config)
+        self.requester = caching
+        if ending is not None and isinstance(caching, RESTClient):
+            self.requester = caching.with_stop(ending)
         self._kinds = Kinds(options.scheme)
         limited = LimitedRequester(self.requester)
         writer = FencedRequester(limited, may_write)
         self.events = Events(writer, clock=clock)
         self.recorder: EventRecorder = self.events.recorder(options.name)
-        self.cache = Cache(self.requester, self._kinds, options.cache, name=self._informer_name(), clock=clock)
+        self.cache = Cache(caching, self._kinds, options.cache, name=self._informer_name(), clock=clock)
         self.client = Client(
             self.cache,
             writer,
@@ -120,12 +124,12 @@ class Cluster:
         self._own.callback(name.release)
         return name
 
-    def _connect(self, config: Config | Requester | BaseClientset, ending: threading.Event | None) -> Requester:
+    def _connect(self, config: Config | Requester | BaseClientset) -> Requester:
         if isinstance(config, BaseClientset):
             return config.requester
         if not isinstance(config, Config):
             return config
-        return self._own.enter_context(closing(RESTClient(config, stop=ending)))
+        return self._own.enter_context(closing(RESTClient(config)))
 
 
 class Events:
@@ -177,10 +181,8 @@ class Events:
             if self._series is not None:
                 self._series.start_recording_to_sink(series_sink_for(self._requester))
 
-    def end(self) -> None:
-        """Send queued events, within a few seconds, and accept no more. May be called again."""
+    def end(self) -> list[Broadcaster]:
+        """Send no events of further recorders; return the broadcasters, to be shut down."""
         with self._lock:
             self._sending, series = False, self._series
-        self._core.shutdown()
-        if series is not None:
-            series.shutdown()
+        return [self._core] if series is None else [self._core, series]

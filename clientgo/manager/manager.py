@@ -25,10 +25,12 @@ from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.runnables import CACHES, LEADER, ORDER, Runnable, RunnableGroup, function_of, stage_of
 from clientgo.meta.scheme import Scheme
+from clientgo.record.broadcaster import shut_down
 from clientgo.rest.config import Config
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import Requester
 from clientgo.serving import Check, Diagnostics, serve_diagnostics
+from clientgo.stopping import GRACE, scope_of
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)
@@ -64,7 +66,7 @@ class Manager:
         self._lock = threading.Lock()
         self._failure: BaseException | None = None
         self._begun = False
-        # Set when the shutdown begins: from then on requests wait neither for the rate limiter nor for a Retry-After.
+        # Set with `_stop`, which is not known yet: requests of any thread end then, but for those of the caches.
         self._ending = threading.Event()
         # Set once the leader's work has ended or timed out: threads that are still running may not write any more.
         self._closed = False
@@ -189,6 +191,7 @@ class Manager:
                 raise RuntimeError("a manager runs only once: create another one")
             self._begun, self._stop = True, stop
         deadline = Deadline(self.options.grace, self.clock)
+        scope_of(stop).add(self, self._ending.set)
         try:
             with serve_diagnostics(self._diagnostics, stop):
                 _log_servers(self.urls)
@@ -242,7 +245,6 @@ class Manager:
         self._closed = True
 
     def _end(self, name: str, deadline: Deadline) -> None:
-        self._ending.set()
         deadline.start()
         self._late += self._stages[name].end(max(0.0, deadline.left()))
 
@@ -262,8 +264,7 @@ class Manager:
     def _end_events(self) -> None:
         with self._lock:
             self._recording, clusters = False, self._clusters.copy()
-        for one in clusters:
-            one.events.end()
+        shut_down([each for one in clusters for each in one.events.end()], timeout=GRACE, clock=self.clock)
 
     def _informers(self) -> list[SharedInformer[Any]]:
         with self._lock:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group, StillRunning
+from clientgo.lifecycle import Group, StillRunning, is_stopped_request
 from clientgo.log import get_logger
 
 log = get_logger(__name__)
@@ -113,7 +113,8 @@ class RunnableGroup:
         try:
             function_of(runnable)(self.stop_event)
         except BaseException as error:  # noqa: BLE001  # passed to the manager, which ends the program with it
-            self._failed(error)
+            if not is_stopped_request(error):
+                self._failed(error)
 
     def _wait_until_ready(self, runnable: Runnable, stop: threading.Event) -> None:
         ready = getattr(runnable, "ready", None)

@@ -11,7 +11,7 @@ import queue
 import random
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Self
 
 from clientgo.backoff import Random
@@ -34,6 +34,9 @@ log = get_logger(__name__)
 
 QUEUE_LENGTH = 1000
 """Maximum number of events queued for one consumer (client-go)."""
+
+LAST_EVENTS_SECONDS = 0.5
+"""Default time limit for queued events at a shutdown."""
 
 RECENT = 500
 """Default number of events kept by `keep_recent`."""
@@ -92,7 +95,7 @@ class EventWatcher:
             lost = self._queue.qsize() - 1
             log.warning("events were dropped at the end", extra={"watcher": self.name, "events": lost})
 
-    def stop(self, *, timeout: float = 5.0) -> None:
+    def stop(self, *, timeout: float = LAST_EVENTS_SECONDS) -> None:
         """Close and join."""
         self.close()
         self.join(timeout)
@@ -180,19 +183,21 @@ class Broadcaster:
         for watcher in self._watchers:
             watcher.offer(occurrence)
 
-    def shutdown(self, *, timeout: float = 5.0) -> None:
+    def shutdown(self, *, timeout: float = LAST_EVENTS_SECONDS) -> None:
         """Accept no more events, handle the queued ones within `timeout` seconds in all, and end all threads.
 
         A failed event is not retried from here on. May be called again.
         """
+        shut_down([self], timeout=timeout, clock=self._clock)
+
+    def close(self) -> list[EventWatcher]:
+        """Accept no more events, and return the consumers that still have queued ones."""
         with self._lock:
             self._closed = True
             watchers, self._watchers = self._watchers, ()
-        deadline = self._clock.now() + timeout
         for watcher in watchers:
             watcher.close()
-        for watcher in watchers:
-            watcher.join(max(0.0, deadline - self._clock.now()))
+        return list(watchers)
 
     def _start(self, name: str, handle: EventCallback, group: Group) -> EventWatcher:
         with self._lock:
@@ -202,6 +207,13 @@ class Broadcaster:
             self._started += 1
             self._watchers = (*(w for w in self._watchers if not w.closed), watcher)
             return watcher
+
+
+def shut_down(broadcasters: Iterable[Broadcaster], *, timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
+    """Shut several broadcasters down at once, within `timeout` seconds in all."""
+    deadline = clock.now() + timeout
+    for watcher in [watcher for broadcaster in broadcasters for watcher in broadcaster.close()]:
+        watcher.join(max(0.0, deadline - clock.now()))
 
 
 class EventBroadcaster(Broadcaster):

@@ -126,10 +126,10 @@ class RESTClient:
     def __repr__(self) -> str:
         return f"<RESTClient {self.server}>"
 
-    def with_stop(self, stop: threading.Event | None) -> "RESTClient":
-        """Return a client with the same connections, rate limiter and credentials, and another stop event."""
+    def with_stop(self, stop: threading.Event) -> "RESTClient":
+        """Return a client with the same connections and rate limiter, whose requests end with `stop` too."""
         client = copy.copy(self)
-        client._scopes = () if stop is None else (scope_of(stop),)
+        client._scopes = (*self._scopes, scope_of(stop))
         return client
 
     def do(self, request: Request) -> bytes:
@@ -298,11 +298,10 @@ class RESTClient:
             raise
 
     def _in_flight(self, timeout: float | None, *, reads: bool = True) -> InFlightRequest:
-        scopes = current_scopes()
-        if not scopes:
-            scopes = self._scopes
-        elif self._scopes and self._scopes[0] not in scopes:
-            scopes += self._scopes
+        scopes = self._scopes
+        for scope in current_scopes():
+            if scope not in scopes:
+                scopes = (*scopes, scope)
         return InFlightRequest(timeout, self._clock, scopes, reads=reads, grace=self._stop_grace)
 
     def _send_with_retries(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:

@@ -14,6 +14,9 @@ from clientgo.serving.message import RejectedRequest, Response, ServingRequest, 
 _END = b"\r\n\r\n"
 _DRAIN_READS = 64
 
+STOP_SECONDS = 0.1
+"""Seconds after the stop in which a client must take the rest of its response."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
@@ -48,19 +51,29 @@ class ServingConnection:
         self._limits = limits
         self._clock = clock
         self._buffer = bytearray()
+        # Both are written before the other one is read: a response is either ended by `hurry` or has its limit.
+        self._responding = False
+        self._hurried = False
 
-    def secure(self, context: ssl.SSLContext) -> None:
-        """Perform the TLS handshake; raise `Closed` if it fails or takes too long."""
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Wrap the socket for TLS; `shake_hands` must follow."""
         try:
             self._socket.settimeout(self._limits.handshake)
-            # Here, not on accept: a slow client must not block others.
             self._socket = context.wrap_socket(self._socket, server_side=True, do_handshake_on_connect=False)
+        except (OSError, ValueError) as error:  # ValueError: the peer has disconnected
+            raise Closed(f"TLS handshake failed: {error}") from error
+
+    def shake_hands(self) -> None:
+        """Perform the TLS handshake; raise `Closed` if it fails or takes too long."""
+        # Not on accept: a slow client must not block others.
+        try:
             self._tls().do_handshake()
-        except (OSError, ValueError) as error:  # ValueError: the peer disconnected before the socket was wrapped
+        except (OSError, ValueError) as error:
             raise Closed(f"TLS handshake failed: {error}") from error
 
     def wait_for_request(self) -> None:
         """Wait until a request starts; raise `Closed` if none does in time."""
+        self._responding = False
         # Not shorter for the first request: Go's clients open connections in advance, and a request sent just when one
         # is closed would be lost.
         deadline = self._clock.now() + self._limits.idle
@@ -94,6 +107,7 @@ class ServingConnection:
 
     def write(self, response: Response, *, keep_alive: bool, with_body: bool = True) -> None:
         """Send a response; raise `Closed` if the client does not receive it in time."""
+        self._responding = True
         self._send(render(response, keep_alive=keep_alive, with_body=with_body))
 
     def drain(self) -> None:
@@ -101,7 +115,8 @@ class ServingConnection:
 
         Closing with unread bytes would reset the connection, and the client would lose an error response on its way.
         """
-        deadline = self._clock.now() + self._limits.drain
+        self._responding = True
+        deadline = self._clock.now() + self._limited(self._limits.drain)
         try:
             socket.socket.shutdown(self._socket, socket.SHUT_WR)
         except OSError as error:
@@ -116,6 +131,12 @@ class ServingConnection:
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         except OSError:
             return  # already closed
+
+    def hurry(self) -> None:
+        """End a response in progress, and limit later ones to `STOP_SECONDS`; called from any thread."""
+        self._hurried = True
+        if self._responding:
+            self.abort()
 
     def close(self) -> None:
         """Close the socket."""
@@ -155,7 +176,7 @@ class ServingConnection:
         return data
 
     def _send(self, data: bytes) -> None:
-        deadline = self._clock.now() + self._limits.response
+        deadline = self._clock.now() + self._limited(self._limits.response)
         rest = memoryview(data)
         try:
             while rest:
@@ -164,6 +185,9 @@ class ServingConnection:
                 rest = rest[self._socket.send(rest[:65536]) :]
         except (OSError, ValueError) as error:
             raise Closed(str(error)) from error
+
+    def _limited(self, seconds: float) -> float:
+        return min(seconds, STOP_SECONDS) if self._hurried else seconds
 
     def _wait_at_most(self, deadline: float) -> None:
         left = deadline - self._clock.now()

@@ -36,6 +36,7 @@ from clientgo.serving.routing import Handler
 from clientgo.serving.server import Server, address_of
 from clientgo.serving.stacks import stacks_route
 from clientgo.serving.zpages import flagz_route, log_level_route, statusz_route
+from clientgo.stopping import ends_with
 from clientgo.version import VERSION
 
 if TYPE_CHECKING:
@@ -179,7 +180,8 @@ def serve_diagnostics(diagnostics: Diagnostics, stop: threading.Event) -> Iterat
         group = stack.enter_context(Group().ending_within(END_SECONDS))
         servers = [Server(diagnostics.probe_address, probes, name="probes")]
         if diagnostics.metrics_server is not None:
-            servers.append(diagnostics.metrics_server(stack))
+            with ends_with(stop):  # a credential plugin may run
+                servers.append(diagnostics.metrics_server(stack))
         for server in servers:
             if server.address is not None:
                 server.start(group)

@@ -14,6 +14,7 @@ from clientgo.errors import ConfigError
 from clientgo.flags import Address
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.metrics import set_provider
+from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.serving.authorization import TokenAuthorizer
 from clientgo.serving.certificates import serving_certificate
@@ -54,7 +55,9 @@ def metrics_server(
         if not protected or config is None:
             return Server(address, routes, name="metrics")
         certificate = serving_certificate(cert_dir)
-        cluster = stack.enter_context(closing(Clientset(replace(config, timeout=REVIEW_SECONDS))))
+        # Reviews are no writes: a stop does not wait for them.
+        client = stack.enter_context(closing(RESTClient(replace(config, timeout=REVIEW_SECONDS), stop_grace=0.0)))
+        cluster = Clientset(client)
         authorizer = TokenAuthorizer(
             cluster.authentication_v1.token_reviews().create,
             cluster.authorization_v1.subject_access_reviews().create,

@@ -11,6 +11,7 @@ import ssl
 from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
@@ -19,15 +20,16 @@ from clientgo.flags import Address
 from clientgo.flags import address as parse
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.serving.connection import Closed, Limits, ServingConnection
+from clientgo.serving.connection import STOP_SECONDS, Closed, Limits, ServingConnection
 from clientgo.serving.connectionlimiter import ConnectionLimiter, ConnectionState
 from clientgo.serving.message import RejectedRequest, Response, ServingRequest
 from clientgo.serving.routing import Authorizer, Handler, Route, Router
+from clientgo.stopping import on_stop
 
 log = get_logger(__name__)
 
-_POLL_INTERVAL = 0.5
-"""Seconds between checks whether the group stops; `Server.stop` takes effect at once."""
+_PAUSE = 0.5
+"""Seconds between attempts to accept a connection for which there is no room, file descriptor or thread."""
 
 
 class TLSSource(Protocol):
@@ -122,24 +124,23 @@ class Server:
         run.ring.close()  # wakes the selector at the other end
 
     def _listen(self, run: "_Run") -> None:
+        with on_stop(partial(self._end, run)):
+            self._accept_all(run)
+
+    def _accept_all(self, run: "_Run") -> None:
         group, limiter = run.group, run.limiter
         crowded = False
         with run.listener, run.bell, selectors.DefaultSelector() as selector:
             selector.register(run.listener, selectors.EVENT_READ)
             ended = selector.register(run.bell, selectors.EVENT_READ)
-            while not group.stop_event.is_set():
-                ready = [key for key, _ in selector.select(_POLL_INTERVAL)]
-                if ended in ready:
-                    break
-                if not ready:
-                    continue
+            while ended not in [key for key, _ in selector.select()]:
                 # Before accepting: a connection in the backlog needs no thread.
-                room = limiter.wait_for_room(_POLL_INTERVAL)
+                room = limiter.wait_for_room(_PAUSE)
                 if not room and not crowded and self._run is run:
                     log.warning("all connections in use; new clients must wait", extra={"server": self.name})
                 crowded = not room
                 if room and not self._accept(run):
-                    self._clock.sleep(group.stop_event, _POLL_INTERVAL)
+                    self._clock.sleep(group.stop_event, _PAUSE)
         self._end(run)
 
     def _accept(self, run: "_Run") -> bool:
@@ -168,12 +169,14 @@ class Server:
     def _serve(self, connection: ServingConnection, limiter: ConnectionLimiter[ServingConnection]) -> None:
         try:
             if self._tls is not None:
-                connection.secure(self._tls.context())
+                connection.wrap(self._tls.context())
                 # Checked here, because an abort is lost while the socket is being wrapped.
                 if not limiter.move(connection, ConnectionState.READING):
                     return
-            while self._exchange(connection, limiter):
-                pass
+                connection.shake_hands()
+            with on_stop(connection.hurry, after=STOP_SECONDS):
+                while self._exchange(connection, limiter):
+                    pass
         except Closed as error:
             log.debug("connection ended", extra={"server": self.name, "peer": connection.peer, "err": error})
         except Exception:

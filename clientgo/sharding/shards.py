@@ -23,6 +23,7 @@ from clientgo.rest.request import Requester
 from clientgo.sharding.member import ShardMember
 from clientgo.sharding.ownership import MOST_SLOTS, Ownership
 from clientgo.sharding.slots import LeaseSlots
+from clientgo.stopping import ends_with
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)
@@ -132,12 +133,13 @@ class Shards(ShardMember):
         Raises:
             BaseException: the exception of `on_change`.
         """
-        try:
-            while not stop.is_set():
-                self.step()
-                self._clock.sleep(stop, self.pause())
-        finally:
-            self._leave()
+        with ends_with(stop):
+            try:
+                while not stop.is_set():
+                    self.step()
+                    self._clock.sleep(stop, self.pause())
+            finally:
+                self._leave()
 
     def step(self) -> None:
         """Run one round of `run`: renew, read and report changes."""

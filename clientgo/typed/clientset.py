@@ -1,5 +1,7 @@
 """Base class of generated clientsets: one requester for all groups."""
 
+import threading
+
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
@@ -9,12 +11,12 @@ from clientgo.typed.discovery import Discovery, Raw
 class BaseClientset:
     """Clients of several groups over one requester.
 
-    With a `Config`, it opens its own connections; with another clientset's `requester`, both share connections (or the
-    objects of a fake).
+    With a `Config`, it opens its own connections, and `stop` ends its requests (see `RESTClient`); with another
+    clientset's `requester`, both share connections (or the objects of a fake).
     """
 
-    def __init__(self, config: Config | Requester) -> None:
-        self.requester: Requester = RESTClient(config) if isinstance(config, Config) else config
+    def __init__(self, config: Config | Requester, *, stop: threading.Event | None = None) -> None:
+        self.requester: Requester = RESTClient(config, stop=stop) if isinstance(config, Config) else config
         self._own = self.requester is not config
 
     @property

@@ -307,6 +307,28 @@ def test_stop_closes_idle_connections_and_finishes_responses() -> None:
     server.stop()
 
 
+@pytest.mark.parametrize("begins", ["before the stop", "after the stop"])
+def test_client_that_does_not_take_its_response_does_not_delay_the_stop(begins: str) -> None:
+    go, asked = threading.Event(), threading.Event()
+
+    def large(_: ServingRequest) -> Response:
+        asked.set()
+        go.wait(10)
+        return Response(200, b"x" * 50_000_000)
+
+    group, server = Group(), Server("127.0.0.1:0", {"/large": large}, limits=Limits(response=600.0))
+    server.start(group)
+    with raw(server) as client:
+        client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert asked.wait(10)
+        if begins == "before the stop":
+            go.set()
+            assert client.recv(1)
+        group.stop()
+        go.set()
+        group.join(10)
+
+
 def test_group_stop_stops_the_server() -> None:
     with Group().ending_within(20) as group:
         server = Server("127.0.0.1:0", ROUTES)
