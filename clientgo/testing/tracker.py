@@ -14,9 +14,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import AlreadyExists, BadRequest, Conflict, InternalError, Invalid, NotFound, StatusDetails
-from clientgo.meta.codec import ObjectList, to_dict
+from clientgo.meta.codec import ObjectList, encode_value, to_dict
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.meta.readonly import read_only
@@ -73,14 +75,14 @@ class Tracker:
         The resource is that of its class; for a dict of an unknown kind it is the English plural.
 
         Raises:
-            ValueError: a dict without apiVersion and kind.
+            ValueError: a dict without apiVersion and kind, or with a value that has no JSON form.
         """
         items = _items(obj)
         if items is not None:
             for item in items:
                 self.add(item)
             return
-        plain = dict(obj) if isinstance(obj, Mapping) else to_dict(obj)
+        plain: Object = msgspec.json.decode(encode_value(obj)) if isinstance(obj, Mapping) else to_dict(obj)
         gvr = self._resource_of(obj, plain)
         with self._changed:
             self._put(gvr, _named(plain, str((plain.get("metadata") or {}).get("namespace", ""))))

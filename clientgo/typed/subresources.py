@@ -98,12 +98,16 @@ class SubresourceClient(CreateClient[T]):
         """Apply `config`: an object of the class `sent`, or a mapping of its fields."""
         api = api_of(sent)
         named = {"apiVersion": api.api_version, "kind": api.kind}
+        if isinstance(config, Mapping):
+            body = encode_value({**named, **config})
+        else:
+            body = codec_for(type(config)).encode_applied(config, subresource)
         request = self._request(
             "apply",
             name,
             subresource=subresource,
             query=write_query(field_manager=field_manager, dry_run=dry_run, force=force),
-            body=encode_value({**named, **config}) if isinstance(config, Mapping) else encode(config),
+            body=body,
             content_type=APPLY_PATCH,
         )
         return self._fetch(request, codec_for(result))

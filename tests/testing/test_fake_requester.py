@@ -1,5 +1,6 @@
 """The fake requester through the real clients: storage, watches and rejections."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -381,6 +382,12 @@ def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_gi
     assert kept["metadata"]["labels"] == {"a": "b"}
     with pytest.raises(TypeError, match="read-only"):
         kept["metadata"]["labels"]["a"] = "c"
+
+
+def test_object_without_a_json_form_is_rejected_when_it_is_added() -> None:
+    fake = FakeRequester()
+    with pytest.raises(ValueError, match=r"cannot encode data\.a as JSON: nan is not a JSON number"):
+        fake.tracker.add({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": math.nan}})
 
 
 def test_actions_are_compared_as_json() -> None:

@@ -234,3 +234,18 @@ def test_create_client_has_only_create() -> None:
     assert client.create(gadget(), dry_run=True).status.ready == 2
     assert (recorder.last.method, recorder.last.path, dict(recorder.last.query)) == ("POST", BASE, {"dryRun": "All"})
     assert not any(hasattr(client, verb) for verb in ("get", "list", "watch", "update", "patch", "apply", "delete"))
+
+
+class Applied(SubresourceClient[Gadget]):
+    kind = Gadget
+
+
+def test_object_applied_to_another_subresource_is_sent_with_its_defaults() -> None:
+    recorder = Recorder(WIRE)
+    Applied(recorder, "ns")._apply_to("g", "speed", gadget(), Gadget, Gadget, field_manager="me")
+    assert recorder.last.path == f"{BASE}/g/speed"
+    assert recorder.last_body == HEAD | {
+        "metadata": {"name": "g", "namespace": "ns"},
+        "spec": {"replicas": 0, "color": ""},
+        "status": {"ready": 0},
+    }
