@@ -8,7 +8,8 @@ from clientgo.meta import ObjectMeta, replace
 from clientgo.rest.request import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
 from clientgo.typed import DeleteOptions, Preconditions, Scale
 from clientgo.typed.scale import ScaleSpec
-from tests.typed.gadgets import SUCCESS, WIRE, GadgetReviews, Gadgets, Realms, gadget, page
+from clientgo.typed.subresources import SubresourceClient
+from tests.typed.gadgets import SUCCESS, WIRE, Gadget, GadgetReviews, Gadgets, Realms, gadget, page
 from tests.typed.recorder import Frames, Recorder
 
 BASE = "/apis/shop.example.com/v1/namespaces/ns/gadgets"
