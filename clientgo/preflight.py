@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, ClientGoError, ConfigError, ConnectionFailed, Forbidden, NotFound, Unauthorized
+from clientgo.errors import (
+    ApiError,
+    ClientGoError,
+    ConfigError,
+    ConnectionFailed,
+    Forbidden,
+    InvalidResponse,
+    NotFound,
+    Unauthorized,
+)
 from clientgo.log import get_logger
 from clientgo.stopping import ends_with
 
@@ -78,6 +87,8 @@ def _first_problem(server: str, requirements: Sequence[RequiredResource]) -> str
 
 def _problem(server: str, requirement: RequiredResource, error: ClientGoError) -> str:
     what = requirement.resource
+    if isinstance(error, InvalidResponse):
+        return f"{server} does not answer as an API server ({error}); will keep trying"
     if isinstance(error, ConnectionFailed):
         return f"the API server at {server} can't be reached ({error}); will keep trying"
     if isinstance(error, NotFound):

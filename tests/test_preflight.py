@@ -5,7 +5,15 @@ from collections.abc import Callable
 
 import pytest
 
-from clientgo.errors import ConfigError, ConnectionFailed, Forbidden, NotFound, ServiceUnavailable, Unauthorized
+from clientgo.errors import (
+    ConfigError,
+    ConnectionFailed,
+    Forbidden,
+    InvalidResponse,
+    NotFound,
+    ServiceUnavailable,
+    Unauthorized,
+)
 from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.testing.clock import FakeClock
 
@@ -34,6 +42,7 @@ def ready(*errors: Exception) -> bool:
         pytest.param(
             NotFound("no such resource"), "does not know foos yet: install its CustomResourceDefinition", id="no CRD"
         ),
+        pytest.param(InvalidResponse("got HTML"), "does not answer as an API server (got HTML)", id="another server"),
         pytest.param(ServiceUnavailable("starting"), "answered 503: starting", id="not ready"),
     ],
 )
