@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.errors import Conflict
-from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.kubernetes.types.apps_v1 import ControllerRevision, Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Container
 from clientgo.manager import DirectClient, Manager, OperationResult, create_or_patch, create_or_update
 from clientgo.meta import ObjectMeta, api_of, object_name, replace
+from clientgo.meta.jsonvalues import same
 from clientgo.meta.patches import mergepatch
 from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
@@ -163,3 +165,14 @@ def test_a_merge_patch_makes_one_of_the_other_and_is_empty_only_between_equals(
     patch = mergepatch.create(before, after)
     assert patched(before, patch) == after
     assert (patch == {}) == (before == after)
+
+
+@pytest.mark.parametrize("write", [create_or_patch, create_or_update])
+@pytest.mark.parametrize(("before", "after"), [(True, 1), (0, False), ([1], [True]), ({"a": 0}, {"a": False})])
+def test_boolean_and_number_of_an_open_map_are_different(write: Any, before: Any, after: Any) -> None:
+    revision = ControllerRevision(metadata=ObjectMeta(name="r", namespace="ns"), data={"on": before}, revision=1)
+    client = FakeClient(revision)
+    written, result = write(client, revision, lambda obj: replace(obj, data={"on": after}))
+    assert result == "updated"
+    assert same(dict(written.data), {"on": after})
+    assert write(client, revision, lambda obj: replace(obj, data={"on": after}))[1] == "unchanged"

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clientgo.meta import EMPTY_MAP, MicroTime, ObjectMeta, OwnerReference, api_type, decode, encode
+from clientgo.kubernetes.types.core_v1 import Pod
+from clientgo.meta import EMPTY_MAP, MicroTime, ObjectMeta, OwnerReference, Undecodable, api_type, decode, encode
+from clientgo.meta.classes.lenient import construct
 from tests.models.budget import examples
 
 text = st.text(st.characters(codec="utf-8"), max_size=8)
@@ -94,3 +97,19 @@ def test_any_object_of_any_class_round_trips(obj: Any) -> None:
 def test_encoding_a_decoded_object_gives_the_same_bytes(obj: Any) -> None:
     data = encode(obj)
     assert encode(decode(type(obj), data)) == data
+
+
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(FIELDS), max_size=8).flatmap(foo_like))
+def test_lenient_construction_equals_decoding(obj: Any) -> None:
+    data = encode(obj)
+    assert construct(type(obj), msgspec.json.decode(data)) == decode(type(obj), data)
+
+
+@given(st.dictionaries(st.sampled_from(["metadata", "spec", "a"]), anything, max_size=3))
+def test_any_json_is_decoded_or_undecodable(content: Any) -> None:
+    try:
+        pod = decode(Pod, msgspec.json.encode(content))
+    except Undecodable:
+        return
+    assert decode(Pod, encode(pod)) == pod
