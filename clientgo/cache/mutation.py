@@ -1,7 +1,7 @@
 """Mutation cache: read-your-own-writes over an informer's store.
 
 Between a write and its watch event the store is stale; a decision based on it would repeat the write, or send one that
-the server rejects. The outcome of a write is kept here until the store has caught up.
+the server rejects.
 """
 
 import threading
@@ -47,6 +47,9 @@ class _Tombstone(NamedTuple):
     expires: float
     shows_terminating: bool  # hides only states without a deletionTimestamp
 
+    def hides(self, obj: ApiObject) -> bool:
+        return not self.shows_terminating or obj.metadata.deletion_timestamp is None
+
 
 class _Entry(msgspec.Struct, Generic[T], frozen=True):
     """Own writes to the objects of one name: the last state, and the deleted objects by uid."""
@@ -58,17 +61,14 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
     deleted: Mapping[str, _Tombstone] = EMPTY_MAP
 
     def hides(self, obj: T) -> bool:
-        """Return True if a tombstone hides this state of an object."""
         if not self.deleted:
             return False
-        meta = obj.metadata
+        uid = obj.metadata.uid
         # A transform may drop the uid: then all tombstones of the name count.
-        tombstones = (self.deleted.get(meta.uid),) if meta.uid else self.deleted.values()
-        terminating = meta.deletion_timestamp is not None
-        return any(one is not None and not (terminating and one.shows_terminating) for one in tombstones)
+        tombstones = (self.deleted.get(uid),) if uid else self.deleted.values()
+        return any(one is not None and one.hides(obj) for one in tombstones)
 
     def without_state(self) -> "_Entry[T]":
-        """Return the entry without its state."""
         return replace(self, version=None, state=None)
 
     def without_deleted(self, *uids: str) -> "_Entry[T]":
@@ -95,7 +95,9 @@ class MutationCache(Generic[T]):
     - The state after the last write, with its version. It leaves when the store has the object at this version or a
       newer one, when the store has reached this version, or when the store's object is deleted.
     - Tombstones of deleted objects by uid, because another object may have the name by now. A tombstone leaves when
-      the store has deleted the object of this uid.
+      the store has deleted the object of this uid. If the informer filters by labels or fields, the object may return
+      to the store: then the tombstone is kept apart for the rest of its time, and each stored object is compared with
+      those after it was read.
 
     At most `size` names are kept, each for at most `ttl` seconds after the last write to it. With `include_adds`,
     objects that the store does not have yet are returned, too. `reached` returns the store's resourceVersion for a
@@ -129,6 +131,8 @@ class MutationCache(Generic[T]):
         self._serial = 0  # guarded by _lock
         # Changed under _lock. Single entries are read without it, because they are immutable. In the order of expiry.
         self._entries: BoundedDict[ObjectName, _Entry[T]] = BoundedDict(size)
+        # Likewise: tombstones by uid of objects that have left the store, and may return.
+        self._departed: BoundedDict[str, _Tombstone] = BoundedDict(size)
 
     @classmethod
     def over(cls, informer: SharedInformer[T], *, clock: Clock = SYSTEM_CLOCK) -> "MutationCache[T]":
@@ -148,7 +152,7 @@ class MutationCache(Generic[T]):
         return cache
 
     def __repr__(self) -> str:
-        return f"<MutationCache {len(self._entries)} writes over {self._backing!r}>"
+        return f"<MutationCache {len(self)} writes over {self._backing!r}>"
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -186,10 +190,10 @@ class MutationCache(Generic[T]):
             self._drop_expired()
             old = self._entries.get(key)
             deleted = EMPTY_MAP if old is None else old.deleted
+            tombstone = deleted.get(meta.uid) or self._departed.get(meta.uid)
+            if tombstone is not None and not tombstone.shows_terminating:
+                return
             if old is not None:
-                tombstone = deleted.get(meta.uid)
-                if tombstone is not None and not tombstone.shows_terminating:
-                    return
                 concurrent = before is None or before.serial < old.serial
                 if concurrent and old.version and self._caught_up(old.version, meta.resource_version):
                     return
@@ -205,9 +209,9 @@ class MutationCache(Generic[T]):
         The object that was read under this name before the request is gone in any case, also if its uid differs. With
         `shows_terminating` the object may remain for a while, and is read again when it has a deletionTimestamp.
         """
-        if not self.selection.has_namespace(key.namespace):
-            return
         uids = {uid, *(before[1:] if before is not None else ())} - {""}
+        if not uids or not self.selection.has_namespace(key.namespace):
+            return
         with self._lock:
             self._drop_expired()
             entry = self._entries.get(key, _EMPTY)
@@ -217,17 +221,15 @@ class MutationCache(Generic[T]):
             deleted = {**entry.deleted, **dict.fromkeys(uids, tombstone), **final}
             if entry.state is not None and entry.state.metadata.uid in uids and not shows_terminating:
                 entry = entry.without_state()
-            self._keep(key, entry.version, entry.state, deleted)
-        # After they were added: a deletion that is stored from now on removes them.
-        stored = _uid(self._backing.get_by_key(key))
-        with self._lock:
-            if passed - {stored} and (kept := self._entries.get(key)) is not None:
-                self._shrink(key, kept.without_deleted(*passed - {stored}))
+            entry = self._keep(key, entry.version, entry.state, deleted)
+            # After they were added: a deletion that is stored from now on retires them.
+            self._shrink(key, self._retired(entry, *passed - {_uid(self._backing.get_by_key(key))}))
 
     def get_by_key(self, key: ObjectName) -> T | None:
         """Return the newest state of the object of that name, or None."""
         entry = self._entries.get(key)  # before the store
-        return self._backing.get_by_key(key) if entry is None else self._newest(key, entry)
+        newest = self._backing.get_by_key(key) if entry is None else self._newest(key, entry)
+        return newest if not self._departed or newest is None or not self._has_departed(newest) else None
 
     def by_index(self, name: str, value: str) -> List[T]:
         """Return the newest states of the objects with that value of an index; raise KeyError for an unknown index.
@@ -264,6 +266,7 @@ class MutationCache(Generic[T]):
         if self._caught_up(now, before) or not self._caught_up(before, now):
             return
         with self._lock:
+            self._departed.clear()
             for key in [key for key in self._entries if namespace in ("", key.namespace)]:
                 del self._entries[key]
 
@@ -301,11 +304,10 @@ class MutationCache(Generic[T]):
             if obj is None:
                 del self._entries[key]
                 return
-            is_gone = not self.selection.filters
             is_same = entry.state is not None and entry.state.metadata.uid == obj.metadata.uid
-            if (is_gone and is_same) or self._includes(obj, entry):
+            if (is_same and not self.selection.filters) or self._includes(obj, entry):
                 entry = entry.without_state()
-            self._shrink(key, entry.without_deleted(obj.metadata.uid) if is_gone else entry)
+            self._shrink(key, self._retired(entry, obj.metadata.uid))
 
     def _newest(self, key: ObjectName, entry: _Entry[T]) -> T | None:
         # In this order: every change up to this version is stored.
@@ -327,7 +329,8 @@ class MutationCache(Generic[T]):
 
     def _overlaid(self, read: Callable[[], List[T]], belongs: Callable[[T], bool]) -> List[T]:
         if not self._entries:
-            return read()
+            found = read()
+            return found if not self._departed else [obj for obj in found if not self._has_departed(obj)]
         with self._lock:
             self._drop_expired()
             entries = [*self._entries.items()]  # before the store
@@ -342,14 +345,17 @@ class MutationCache(Generic[T]):
                 objects[key] = newest
             else:
                 objects.pop(key, None)
-        return [*objects.values()]
+        if not self._departed:
+            return [*objects.values()]
+        return [obj for obj in objects.values() if not self._has_departed(obj)]
+
+    def _has_departed(self, obj: T) -> bool:
+        tombstone = self._departed.get(obj.metadata.uid)
+        return tombstone is not None and self._clock.now() < tombstone.expires and tombstone.hides(obj)
 
     def _passed(self, key: ObjectName, uids: set[str], before: BeforeWrite | None, entry: _Entry[T]) -> set[str]:
-        """Return the uids of objects that the store has had: those that it does not have any more are deleted there.
-
-        The store of a filtering informer may get an object again that it had.
-        """
-        if before is None or self.selection.filters:
+        """Return the uids of objects that the store has had."""
+        if before is None:
             return set()
         created = entry.state is not None and entry.version is not None and _uid(entry.state) == before.newest
         if created and not self._caught_up(self._reached(key.namespace), entry.version or ""):
@@ -367,6 +373,12 @@ class MutationCache(Generic[T]):
         entry = self._entries[key] = _Entry(now + self._ttl, self._serial, version, state, deleted)
         return entry
 
+    def _retired(self, entry: _Entry[T], *uids: str) -> _Entry[T]:
+        """Return the entry without the tombstones of objects that the store does not have any more."""
+        if self.selection.filters:
+            self._departed.update({uid: entry.deleted[uid] for uid in uids if uid in entry.deleted})
+        return entry.without_deleted(*uids)
+
     def _shrink(self, key: ObjectName, entry: _Entry[T]) -> None:
         if entry.version is None and not entry.deleted:
             del self._entries[key]
@@ -375,8 +387,10 @@ class MutationCache(Generic[T]):
 
     def _drop_expired(self) -> None:
         now = self._clock.now()
-        while self._entries and next(iter(self._entries.values())).expires <= now:
-            self._entries.popitem(last=False)
+        both: tuple[BoundedDict[Any, Any], ...] = (self._entries, self._departed)
+        for kept in both:
+            while kept and next(iter(kept.values())).expires <= now:
+                kept.popitem(last=False)
 
     def _includes(self, stored: T, entry: _Entry[T]) -> bool:
         return entry.version is not None and self._caught_up(stored.metadata.resource_version, entry.version)

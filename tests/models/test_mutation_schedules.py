@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.meta.listwatch import ChangeType, WatchEvent
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock, Event
@@ -15,8 +15,8 @@ from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore,
 
 MODULES = [
     "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
-    "clientgo.cache.watcher", "clientgo.cache.reflector", "clientgo.cache.informer", "clientgo.cache.mutation",
-    "clientgo.testing.source",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.cache.mutation", "clientgo.testing.source",
 ]  # fmt: skip
 
 RIGHT = Copies(MODULES)
@@ -32,9 +32,12 @@ def config_map(version: int, uid: str = "1") -> ConfigMap:
 class Bench:
     """Overlay over an informer whose reflector is a task of the program; each read of the store may switch threads."""
 
-    def __init__(self, code: Copies, scheduler: Scheduler) -> None:
+    def __init__(self, code: Copies, scheduler: Scheduler, *, label_selector: str = "") -> None:
         self.informer = code.informer.SharedInformer(
-            code.source.FakeSource(ConfigMap), indexers={"n": lambda obj: [obj.data["n"]]}, clock=Clock()
+            code.source.FakeSource(ConfigMap),
+            indexers={"n": lambda obj: [obj.data["n"]]},
+            tweak=lambda options: replace(options, label_selector=label_selector),
+            clock=Clock(),
         )
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
         (self.sink,) = self.informer._sinks.values()
@@ -165,7 +168,31 @@ def two_writers(code: Copies) -> Program:
     return program
 
 
-PROGRAMS = [a_writer_that_reads, a_handler_that_reads, two_writers]
+def a_deletion_in_a_selection(code: Copies) -> Program:
+    """A deleted object is not read, although it leaves the store and enters it again before its deletion is heard."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        bench = Bench(code, scheduler, label_selector="keep=yes")
+        bench.apply("ADDED", config_map(2))
+
+        def hear() -> None:
+            bench.apply("DELETED", config_map(3))
+            bench.apply("ADDED", config_map(4))
+            bench.apply("DELETED", config_map(5))
+
+        def write() -> None:
+            bench.cache.deletion(A, "1", before=bench.cache.before_write(A))
+            for _ in range(3):
+                bench.check(None)
+
+        scheduler.spawn(hear, "informer")
+        scheduler.spawn(write, "writer")
+        return lambda: bench.check(None)
+
+    return program
+
+
+PROGRAMS = [a_writer_that_reads, a_handler_that_reads, two_writers, a_deletion_in_a_selection]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -185,17 +212,18 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_writer_that_reads,
         "mutation",
         (
-            "        entry = self._entries.get(key)  # before the store\n        return self._backing.get_by_key(key)",
-            "        stored, entry = self._backing.get_by_key(key), self._entries.get(key)\n        return stored",
+            "        entry = self._entries.get(key)  # before the store\n        newest = self._backing.get_by_key",
+            "        stored, entry = self._backing.get_by_key(key), self._entries.get(key)\n"
+            "        newest = (lambda _: stored)",
         ),
     ),
     "lists read the store first": (
         a_writer_that_reads,
         "mutation",
         (
-            "        if not self._entries:\n            return read()\n        with self._lock:",
-            "        first = read()\n        read = lambda: first\n        if not self._entries:\n"
-            "            return first\n        with self._lock:",
+            "        if not self._entries:\n            found = read()\n",
+            "        first = read()\n        read = lambda: first\n"
+            "        if not self._entries:\n            found = first\n",
         ),
     ),
     "the object is read before the version": (
@@ -210,9 +238,12 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_writer_that_reads,
         "mutation",
         (
-            "            self._keep(key, entry.version, entry.state, deleted)\n",
-            "        stored = _uid(self._backing.get_by_key(key))\n        with self._lock:\n"
-            "            self._keep(key, entry.version, entry.state, deleted if uids & {stored} else {})\n",
+            "            entry = self._keep(key, entry.version, entry.state, deleted)\n"
+            "            # After they were added: a deletion that is stored from now on retires them.\n"
+            "            self._shrink(key, self._retired(entry, *passed - {_uid(self._backing.get_by_key(key))}))\n",
+            "            passed -= {_uid(self._backing.get_by_key(key))}\n"
+            "            entry = self._keep(key, entry.version, entry.state, deleted)\n"
+            "            self._shrink(key, self._retired(entry, *passed))\n",
         ),
     ),
     "a list does not set the version": (
@@ -224,6 +255,14 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_writer_that_reads,
         "informer",
         ("            overlay.stored(notification)\n", "            pass\n"),
+    ),
+    "a deletion is forgotten when the object leaves the selection": (
+        a_deletion_in_a_selection,
+        "mutation",
+        (
+            "        if self.selection.filters:\n            self._departed",
+            "        if False:\n            self._departed",
+        ),
     ),
     "the last response counts": (
         two_writers,
