@@ -30,9 +30,10 @@ class HasRequester(Protocol):
 class InformerFactory:
     """Base class of generated factories; creates each informer once.
 
-    `resync` is in seconds (0 for never), `custom_resync` that of single kinds. `namespace` is one namespace, several,
-    or all if empty. `tweak_list_options` changes the options of lists and watches, `transform` the stored objects.
-    `watch_list` requests streamed lists (None: from clients that declare them). A `name` enables metrics.
+    `resync` is in seconds (0 for never), `custom_resync` that of single kinds by any of their classes. `namespace` is
+    one namespace, several, or all if empty. `tweak_list_options` changes the options of lists and watches, `transform`
+    the stored objects. `watch_list` requests streamed lists (None: from clients that declare them). A `name` enables
+    metrics.
     """
 
     resources: ClassVar[Mapping[GroupVersionResource, str]] = {}
@@ -53,7 +54,7 @@ class InformerFactory:
     ) -> None:
         self._requester = clientset.requester
         self._resync = resync
-        self._custom_resync = dict(custom_resync or {})
+        self._custom_resync = {api_of(kind).gvr: seconds for kind, seconds in (custom_resync or {}).items()}
         # What the requester declares about streamed lists holds for every client of it.
         self._watch_list = _declared(clientset.requester, watch_list)
         self._name = name
@@ -81,7 +82,7 @@ class InformerFactory:
                 informer = self._informers[api.gvr] = SharedInformer(
                     {namespace: client(self._requester, namespace) for namespace in namespaces},
                     name=api.plural,
-                    resync=self._custom_resync.get(kind, self._resync),
+                    resync=self._custom_resync.get(api.gvr, self._resync),
                     tweak=self._tweak,
                     transform=self._transform,
                     watch_list=self._watch_list,

@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from clientgo.cache import InformerFactory, InformerName, KindInformer
+from clientgo.dynamic import DynamicInformerFactory
+from clientgo.dynamic.unstructured import unstructured_type
 from clientgo.errors import Forbidden
 from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer, SecretInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
@@ -126,6 +128,14 @@ def test_kind_can_have_its_own_resync_period() -> None:
     factory = InformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
     assert SecretInformer(factory).informer.resync == 5.0
     assert ConfigMapInformer(factory).informer.resync == 30.0
+
+
+def test_resync_period_of_a_kind_applies_to_its_other_representations() -> None:
+    secrets = GroupVersionResource("", "v1", "secrets")
+    factory = DynamicInformerFactory(FakeClientset(), resync=30.0, custom_resync={Secret: 5.0})
+    assert factory.for_resource(secrets).resync == 5.0
+    factory = DynamicInformerFactory(FakeClientset(), custom_resync={unstructured_type(secrets): 5.0})
+    assert factory.for_resource(secrets, kind="Secret").resync == 5.0
 
 
 @pytest.mark.feature("B-FAC-04", "C-19")
