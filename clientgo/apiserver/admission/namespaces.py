@@ -40,12 +40,6 @@ def require_deletable(resource: Resource, name: str) -> None:
         raise forbidden(resource, name, "this namespace may not be deleted")
 
 
-def terminating(namespace: Object, now: str) -> Object:
-    """Return the namespace marked for deletion."""
-    meta = {**namespace["metadata"], "deletionTimestamp": now}
-    return {**namespace, "metadata": meta, "status": {**namespace.get("status", {}), "phase": "Terminating"}}
-
-
 def create_initial(state: State) -> None:
     """Store the namespaces of every cluster."""
     for name in INITIAL:

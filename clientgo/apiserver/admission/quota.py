@@ -39,10 +39,10 @@ _FINISHED = ("Succeeded", "Failed")
 
 def check_quota(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check an object against the quotas of its namespace (403)."""
-    if not write.namespace or not state.store.count(KEY):
+    if not state.store.count(KEY) or not write.namespace or write.subresource not in ("", "resize"):
         return
     key = write.resource.storage
-    if old is not None and (key not in CHANGEABLE or write.subresource not in ("", "resize")):
+    if old is not None and key not in CHANGEABLE:
         return
     for quota in state.store.list(KEY, write.namespace):
         if not _matches(quota, key, new):

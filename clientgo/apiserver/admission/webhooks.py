@@ -1,8 +1,7 @@
 """Admission webhooks: which webhooks match a write, and what they change or reject.
 
-Mutating webhooks are called one after the other, each with the result of the previous one; then the object is
-validated; then the built-in `plugins`, all validating webhooks concurrently, and the quotas decide. Writes of the
-server's own controllers skip webhooks.
+Mutating webhooks are called one after the other, each with the result of the previous one; validating webhooks
+concurrently.
 """
 
 import uuid
@@ -14,17 +13,12 @@ import msgspec
 
 from clientgo.apiserver.admission.matching import (
     GROUP,
-    MUTATING_POLICIES,
-    VALIDATING_POLICIES,
     Case,
     admission_request,
     converted,
     matched_resource,
     selected,
 )
-from clientgo.apiserver.admission.plugins import check_policies
-from clientgo.apiserver.admission.quota import check_quota
-from clientgo.apiserver.auth.authorization import Attributes, authorize
 from clientgo.apiserver.handlers.patches import decoded_operations, json_patch
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import parse_json
@@ -116,12 +110,8 @@ class _AdmissionReview(msgspec.Struct, rename="camel"):
 
 
 async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
-    """Return the object after the policies and mutating webhooks; the same object if unchanged."""
-    if _may_apply(state, MUTATING_POLICIES, write):
-        from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
-
-        new = await policies.mutate(state, write, (operation, new, old))
-    if not _may_apply(state, MUTATING, write) or write.resource.group == GROUP:
+    """Return the object after the mutating webhooks; the same object if unchanged."""
+    if write.resource.group == GROUP:
         return new
     called: list[Hook] = []
     again: list[Hook] = []
@@ -136,40 +126,18 @@ async def mutate(state: State, write: Write, operation: str, new: Object | None,
     return new
 
 
-async def check(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
-    """Run the policies, then the validating webhooks, then the quotas."""
-    if new is not None:
-        check_policies(state, write, new, old)
-    if _may_apply(state, VALIDATING_POLICIES, write):
-        from clientgo.apiserver.admission import policies  # noqa: PLC0415 (see above)
-
-        await policies.validate(state, write, (operation, new, old))
-    if _may_apply(state, VALIDATING, write) and write.resource.group != GROUP:
-        hooks = _hooks(state, VALIDATING, write, (operation, new, old))
-        await concurrently(_judge(state, write, hook, (operation, new, old), _no_patch) for hook in hooks)
-    if new is not None and write.subresource in ("", "resize"):
-        check_quota(state, write, new, old)
+async def validate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
+    """Call the validating webhooks (4xx, 500)."""
+    if write.resource.group != GROUP:
+        case = (operation, new, old)
+        await concurrently(
+            _judge(state, write, hook, case, _no_patch) for hook in _hooks(state, VALIDATING, write, case)
+        )
 
 
-def are_called(state: State, write: Write) -> bool:
+def may_be_called(state: State, write: Write) -> bool:
     """Return whether there are webhooks that may be called for a write."""
-    return _may_apply(state, MUTATING, write) or _may_apply(state, VALIDATING, write)
-
-
-def require_create(state: State, write: Write) -> None:
-    """Check that the user may create an object that an update turns out to create (403)."""
-    if write.request.internal or state.options.authorization == "AlwaysAllow":
-        return
-    resource = write.resource
-    place = (write.subresource, write.namespace, write.name)
-    authorize(
-        state, Attributes(write.request.user, "create", resource.group, resource.version, resource.plural, *place)
-    )
-
-
-def _may_apply(state: State, key: Key, write: Write) -> bool:
-    """Return whether any objects of this key exist, and the write is a client's."""
-    return state.store.count(key) > 0 and not write.request.internal
+    return not write.request.internal and (state.store.count(MUTATING) > 0 or state.store.count(VALIDATING) > 0)
 
 
 async def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:

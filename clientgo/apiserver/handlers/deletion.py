@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from clientgo.apiserver.admission import webhooks
-from clientgo.apiserver.admission.namespaces import is_namespace, require_deletable, terminating
-from clientgo.apiserver.apiextensions import crdstatus
+from clientgo.apiserver.admission.chain import admit_deletion
+from clientgo.apiserver.admission.namespaces import require_deletable
 from clientgo.apiserver.handlers.options import dry_run_causes, read_number
 from clientgo.apiserver.handlers.writes import Write
 from clientgo.apiserver.http.decode import read_body
@@ -26,6 +26,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo.apiserver.registry.registry import Object, Resource
+from clientgo.apiserver.registry.strategies.kinds import strategy_of
 from clientgo.apiserver.registry.views import current, from_storage, served, shown, with_version
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate
@@ -33,7 +34,6 @@ from clientgo.apiserver.storage.stored import Entry, name_of
 from clientgo.apiserver.webhookclient import concurrently
 
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
-_PODS = ("", "pods")
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 _TYPES: dict[str, tuple[type, str]] = {
     "preconditions": (dict, "v1.Preconditions"),
@@ -155,7 +155,7 @@ async def delete_collection(
     writes = [replace(write, namespace=place[0], name=place[1]) for place in (name_of(one.object) for one in selected)]
     # All are admitted before the first is deleted: one that is rejected keeps all.
     admissions = (_admitted(state, one, options, entry) for one, entry in zip(writes, selected, strict=True))
-    together = webhooks.are_called(state, write)
+    together = webhooks.may_be_called(state, write)
     deletions = await concurrently(admissions) if together else [await one for one in admissions]
     for one, deletion in () if options.dry_run else zip(writes, deletions, strict=True):
         if _is_current(state, resource, deletion.entry):
@@ -182,8 +182,7 @@ async def _admitted(state: State, write: Write, options: ParsedDeleteOptions, en
     """Return a deletion that admission allows, with everything that webhooks have to convert for it."""
     resource, write = write.resource, replace(write, dry_run=options.dry_run)
     old = await from_storage(resource, entry.object)
-    await webhooks.mutate(state, write, "DELETE", None, old)
-    await webhooks.check(state, write, "DELETE", None, old)
+    await admit_deletion(state, write, old)
     marked, stays = await _mark(state, resource, entry.object, options)
     early = options.dry_run or resource.converter is not None
     return _Deletion(entry, marked, stays, await from_storage(resource, in_order(marked)) if early else marked)
@@ -212,11 +211,10 @@ def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOption
 async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
     """Return the object marked for deletion, and whether it stays, as finalizers or a grace period delay it."""
     meta = obj["metadata"]
-    if resource.storage == crdstatus.KEY and "deletionTimestamp" not in meta:
-        return crdstatus.terminating(obj, timestamp(state.clock)), True
-    if is_namespace(resource):
-        return obj if "deletionTimestamp" in meta else terminating(obj, timestamp(state.clock)), True
-    if resource.storage == _PODS:
+    strategy = strategy_of(resource, "")
+    if (terminating := strategy.terminating(timestamp(state.clock), obj)) is not None:
+        return terminating, True
+    if strategy.graceful:
         pending = meta.get("deletionGracePeriodSeconds") or 0
         if pending and (options.grace is None or options.grace >= pending):
             return obj, True

@@ -1,8 +1,7 @@
-"""PATCH: JSON patch, merge patch, strategic merge patch and server-side apply."""
+"""Patches: JSON patch, merge patch, strategic merge patch, and the configurations of server-side apply."""
 
 from typing import Any
 
-from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.handlers.patches import (
     Applied,
     apply,
@@ -11,26 +10,20 @@ from clientgo.apiserver.handlers.patches import (
     rules_of,
     strategic_merge_patch,
 )
-from clientgo.apiserver.handlers.storing import admit_new, guaranteed_update, replace
-from clientgo.apiserver.handlers.writes import Write, check_name, nameless, read_metadata
+from clientgo.apiserver.handlers.writes import Write, check_name, name_required, read_metadata
 from clientgo.apiserver.http.decode import media_type, no_conversion, parse_json, parse_yaml
 from clientgo.apiserver.http.gojson import go_map, json_type, patched_text
 from clientgo.apiserver.http.nesting import value_error
 from clientgo.apiserver.http.status import (
     ApiFailure,
     bad_request,
-    conflict,
     invalid,
     invalid_value,
-    not_found,
     unavailable_type,
     unsupported_media_type,
 )
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.typedvalues import typed_errors
-from clientgo.apiserver.registry.views import from_storage
-from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.patches import mergepatch
 
 JSON_PATCH = "application/json-patch+json"
@@ -39,31 +32,20 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
-async def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
-    """Patch the object of the write's name; return it as shown, and whether an apply created it."""
-    kind = media_type(content_type)
-    if kind == APPLY_PATCH:
-        # Errors of an applied configuration are reported like those of an object.
-        return await _apply(state, write, body)
-    return await guaranteed_update(state, write, lambda entry: _patch(state, write, entry, kind, body)), False
-
-
-async def _patch(state: State, write: Write, entry: Entry, kind: str, body: bytes) -> Object | None:
-    resource = write.resource
-    shown = await from_storage(resource, entry.object)
-    patched = patched_object(resource, shown, kind, body)
+def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
+    """Return the object that a patch makes of `old`, with normalized metadata; errors name the patch (400, 422)."""
+    new = patched_object(write.resource, old, kind, body)
     strategic = kind == STRATEGIC_PATCH
-    write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(patched, shown)
+    write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(new, old)
     write.strategic = strategic
     if kind != JSON_PATCH:
         write.find_duplicates(body)
-    _check_kind(write, patched)
-    meta = patched.get("metadata")
-    if meta is not shown["metadata"]:
-        meta = read_metadata(write, patched, shown["metadata"])
+    _check_kind(write, new)
+    meta = new.get("metadata")
+    if meta is not old["metadata"]:
+        meta = read_metadata(write, new, old["metadata"])
         check_name(write, meta)
-    obj = {**patched, "apiVersion": shown["apiVersion"], "kind": shown["kind"], "metadata": meta}
-    return await replace(state, write, entry, obj)
+    return {**new, "apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": meta}
 
 
 def check_patch_type(resource: Resource, content_type: str, *, scale: bool = False) -> None:
@@ -75,10 +57,10 @@ def check_patch_type(resource: Resource, content_type: str, *, scale: bool = Fal
         raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
 
 
-def _check_kind(write: Write, patched: Object) -> None:
+def _check_kind(write: Write, new: Object) -> None:
     """Check that a patch does not change apiVersion and kind, which strategic merges ignore (400, 422)."""
     resource = write.resource
-    kind, api_version = patched.get("kind"), patched.get("apiVersion")
+    kind, api_version = new.get("kind"), new.get("apiVersion")
     if write.strategic or (kind, api_version) == (resource.kind, resource.api_version):
         return
     if resource.custom:
@@ -88,7 +70,7 @@ def _check_kind(write: Write, patched: Object) -> None:
         causes = [invalid_value(field, value, f"must be {right}") for field, value, right in expected if value != right]
         raise invalid(str(kind), str(api_version or "").rpartition("/")[0], write.name, causes)
     if not api_version:
-        raise nameless(write)  # nothing is decoded without a version
+        raise name_required(write)  # nothing is decoded without a version
     if (kind or resource.kind, api_version) != (resource.kind, resource.api_version):
         raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
@@ -117,42 +99,6 @@ def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) ->
         why = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
         raise bad_request(f"json: {why}")
     return patched
-
-
-async def _apply(state: State, write: Write, body: bytes) -> tuple[Object, bool]:
-    resource = write.resource
-    config = read_configuration(write, resource, body)
-    if state.store.entry(resource.storage, write.namespace, write.name) is None:
-        try:
-            return await _create(state, write, config), True
-        except ApiFailure as failure:
-            if failure.reason != "AlreadyExists":
-                raise
-            # Created by another client while webhooks were called.
-    return await guaranteed_update(state, write, lambda entry: _apply_to(state, write, entry, config)), False
-
-
-async def _create(state: State, write: Write, config: Object) -> Object:
-    resource = write.resource
-    if write.subresource:
-        raise not_found(resource, write.name)
-    if not config["metadata"].get("name"):
-        raise nameless(write)
-    if uid := config["metadata"].get("uid"):
-        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(resource, write.name, why)
-    webhooks.require_create(state, write)
-    applied = merged(write, {}, config)
-    obj = {**applied.obj, "metadata": read_metadata(write, applied.obj)}
-    return await admit_new(state, write, obj, name=write.name, entries=applied.entries)
-
-
-async def _apply_to(state: State, write: Write, entry: Entry, config: Object) -> Object | None:
-    shown = await from_storage(write.resource, entry.object)
-    applied = merged(write, shown, config)
-    meta = read_metadata(write, applied.obj)
-    meta["resourceVersion"] = config["metadata"].get("resourceVersion", shown["metadata"]["resourceVersion"])
-    return await replace(state, write, entry, {**applied.obj, "metadata": meta}, applied.entries)
 
 
 def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:

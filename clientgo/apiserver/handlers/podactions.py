@@ -4,11 +4,10 @@ from dataclasses import replace
 
 import msgspec
 
-from clientgo.apiserver.admission import webhooks
-from clientgo.apiserver.handlers import storing
+from clientgo.apiserver.admission import chain
 from clientgo.apiserver.handlers.deletion import delete, read_delete_options
+from clientgo.apiserver.handlers.pipeline import Updated, precondition_failed, update
 from clientgo.apiserver.handlers.reading import get
-from clientgo.apiserver.handlers.storing import precondition_failed
 from clientgo.apiserver.handlers.writes import Write, read_metadata
 from clientgo.apiserver.http.decode import read_object
 from clientgo.apiserver.http.status import (
@@ -42,8 +41,8 @@ async def _read(state: State, write: Write, content_type: str, resource: Resourc
     obj = {**obj, "metadata": read_metadata(write, obj)}
     if obj["metadata"].get("name") != write.name:
         raise bad_request(f"name in URL does not match name in {resource.kind} object")
-    obj = await webhooks.mutate(state, write, "CREATE", obj, None) or obj
-    await webhooks.check(state, write, "CREATE", obj, None)
+    obj = await chain.mutate(state, write, "CREATE", obj, None) or obj
+    await chain.validate(state, write, "CREATE", obj, None)
     return obj
 
 
@@ -168,7 +167,7 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
     place = (write.namespace, budget["metadata"]["name"], "status")
     by_server = replace(write.request, internal=True)
     part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
-    await storing.replace(state, part, get(state, served, *place[:2]), {**budget, "status": counted})
+    await update(state, part, lambda old: Updated({**old, "status": counted}))
 
 
 async def bind(state: State, write: Write, content_type: str) -> Object:

@@ -6,8 +6,8 @@ import msgspec
 
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
+from clientgo.apiserver.handlers.pipeline import Updated, update
 from clientgo.apiserver.handlers.reading import get
-from clientgo.apiserver.handlers.storing import guaranteed_update, replace
 from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
 from clientgo.apiserver.http.status import bad_request, invalid, invalid_value, modified
@@ -19,7 +19,6 @@ from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.apiserver.registry.views import from_storage
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import label_selector
-from clientgo.apiserver.storage.stored import Entry
 from clientgo.meta.apply.managedfields import after_scale
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.patches import mergepatch
@@ -56,18 +55,13 @@ async def write_scale(state: State, write: Write, body: bytes, content_type: str
     assert resource.scale is not None, "only asked for resources that scale"
     applying = patch and media_type(content_type) == APPLY_PATCH
 
-    async def attempt(entry: Entry) -> Object | None:
-        shown = await from_storage(resource, entry.object)
-        if applying:
-            obj, entries = _applied(write, shown, body)
-        else:
-            obj, entries = _scaled(write, shown, body, content_type if patch else "")
-        return await replace(state, write, entry, obj, entries)
+    def updated(old: Object) -> Updated:
+        return _applied(write, old, body) if applying else _scaled(write, old, body, content_type if patch else "")
 
-    return scale_of(resource.scale, await guaranteed_update(state, write, attempt))
+    return scale_of(resource.scale, await update(state, write, updated))
 
 
-def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> tuple[Object, list[Object]]:
+def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> Updated:
     """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
@@ -95,10 +89,10 @@ def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> tuple[
     obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
     if not same(obj, shown):
         entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
-    return obj, entries
+    return Updated(obj, entries)
 
 
-def _applied(write: Write, shown: Object, body: bytes) -> tuple[Object, list[Object]]:
+def _applied(write: Write, shown: Object, body: bytes) -> Updated:
     """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
@@ -107,7 +101,7 @@ def _applied(write: Write, shown: Object, body: bytes) -> tuple[Object, list[Obj
     if replicas is not None:
         config = _with_value(config, _path(resource.scale), replicas)
     applied = merged(write, shown, config)
-    return applied.obj, applied.entries
+    return Updated(applied.obj, applied.entries)
 
 
 def _path(paths: ScaleSubresource) -> list[str]:

@@ -1,34 +1,31 @@
 """Handlers of the verbs: from a routed request to its response."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from clientgo.apiserver.admission import webhooks
 from clientgo.apiserver.auth import serviceaccounts
 from clientgo.apiserver.handlers import podactions, reviews
 from clientgo.apiserver.handlers.connect import CONNECTED, connect
 from clientgo.apiserver.handlers.deletion import delete, delete_collection, read_delete_options
 from clientgo.apiserver.handlers.options import check_list_options
-from clientgo.apiserver.handlers.patching import check_patch_type, patch
+from clientgo.apiserver.handlers.patching import check_patch_type
+from clientgo.apiserver.handlers.pipeline import create, patch, put, require_create
 from clientgo.apiserver.handlers.reading import get, list_objects, list_response, render
 from clientgo.apiserver.handlers.scale import read_scale, write_scale
-from clientgo.apiserver.handlers.storing import create, update
 from clientgo.apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo.apiserver.handlers.writes import Write, read_metadata, read_write, track, with_entries
+from clientgo.apiserver.handlers.writes import Write, managed_fields, read_metadata, read_write, with_managed_fields
 from clientgo.apiserver.http.decode import read_body, read_object
 from clientgo.apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo.apiserver.http.status import not_acceptable
-from clientgo.apiserver.registry.parts import PARTS
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.views import served, shown, shown_entry
 from clientgo.apiserver.state import State
 from clientgo.apiserver.storage.selection import SelectionPredicate, select
-from clientgo.apiserver.storage.stored import name_of
+from clientgo.apiserver.storage.stored import Key, name_of
 
 _TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
-_BINDINGS = ("", "bindings")
+_WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
 _UPGRADED = ("attach", "exec", "portforward")  # need permission to create, even by GET
-_REVIEW_GROUPS = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 class RequestInfo(NamedTuple):
@@ -78,7 +75,7 @@ async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
     if route.resource.converter is not None:
         (entry,) = await served(route.resource, [entry])
     # These have no table on a real server, either.
-    if _form(request).plain or route.subresource in PARTS:
+    if _form(request).plain or route.subresource in _WITHOUT_TABLE:
         return HTTPResponse(200, entry.raw)
     return _one(route, request, entry.object, 200)
 
@@ -106,24 +103,29 @@ def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
     return select(route.resource, request.query.get("labelSelector", ""), fields)
 
 
-async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    write, content_type = _write(state, request, route, "CreateOptions"), request.headers.get("content-type", "")
-    if route.resource.storage == _BINDINGS:
-        return json_response(await podactions.bind(state, write, content_type), 201)
-    obj = read_object(request.body, content_type, route.resource)
-    if route.resource.group in _REVIEW_GROUPS:
-        obj = {**obj, "metadata": read_metadata(write, obj)}
-        obj["metadata"] = with_entries(obj["metadata"], track(write, {}, obj))
-        return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
+async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+    handler = _NOT_STORED.get(route.resource.storage)
+    if handler is not None:
+        return await handler(state, route, request)
+    write = _write(state, request, route, "CreateOptions")
+    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
     _check_duplicates(write, request)
     return _written(state, route, request, await create(state, write, obj), created=True)
+
+
+async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    write = _write(state, request, route, "CreateOptions")
+    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
+    obj = {**obj, "metadata": read_metadata(write, obj)}
+    obj["metadata"] = with_managed_fields(obj["metadata"], managed_fields(write, {}, obj))
+    return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
 
 
 async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write, content_type = _write(state, request, route, "UpdateOptions"), request.headers.get("content-type", "")
     obj = read_object(request.body, content_type, route.resource)
     _check_duplicates(write, request)
-    updated, created = await update(state, write, obj)
+    updated, created = await put(state, write, obj)
     return _written(state, route, request, updated, created=created)
 
 
@@ -162,7 +164,7 @@ async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
 
 async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     if route.verb == "get" and route.subresource in _UPGRADED:
-        webhooks.require_create(state, _write(state, request, route, "CreateOptions"))
+        require_create(state, _write(state, request, route, "CreateOptions"))
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 
 
@@ -190,6 +192,12 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
 
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream]]
+
+_NOT_STORED: Mapping[Key, Handler] = {
+    ("", "bindings"): _act,
+    **dict.fromkeys(reviews.KEYS, _review),
+}
+"""Handlers of the resources that can only be created."""
 
 _SUBRESOURCES: dict[str, Handler] = {
     "scale": _scale,

@@ -1,12 +1,8 @@
-"""Common parts of all writes: options, field validation, decoding by kind, managedFields, and storing."""
+"""Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from clientgo.apiserver.apiextensions.crdstatus import KEY as DEFINITIONS
-from clientgo.apiserver.apiextensions.customobjects import object_errors
-from clientgo.apiserver.apiextensions.definitions import definition_warnings
 from clientgo.apiserver.apiextensions.embedded import coerced
 from clientgo.apiserver.apiextensions.schema import conforms
 from clientgo.apiserver.apiextensions.structural import apply_defaults, has_defaults, prune
@@ -15,22 +11,18 @@ from clientgo.apiserver.handlers.patches import managed_type
 from clientgo.apiserver.http.decode import YAML_TYPES, media_type
 from clientgo.apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo.apiserver.http.messages import HTTPRequest
-from clientgo.apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
+from clientgo.apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo.apiserver.registry.decoding import decode, message_of
 from clientgo.apiserver.registry.defaults.kinds import set_defaults
-from clientgo.apiserver.registry.gotypes import in_order
 from clientgo.apiserver.registry.metadata import normalize, timestamp
-from clientgo.apiserver.registry.parts import PARTS, REQUESTS, with_part
 from clientgo.apiserver.registry.registry import Object, Resource
 from clientgo.apiserver.registry.scalars import DecodeError, Mistyped
-from clientgo.apiserver.registry.validation.validator import builtin_errors
+from clientgo.apiserver.registry.strategies.kinds import strategy_of
+from clientgo.apiserver.registry.strategies.strategy import Strategy, with_field
 from clientgo.apiserver.state import State
-from clientgo.apiserver.storage.stored import Entry, name_of
-from clientgo.meta.apply.managedfields import FieldManager, after_update, equal_ignoring_timestamps, present_entries
+from clientgo.meta.apply.managedfields import FieldManager, after_update, present_entries
 
 _APPLY_PATCH = "application/apply-patch+yaml"
-_NAMESPACES = ("", "namespaces")
-_DEPLOYMENTS = ("apps", "deployments")
 
 
 @dataclass(slots=True)
@@ -50,6 +42,11 @@ class Write:
     strategic: bool = False  # the patch is a strategic merge
     unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
     duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
+
+    @property
+    def strategy(self) -> Strategy:
+        """Strategy of the kind or subresource."""
+        return strategy_of(self.resource, self.subresource)
 
     def field_manager(self, operation: str = "Update") -> FieldManager:
         """Return the field manager of this write."""
@@ -112,7 +109,7 @@ def read_metadata(write: Write, obj: Object, known: Object | None = None) -> Obj
     return {**meta, "namespace": write.namespace} if write.namespace else meta
 
 
-def nameless(write: Write) -> ApiFailure:
+def name_required(write: Write) -> ApiFailure:
     """Return 400: the object has no name."""
     return bad_request(f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided")
 
@@ -121,34 +118,19 @@ def check_name(write: Write, meta: Object) -> None:
     """Check that the object's name is that of the URL (400)."""
     name = meta.get("name")
     if name is None:
-        raise nameless(write)
+        raise name_required(write)
     if name != write.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
 
 
-def _custom(write: Write, obj: Object) -> Object:
-    """Return a custom object without unknown fields and with its schema's defaults (400)."""
-    schema, found = write.resource.schema, list[str]()
-    if schema is None:
-        return obj
-    if not conforms(schema, obj):
-        try:
-            obj = coerced(schema, prune(schema, obj, write.unknown), "", found)
-        except DecodeError as error:
-            raise write.undecodable(error) from error
-        write.unknown += sorted(found)
-    elif not has_defaults(schema):
-        return obj
-    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
-    completed: Object = apply_defaults(schema, obj, nulls=applied)
-    return completed
+def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
+    """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422).
 
-
-def refine(write: Write, obj: Object, old: Object | None) -> Object:
-    """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422)."""
+    Parts shared with `old`, the object that it replaces, are kept as they are.
+    """
     resource = write.resource
     if resource.custom:
-        new = _custom(write, obj)
+        new = _decode_custom(write, obj)
     else:
         message = message_of(resource.api_version, resource.kind)
         try:
@@ -160,77 +142,31 @@ def refine(write: Write, obj: Object, old: Object | None) -> Object:
     return new
 
 
-def validate(write: Write, new: Object, old: Object | None, subresource: str = "") -> list[Cause]:
-    """Return the errors of the object by the rules of its kind; `old` is the object it replaces."""
-    resource, warnings = write.resource, write.request.warnings
-    if resource.custom:
-        return object_errors(resource, new, old, subresource, warnings=warnings)
-    found = builtin_errors(resource, new, old, subresource)
-    if resource.storage == DEFINITIONS and not found and not subresource:
-        warnings += definition_warnings(new, old)
-    return found
+def _decode_custom(write: Write, obj: Object) -> Object:
+    schema, unknown = write.resource.schema, list[str]()
+    if schema is None:
+        return obj
+    if not conforms(schema, obj):
+        try:
+            obj = coerced(schema, prune(schema, obj, write.unknown), "", unknown)
+        except DecodeError as error:
+            raise write.undecodable(error) from error
+        write.unknown += sorted(unknown)
+    elif not has_defaults(schema):
+        return obj
+    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
+    completed: Object = apply_defaults(schema, obj, nulls=applied)
+    return completed
 
 
-def desired(resource: Resource, obj: Object) -> Any:
-    """Return the part of the object whose changes metadata.generation counts."""
-    if not resource.custom and "spec" in obj:
-        # The one kind whose annotations count.
-        return (obj["spec"], obj["metadata"].get("annotations")) if resource.storage == _DEPLOYMENTS else obj["spec"]
-    left_out = ("metadata", "status") if resource.status else ("metadata",)
-    return {field: value for field, value in obj.items() if field not in left_out}
-
-
-def with_kept_fields(write: Write, new: Object, old: Object) -> Object:
-    """Return the new object with the parts that this kind of update keeps: the status, or all but it."""
-    resource, meta = write.resource, new["metadata"]
-    if write.subresource in PARTS:
-        return with_part(write.subresource, new, old)
-    if resource.storage == _NAMESPACES and not write.subresource:
-        new = {**new, "spec": taken(new.get("spec") or {}, old.get("spec") or {}, "finalizers")}
-    if resource.storage == REQUESTS:
-        new = taken(new, old, "spec")
-    if write.subresource != "status":
-        return taken(new, old, "status") if resource.status else new
-    # A status update of built-in kinds may change annotations and finalizers, but not labels; of custom kinds none.
-    kept = old["metadata"] if resource.custom else taken({**old["metadata"], **meta}, old["metadata"], "labels")
-    versions = {field: meta[field] for field in ("managedFields", "resourceVersion") if field in meta}
-    return {**taken(old, new, "status"), "metadata": {**kept, **versions}}
-
-
-def taken(target: Object, source: Object, field: str) -> Object:
-    """Return the target with this field of the source, or without it if the source has none."""
-    kept = {name: value for name, value in target.items() if name != field}
-    return {**kept, field: source[field]} if field in source else kept
-
-
-def track(write: Write, old: Object, new: Object) -> list[Object]:
+def managed_fields(write: Write, old: Object, new: Object) -> list[Object]:
     """Return the managedFields after an update to `new`, as decoded: what admission changes has no owner."""
     live = (old.get("metadata") or {}).get("managedFields", [])
-    given = None if write.subresource else new["metadata"].get("managedFields")
+    sent = None if write.subresource else new["metadata"].get("managedFields")
     kind = managed_type(write.resource, write.subresource)
-    entries = present_entries(given, live)
-    return after_update(entries, old, new, write.field_manager(), kind, time=write.now)
+    return after_update(present_entries(sent, live), old, new, write.field_manager(), kind, time=write.now)
 
 
-def with_entries(meta: Object, entries: list[Object]) -> Object:
+def with_managed_fields(meta: Object, entries: list[Object]) -> Object:
     """Return the metadata with these managedFields; an empty list removes the field."""
-    return taken(meta, {"managedFields": entries} if entries else {}, "managedFields")
-
-
-def commit(state: State, write: Write, old: Entry, new: Object) -> Object:
-    """Store the object in place of `old`; return it as it is now.
-
-    Nothing is written if nothing changed, or in a dry run. An object whose last finalizer was removed is deleted.
-    """
-    meta = new["metadata"]
-    # A namespace has its own list of finalizers.
-    held = meta.get("finalizers") or (new.get("kind") == "Namespace" and (new.get("spec") or {}).get("finalizers"))
-    finished = "deletionTimestamp" in meta and not held and not meta.get("deletionGracePeriodSeconds")
-    if equal_ignoring_timestamps(old.object, new) and not finished:
-        return old.object
-    if write.dry_run:
-        return in_order(new)
-    if finished:
-        state.store.remove(write.resource.storage, *name_of(new))
-        return new  # with the version before, because this state was never stored
-    return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object
+    return with_field(meta, {"managedFields": entries} if entries else {}, "managedFields")

@@ -13,6 +13,9 @@ from clientgo.apiserver.registry.scalars import DecodeError
 from clientgo.clock import Clock
 
 _FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_SYSTEM_FIELDS = frozenset(
+    ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "managedFields")
+)
 _KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
 _VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
 _MAX_ANNOTATIONS = 256 * 1024
@@ -69,8 +72,7 @@ def normalize(
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
-    given = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
-    kept = {field: value for field, value in meta.items() if field not in given and field != "resourceVersion"}
+    kept = {field: value for field, value in meta.items() if field not in _SYSTEM_FIELDS}
     if "name" not in kept and "generateName" in kept:
         kept["name"] = names.generate(kept["generateName"])
     kept["uid"] = str(uuid.uuid4())

@@ -10,7 +10,6 @@ from clientgo.apiserver.registry.defaults.services import service
 from clientgo.apiserver.registry.defaults.types import complete
 from clientgo.apiserver.registry.registry import Object, Resource
 
-_KUBERNETES = "kubernetes"
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _MAX_INT32 = 2**31 - 1
 _GATED: Object = {
@@ -68,22 +67,6 @@ _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
 }
 
 
-def job_identity(obj: Object) -> Object:
-    """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
-    spec, meta = obj["spec"], obj["metadata"]
-    if spec.get("manualSelector"):
-        return obj
-    uid, name = meta["uid"], meta.get("name", "")
-    prefix = "batch.kubernetes.io/"
-    labels = {f"{prefix}controller-uid": uid, f"{prefix}job-name": name, "controller-uid": uid, "job-name": name}
-    pods, selector = spec["template"], spec.get("selector") or {}
-    pod_meta = {**pods["metadata"], "labels": {**labels, **pods["metadata"].get("labels", {})}}
-    meta = meta if meta.get("labels") else {**meta, "labels": pod_meta["labels"]}
-    matched = dict(sorted({f"{prefix}controller-uid": uid, **(selector.get("matchLabels") or {})}.items()))
-    spec = {**spec, "selector": {**selector, "matchLabels": matched}, "template": {**pods, "metadata": pod_meta}}
-    return {**obj, "metadata": meta, "spec": spec}
-
-
 def _job(obj: Object, _: Object | None) -> Object:
     given = obj.get("spec") or {}
     spec = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False, **given}
@@ -113,14 +96,11 @@ def _template_labels(spec: Object) -> Object:
     return found
 
 
-def _namespace(obj: Object, old: Object | None) -> Object:
+def _namespace(obj: Object, _: Object | None) -> Object:
     meta = obj["metadata"]
     if "name" in meta:
         meta = {**meta, "labels": {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}}
-    spec = dict(obj.get("spec") or {})
-    if old is None and _KUBERNETES not in spec.get("finalizers", ()):
-        spec["finalizers"] = [*spec.get("finalizers", ()), _KUBERNETES]
-    return {**obj, "spec": spec, "metadata": meta}
+    return {**obj, "spec": obj.get("spec") or {}, "metadata": meta}
 
 
 def _secret(obj: Object, _: Object | None) -> Object:
@@ -130,22 +110,6 @@ def _secret(obj: Object, _: Object | None) -> Object:
     encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
     kept = {field: value for field, value in obj.items() if field != "stringData"}
     return {**kept, "data": {**(obj.get("data") or {}), **encoded}}
-
-
-def _claim(obj: Object, _: Object | None) -> Object:
-    spec = dict(obj.get("spec") or {})
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source is not None and not reference and (source.get("apiGroup") or "", source.get("kind")) not in _SOURCES:
-        source = spec.pop("dataSource", None) and None
-    if source and not reference:
-        spec["dataSourceRef"] = source
-    elif reference and not source and not reference.get("namespace"):
-        group = reference.get("apiGroup") or ""
-        if (group, reference.get("kind")) in _SOURCES:
-            spec["dataSource"] = {
-                field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference
-            }
-    return {**obj, "spec": spec}
 
 
 def _lease(obj: Object, _: Object | None) -> Object:
@@ -178,11 +142,9 @@ def _node(obj: Object, _: Object | None) -> Object:
 
 
 _COORDINATED = ("strategy", "preferredHolder")
-_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
     ("", "nodes"): _node,
-    ("", "persistentvolumeclaims"): _claim,
     ("", "pods"): lambda obj, _: pod(obj),
     ("", "replicationcontrollers"): _replication_controller,
     ("", "secrets"): _secret,

@@ -1,4 +1,4 @@
-"""Allocation of the addresses and node ports of Services, and the fields that a type of Service does not have."""
+"""Strategy of Services: allocation of their addresses and node ports, and the fields that a type does not have."""
 
 import ipaddress
 import zlib
@@ -16,6 +16,7 @@ from clientgo.apiserver.http.status import (
     not_supported,
 )
 from clientgo.apiserver.registry.registry import Object
+from clientgo.apiserver.registry.strategies.strategy import Strategy
 from clientgo.apiserver.registry.validation.generic import ip_address
 from clientgo.apiserver.registry.validation.scopes import FieldScope, within
 from clientgo.apiserver.storage.store import Store
@@ -28,6 +29,18 @@ _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _ADDRESSES = "spec.clusterIPs"
 _ALLOCATED = "provided port is already allocated"
 _SEVERAL = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+
+
+class ServiceStrategy(Strategy):
+    """Strategy of Services."""
+
+    def begin_create(self, store: Store, new: Object) -> Object:
+        """Return the Service with its addresses and ports (422, 500)."""
+        return _allocate(store, new, None)
+
+    def begin_update(self, store: Store, new: Object, old: Object) -> Object:
+        """Return the Service with its addresses and ports, those of the old one where it keeps them (422, 500)."""
+        return _allocate(store, new, old)
 
 
 class ServiceAllocations:
@@ -57,11 +70,10 @@ def _values(spec: Object) -> list[str | int]:
     return [*(one for one in spec.get("clusterIPs") or () if one != "None"), *ports, *checked]
 
 
-def allocate(store: Store, service: Object, old: Object | None) -> Object:
-    """Return an admitted Service with its addresses and ports, which an update keeps (422, 500)."""
-    taken = _ALLOCATIONS.get(store)
-    if taken is None:
-        taken = _ALLOCATIONS[store] = ServiceAllocations(store)
+def _allocate(store: Store, service: Object, old: Object | None) -> Object:
+    allocated = _ALLOCATIONS.get(store)
+    if allocated is None:
+        allocated = _ALLOCATIONS[store] = ServiceAllocations(store)
     spec = dict(service["spec"])
     before: Object = (old or {}).get("spec") or {"type": "ExternalName"}
     if "ports" in spec:
@@ -73,8 +85,8 @@ def allocate(store: Store, service: Object, old: Object | None) -> Object:
     if _has_address(spec):
         _set_families(spec, before, rejected)
         if not _has_address(before):
-            _set_address(spec, taken, _hash(service, ""), rejected)
-    _set_node_ports(service, spec, before, taken, rejected)
+            _set_address(spec, allocated, _hash(service, ""), rejected)
+    _set_node_ports(service, spec, before, allocated, rejected)
     if old is not None:
         _drop_unneeded(spec, before)
     return {**service, "spec": spec}
@@ -248,19 +260,19 @@ def _pair_errors(addresses: list[str], families: list[str]) -> Iterator[Cause]:
             yield invalid_value(f"{_ADDRESSES}[{index}]", address, why)
 
 
-def _set_address(spec: Object, taken: ServiceAllocations, start: int, rejected: Rejection) -> None:
+def _set_address(spec: Object, allocated: ServiceAllocations, start: int, rejected: Rejection) -> None:
     size, address = _NETWORK.num_addresses - 2, spec.get("clusterIP") or ""
     if address == "None":
         return
     if not address:
         candidates = (str(_NETWORK[1 + (start + step) % size]) for step in range(size))
-        address = next(one for one in candidates if one not in taken)
+        address = next(one for one in candidates if one not in allocated)
         spec |= {"clusterIP": address, "clusterIPs": [address]}
         return
     parsed, why = ipaddress.ip_address(address), ""
     if parsed not in _NETWORK or parsed in (_NETWORK[0], _NETWORK[-1]):
         why = "the provided network does not match the current range"
-    elif address in taken:
+    elif address in allocated:
         why = "provided IP is already allocated"
     if why:
         message = f"failed to allocate IP {address}: {why}"
@@ -268,7 +280,7 @@ def _set_address(spec: Object, taken: ServiceAllocations, start: int, rejected: 
 
 
 def _set_node_ports(
-    service: Object, spec: Object, before: Object, taken: ServiceAllocations, rejected: Rejection
+    service: Object, spec: Object, before: Object, allocated: ServiceAllocations, rejected: Rejection
 ) -> None:
     """Allocate the ports of a Service that is reached through nodes, and that of its health check."""
     own = {port["nodePort"] for port in _published(before)}
@@ -280,30 +292,30 @@ def _set_node_ports(
         shared, other = by_number.get(number, (0, protocol))
         if given and given not in own and given != shared:
             why = "" if _LOW <= given <= _HIGH else _OUTSIDE
-            why = why or (_ALLOCATED if given in taken or given in new else "")
+            why = why or (_ALLOCATED if given in allocated or given in new else "")
             rejected([invalid_value(f"spec.ports[{index}].nodePort", given, why)] if why else [])
         elif not given and spec.get("allocateLoadBalancerNodePorts") is not False:
             # TCP and UDP of one port share a node port.
             reserved = {one["nodePort"] for one in _published(spec)}
             same = shared and other != protocol and not own
-            port["nodePort"] = shared if same else _free_port(service, str(number), taken, reserved)
+            port["nodePort"] = shared if same else _free_port(service, str(number), allocated, reserved)
         if port.get("nodePort"):
             new.add(port["nodePort"])
             by_number[number] = (port["nodePort"], protocol)
     check = spec.get("healthCheckNodePort")
     if _is_checked(spec) and not _is_checked(before):
-        if check and (why := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in taken else ""):
+        if check and (why := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in allocated else ""):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {check}: {why}")
-        spec["healthCheckNodePort"] = check or _free_port(service, "health", taken, new)
+        spec["healthCheckNodePort"] = check or _free_port(service, "health", allocated, new)
 
 
 _OUTSIDE = f"provided port is not in the valid range. The range of valid ports is {_LOW}-{_HIGH}"
 
 
-def _free_port(service: Object, suffix: str, taken: ServiceAllocations, reserved: set[int]) -> int:
+def _free_port(service: Object, suffix: str, allocated: ServiceAllocations, reserved: set[int]) -> int:
     size, start = _HIGH - _LOW + 1, _hash(service, suffix)
     candidates = (_LOW + (start + step) % size for step in range(size))
-    return next(one for one in candidates if one not in taken and one not in reserved)
+    return next(one for one in candidates if one not in allocated and one not in reserved)
 
 
 def _hash(service: Object, suffix: str) -> int:

@@ -1,0 +1,1 @@
+"""Strategies: how each kind prepares and validates its objects, as in kube-apiserver's registry."""
