@@ -16,7 +16,7 @@ from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 from clientgo.errors import ClientGoError, ConnectionFailed
 from clientgo.log import get_logger
-from clientgo.stopping import TaskScope, ends_with, scope_of
+from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
 
 log = get_logger(__name__)
 
@@ -31,7 +31,7 @@ class Group:
     """Named threads that stop together; an exception that ends one of them stops all and is raised by `join`."""
 
     def __init__(self, *, stop: threading.Event | None = None, clock: Clock = SYSTEM_CLOCK) -> None:
-        self.stop_event = stop if stop is not None else threading.Event()
+        self.stop_event = stop if stop is not None else StopEvent()
         self._scope = scope_of(self.stop_event)
         self._clock = clock
         self._lock = forks.fork_safe(threading.Lock())

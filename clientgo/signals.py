@@ -15,7 +15,7 @@ from types import FrameType
 
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.stopping import end_with
+from clientgo.stopping import StopEvent, end_with
 
 log = get_logger(__name__)
 
@@ -125,7 +125,7 @@ def stop_on_signals() -> threading.Event:
     """
     if _stops:
         raise RuntimeError("stop_on_signals was already called: call it once, and pass its event on")
-    stop = threading.Event()
+    stop = StopEvent()
 
     def stop_or_exit(number: int) -> None:
         if stop.is_set():

@@ -1,11 +1,12 @@
 """Stop events, and the requests and waits that end with each of them.
 
-A stop event is a plain `threading.Event`. A wait in the library waits for the event itself; what blocks elsewhere, such
+A stop event is a `threading.Event`. A wait in the library waits for the event itself; what blocks elsewhere, such
 as a request that reads from a socket, registers a callback in the event's `StopScope`. A request belongs to the scopes
 of its thread: those of the thread's `Group` (`clientgo.lifecycle`), or of the `ends_with` block that it is in.
 """
 
 import math
+import queue
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -29,10 +30,26 @@ TICK = 0.02
 """Seconds between two looks at the callbacks that become due after a stop."""
 
 
+class StopEvent(threading.Event):
+    """Stop event that needs no thread to notice that it was set. `set` may be called by a signal handler."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scope = StopScope(self)
+
+    def set(self) -> None:
+        """Set the event, and have the callbacks of its scope called."""
+        was_set = self.is_set()
+        super().set()
+        if not was_set:
+            self.scope.stopped()
+
+
 class StopScope:
     """Callbacks that are called when `event` is set. Thread-safe.
 
-    Only a thread can wait for an event. So a scope has one, `stop-watcher`, from its first callback until the stop.
+    Only a thread can wait for a plain event. So its scope has one, `stop-watcher`, from the first callback until the
+    stop. One thread more, `stop-dispatcher`, serves every `StopEvent`.
     """
 
     def __init__(self, event: threading.Event, *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -41,7 +58,7 @@ class StopScope:
         # Changed without a lock: setting and removing a key are atomic, and whoever removes one calls its callback.
         self._callbacks: dict[object, tuple[Callable[[], object], float]] = {}
         self._lock = forks.fork_safe(threading.Lock())
-        self._watched = False  # guarded by _lock
+        self._watched = False  # somebody calls the callbacks that are added, now or after the stop
         self._unanswered_at = -math.inf
         forks.register(self)
 
@@ -74,6 +91,19 @@ class StopScope:
         """Record whether a request after the stop was answered in time."""
         self._unanswered_at = -math.inf if yes else now
 
+    def stopped(self) -> None:
+        """Have the callbacks called; for `StopEvent`."""
+        # First, so that a callback which is added meanwhile is either seen below or calls itself.
+        self._watched = False
+        if self._callbacks:
+            _dispatcher.stopped.put(self)
+
+    def call_due(self) -> None:
+        """Call all callbacks, in a thread of its own; for the dispatcher."""
+        with self._lock:
+            if not self._watched:
+                self._start()
+
     def after_fork(self) -> None:
         """Forget the callbacks, which belong to the parent's threads."""
         self._callbacks.clear()
@@ -84,10 +114,19 @@ class StopScope:
             self._call(owner)
             return
         with self._lock:
-            if not self._watched:
-                # No Group, which itself depends on this class. The thread ends with the stop.
-                threading.Thread(target=self._run, name="stop-watcher", daemon=True).start()  # noqa: TID251
+            if self._watched:
+                return
+            if isinstance(self.event, StopEvent) and not self.event.is_set():
+                _dispatcher.start()
                 self._watched = True
+                if not self.event.is_set():
+                    return
+            self._start()
+
+    def _start(self) -> None:
+        # No Group, which itself depends on this class. The thread ends once all is called after the stop.
+        threading.Thread(target=self._run, name="stop-watcher", daemon=True).start()  # noqa: TID251
+        self._watched = True
 
     def _run(self) -> None:
         self.event.wait()
@@ -133,6 +172,34 @@ class TaskScope(StopScope):
             self._call(owner)
 
 
+class _Dispatcher:
+    """The thread that has the callbacks called of each `StopEvent` that was set."""
+
+    def __init__(self) -> None:
+        # Its put is safe in a signal handler.
+        self.stopped: queue.SimpleQueue[StopScope] = queue.SimpleQueue()
+        self._started = False
+        forks.register(self)
+
+    def start(self) -> None:
+        """Start the thread unless it runs."""
+        if not self._started:
+            # Two threads that come first may start two, and both do their work.
+            threading.Thread(target=self._run, name="stop-dispatcher", daemon=True).start()  # noqa: TID251
+            self._started = True
+
+    def after_fork(self) -> None:
+        """Begin without the thread."""
+        self.stopped = queue.SimpleQueue()
+        self._started = False
+
+    def _run(self) -> None:
+        while True:
+            self.stopped.get().call_due()
+
+
+_dispatcher = _Dispatcher()
+
 Scopes = tuple[StopScope, ...]
 
 _CURRENT: ContextVar[Scopes] = ContextVar("stop scopes", default=())
@@ -143,6 +210,8 @@ _scopes: "weakref.WeakValueDictionary[int, StopScope]" = weakref.WeakValueDictio
 
 def scope_of(event: threading.Event) -> StopScope:
     """Return the scope of an event, the same one each time."""
+    if isinstance(event, StopEvent):
+        return event.scope
     # Without a lock: two threads that come first may each create one, and both scopes do their work.
     scope = _scopes.get(id(event))
     if scope is None:

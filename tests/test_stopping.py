@@ -8,9 +8,11 @@ import pytest
 
 from clientgo import stopping
 from clientgo.lifecycle import Group
-from clientgo.stopping import GRACE, StopScope, TaskScope, current_scopes, ends_with, scope_of
+from clientgo.stopping import GRACE, StopEvent, StopScope, TaskScope, current_scopes, ends_with, scope_of
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
+
+EVENTS = pytest.mark.parametrize("event", [threading.Event, StopEvent])
 
 
 class Callback:
@@ -26,8 +28,9 @@ class Callback:
             raise self._error
 
 
-def test_callback_is_called_when_the_event_is_set() -> None:
-    stop, callback = threading.Event(), Callback()
+@EVENTS
+def test_callback_is_called_when_the_event_is_set(event: type[threading.Event]) -> None:
+    stop, callback = event(), Callback()
     scope_of(stop).add(self_owner := object(), callback)
     assert not callback.called.is_set()
     stop.set()
@@ -36,8 +39,9 @@ def test_callback_is_called_when_the_event_is_set() -> None:
     assert callback.calls == 1
 
 
-def test_callback_added_after_the_stop_is_called_at_once() -> None:
-    stop, callback = threading.Event(), Callback()
+@EVENTS
+def test_callback_added_after_the_stop_is_called_at_once(event: type[threading.Event]) -> None:
+    stop, callback = event(), Callback()
     stop.set()
     scope_of(stop).add(object(), callback)
     assert callback.calls == 1
@@ -96,9 +100,34 @@ def test_one_thread_waits_for_an_event_and_ends_with_it() -> None:
     eventually(lambda: watchers() == before)
 
 
-def test_callbacks_of_many_threads_are_called_once_each_whenever_the_stop_comes() -> None:
+def test_stop_events_need_no_thread_each() -> None:
+    before = threading.active_count()
+    stops = [StopEvent() for _ in range(50)]
+    callbacks = [Callback() for _ in stops]
+    for stop, callback in zip(stops, callbacks, strict=True):
+        scope_of(stop).add(callback, callback)
+    assert threading.active_count() <= before + 1
+    scopes = [scope_of(stop) for stop in stops]
+    for stop in stops:
+        stop.set()
+    for callback in callbacks:
+        assert callback.called.wait(10)
+    assert len(scopes) == 50
+
+
+def test_stop_event_is_set_while_its_own_thread_holds_the_locks_as_in_a_signal_handler() -> None:
+    stop, callback = StopEvent(), Callback()
+    scope = scope_of(stop)
+    scope.add(callback, callback)
+    with scope._lock:
+        stop.set()
+    assert callback.called.wait(10)
+
+
+@EVENTS
+def test_callbacks_of_many_threads_are_called_once_each_whenever_the_stop_comes(event: type[threading.Event]) -> None:
     for _ in range(20):
-        stop, callbacks = threading.Event(), [Callback() for _ in range(40)]
+        stop, callbacks = event(), [Callback() for _ in range(40)]
         adders = Group()
         for callback in callbacks:
             adders.start(scope_of(stop).add, callback, callback, name="adder")

@@ -19,7 +19,7 @@ from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.bounds import MAX_PAGES
 from clientgo.rest.limits import INTERRUPTED
-from clientgo.stopping import on_stop
+from clientgo.stopping import StopEvent, on_stop
 
 T = TypeVar("T")
 
@@ -150,7 +150,7 @@ class _Prefetch(Generic[T]):
     """Pages between the thread that requests them and the one that reads them."""
 
     def __init__(self, size: int) -> None:
-        self.stop = threading.Event()
+        self.stop = StopEvent()
         self._room = threading.Semaphore(size)
         self._fetched: queue.SimpleQueue[ObjectList[T] | Exception | None] = queue.SimpleQueue()
 

@@ -16,6 +16,7 @@ from clientgo.record import EventRecorder
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.sharding import Shards
+from clientgo.stopping import StopEvent
 
 log = get_logger(__name__)
 
@@ -57,7 +58,7 @@ class Sharded(Coordinator):
 
     def run(self, work: Work, stop: threading.Event) -> None:
         """Call `work` until `stop` is set, and release the shard after it has returned."""
-        resigned = threading.Event()
+        resigned = StopEvent()
         with Group(stop=stop, clock=self._clock) as group:
             group.start(self._shards.run, resigned, name="shards")
             try:

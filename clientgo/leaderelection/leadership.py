@@ -18,6 +18,7 @@ from clientgo.leaderelection.elector import LeaderElector
 from clientgo.leaderelection.lock import Lock
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger
+from clientgo.stopping import StopEvent
 
 log = get_logger(__name__)
 
@@ -54,7 +55,7 @@ class Leadership:
         # Stops the program.
         self._stop = threading.Event()
         # Ends the candidacy; set last.
-        self._resigned = threading.Event()
+        self._resigned = StopEvent()
         self._lost = False
         self._failed = False
         # Guards _over and _worked: leadership may start while the program stops.

@@ -30,7 +30,7 @@ from clientgo.rest.config import Config
 from clientgo.rest.limits import Deadline
 from clientgo.rest.request import Requester
 from clientgo.serving import Check, Diagnostics, serve_diagnostics
-from clientgo.stopping import GRACE, scope_of
+from clientgo.stopping import GRACE, StopEvent, scope_of
 from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)
@@ -67,7 +67,7 @@ class Manager:
         self._failure: BaseException | None = None
         self._begun = False
         # Set with `_stop`, which is not known yet: requests of any thread end then, but for those of the caches.
-        self._ending = threading.Event()
+        self._ending = StopEvent()
         # Set once the leader's work has ended or timed out: threads that are still running may not write any more.
         self._closed = False
         self._late: list[str] = []  # threads that did not end within the grace period
