@@ -120,7 +120,9 @@ def describe(body: Body, received: TypeMeta | None) -> str:
     if not text:
         return "an empty body"
     if received is None:
-        return f"{'HTML' if text.startswith('<') else 'other text'}: {text!r}"
+        if text[0] in '{["':
+            return "JSON that is invalid or not an object"
+        return f"{'HTML' if text[0] == '<' else 'text'}: {text!r}"
     if received.kind:
         return _with_article(received)
     keys = [*_members(body)]
