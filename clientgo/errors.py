@@ -65,8 +65,8 @@ def describe_error(error: BaseException) -> str:
 def run_callback(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Return `function(*args, **kwargs)`, a function that the program supplies and that may raise anything.
 
-    The one place that catches exceptions which are not an `Exception`: a SystemExit or a CancelledError of a callback
-    would otherwise end the thread that calls it, and the work of every other object.
+    It also catches exceptions that are not an `Exception`: a SystemExit or a CancelledError of a callback would
+    otherwise end the thread that calls it, and the work of every other object.
 
     Raises:
         CallbackFailed: it raised; the message describes the exception, which is the cause.
@@ -75,9 +75,17 @@ def run_callback(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
     try:
         return function(*args, **kwargs)
     except BaseException as error:
-        if _interrupts_program(error):
-            raise
-        raise CallbackFailed(describe_error(error)) from error
+        raise callback_failure(error) from error
+
+
+def callback_failure(error: BaseException) -> "CallbackFailed":
+    """Return the failure for an exception of a callback; raise a KeyboardInterrupt of the user.
+
+    For loops that call a function for each object, where the call of `run_callback` counts: they catch BaseException.
+    """
+    if _interrupts_program(error):
+        raise error
+    return CallbackFailed(describe_error(error))
 
 
 def _interrupts_program(error: BaseException) -> bool:

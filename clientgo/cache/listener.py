@@ -19,7 +19,7 @@ from clientgo.backoff import Backoff
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, last_known
 from clientgo.cache.state import ObjectFailure, count_failure
 from clientgo.clock import Clock
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.errors import callback_failure
 from clientgo.log import Repeats, get_logger
 from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName, object_name
@@ -102,9 +102,10 @@ def _base(notification: Notification[T]) -> T | None:
 
 
 class HandlerRetries(Generic[T]):
-    """Notifications that a handler raised for, at most one for each object; `next_due` is the time of the next retry.
+    """Notifications that a handler raised for, at most one for each object.
 
-    Used by the listener's thread only, except for `failures`.
+    `next_due` is the time of the next retry, at the latest; it is None only if there is none. Used by the listener's
+    thread only, except for `failures`.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -149,7 +150,8 @@ class HandlerRetries(Generic[T]):
         if self.next_due is None or self._clock.now() < self.next_due:
             return []
         now = self._clock.now()
-        self.next_due = min((failed.due for failed in self._failed.values() if failed.due > now), default=None)
+        # With those that are due, which are removed when they succeed: the next call looks again.
+        self.next_due = min((failed.due for failed in self._failed.values()), default=None)
         return [failed.notification for failed in self._failed.values() if failed.due <= now]
 
 
@@ -291,33 +293,32 @@ class Listener(Generic[T]):
             began = ended
 
     def _deliver(self, notification: Notification[T]) -> bool:
-        key = _name_in(notification) if self._retries else None
+        key = _name_in(notification) if self._retries.next_due is not None else None
         if key is not None:
             notification = self._retries.merged(key, notification)
         try:
-            run_callback(self._call, notification)
-        except CallbackFailed as error:
+            self._call(notification)
+        except BaseException as error:  # noqa: BLE001  # foreign code
             self._failed(notification, error)
             return False
         if key is not None:
             self._retries.succeeded(key)
         return True
 
-    def _failed(self, notification: Notification[T], error: CallbackFailed) -> None:
-        key = _name_in(notification)
+    def _failed(self, notification: Notification[T], error: BaseException) -> None:
+        failure, key = str(callback_failure(error)), _name_in(notification)
         assert key is not None  # the end of the initial list calls no function of the program
         is_new = key not in self._retries
-        delay = self._retries.add(key, notification, str(error))
+        delay = self._retries.add(key, notification, failure)
         count_failure(self.kind, "handler")
-        facts = {**self._about(key), "err": error}
+        facts = {**self._about(key), "err": failure, "retry_in": delay}
         if delay is None:
             log.error("handler raised; the deletion is dropped", extra=facts)
-        elif not is_new:
-            log.debug("handler raised again; will retry", extra={**facts, "retry_in": delay})
-        elif (cause := error.__cause__) is not None and self._tracebacks.due(traceback_id(cause)) is not None:
-            log.error("handler raised; will retry", exc_info=cause, extra={**facts, "retry_in": delay})
+        elif is_new:
+            has_traceback = self._tracebacks.due(traceback_id(error)) is not None
+            log.error("handler raised; will retry", exc_info=error if has_traceback else None, extra=facts)
         else:
-            log.error("handler raised; will retry", extra={**facts, "retry_in": delay})
+            log.debug("handler raised again; will retry", extra=facts)
 
     def _about(self, key: ObjectName | None) -> dict[str, str]:
         return {"handler": self.name, "functions": self._handler.name, "object": str(key or "")}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from clientgo.cache.state import ObjectFailure, count_failure
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.errors import CallbackFailed, callback_failure
 from clientgo.log import get_logger
 from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName, object_name
@@ -56,32 +56,24 @@ def transformed(transform: Transform[T], obj: T) -> T:
     Raises:
         CallbackFailed: the transform raised, or returned no object of the same class and name.
     """
-    return run_callback(_transformed, transform, obj)
+    if transform is drop_managed_fields:  # by far the most frequent one, which needs no check
+        return transform(obj)
+    try:
+        ready = transform(obj)
+        if ready is not obj:
+            _check(ready, obj)
+            freeze(ready, obj)
+    except BaseException as error:
+        raise callback_failure(error) from error
+    return ready
 
 
-def _transformed(transform: Transform[T], obj: T) -> T:
-    ready = transform(obj)
-    if ready is obj:
-        return obj
+def _check(ready: T, obj: T) -> None:
     if not isinstance(ready, type(obj)):
         raise CallbackFailed(f"returned a {type(ready).__name__}, expected a {type(obj).__name__}")
     before, after = object_name(obj), object_name(ready)
     if after != before:
         raise CallbackFailed(f"returned an object named {after}, expected {before}")
-    if transform is not drop_managed_fields:  # which creates no maps
-        freeze(ready, obj)
-    return ready
-
-
-def _index_values(func: IndexFunc[T], obj: T) -> tuple[str, ...]:
-    values = func(obj)
-    if isinstance(values, str):  # an iterable of strings, which would index each character
-        raise CallbackFailed("returned a str, expected an iterable of str")
-    values = tuple(values)
-    for value in values:
-        if value.__class__ is not str:
-            return tuple(map(_plain_str, values))
-    return values
 
 
 def _plain_str(value: object) -> str:
@@ -130,9 +122,17 @@ class _Index(Generic[T]):
     def values(self, obj: T) -> _Values:
         """Return the values of an object, or the error of the function."""
         try:
-            return run_callback(_index_values, self.func, obj)
-        except CallbackFailed as error:
-            return error
+            values = self.func(obj)
+            if values.__class__ is not tuple:
+                if isinstance(values, str):  # an iterable of strings, which would index each character
+                    raise CallbackFailed("returned a str, expected an iterable of str")
+                values = tuple(values)
+            for value in values:
+                if value.__class__ is not str:
+                    return tuple(map(_plain_str, values))
+        except BaseException as error:  # noqa: BLE001  # foreign code
+            return callback_failure(error)
+        return values
 
     def file(self, key: ObjectName, values: _Values) -> None:
         """Set the values of a name."""
@@ -367,12 +367,12 @@ class Indexer(Generic[T]):
         changed: list[tuple[_Index[T], _Values]] = []
         for name, index in self._indexes.items():
             values = index.values(obj)
-            if isinstance(values, CallbackFailed):
-                if str(values) != index.failed.get(key):
-                    self._add_unreported(name, {key: str(values)})
-                changed.append((index, values))
-            elif values != index.filed.get(key, ()) or (index.failed and key in index.failed):
-                changed.append((index, values))
+            if values.__class__ is tuple:
+                if values == index.filed.get(key, ()) and not (index.failed and key in index.failed):
+                    continue
+            elif str(values) != index.failed.get(key):
+                self._add_unreported(name, {key: str(values)})
+            changed.append((index, values))
         return changed
 
     def _set(self, key: ObjectName, obj: T, changed: Iterable[tuple[_Index[T], _Values]]) -> None:

@@ -59,10 +59,10 @@ def type_check_for(kind: type) -> RejectReason:
 
 
 def _reason_of_name(obj: Any) -> str:
-    meta = getattr(obj, "metadata", None)
-    if not isinstance(meta, ObjectMeta):
+    meta = obj.metadata
+    if meta.__class__ is not ObjectMeta and not isinstance(meta, ObjectMeta):
         return "it has no metadata"
-    if meta.name.__class__ is str and meta.name:
+    if meta.name and meta.name.__class__ is str:
         return ""
     return f"it has no name (uid {meta.uid})" if meta.uid else "it has no name"
 
