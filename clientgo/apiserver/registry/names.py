@@ -5,7 +5,7 @@ The rules are RFC 1123 and RFC 1035 as apimachinery's validation applies them.
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 Check = Callable[[str], list[str]]
 
@@ -170,3 +170,20 @@ def qualified_errors(value: str) -> list[str]:
     if not _is_qualified(name):
         errors.append("name part must" + _MATCHES_QUALIFIED)
     return errors
+
+
+FORMS: Mapping[str, Check] = {
+    "condition_reason": condition_reason_errors,
+    "data_key": data_key_errors,
+    "env_name": env_name_errors,
+    "header_name": header_name_errors,
+    "label": label_errors,
+    "label_1035": label_1035_errors,
+    "label_value": label_value_errors,
+    "path_segment": path_segment_errors,
+    "port_name": port_name_errors,
+    "qualified": qualified_errors,
+    "subdomain": subdomain_errors,
+    "sysctl": sysctl_errors,
+}
+"""Checks of names by the word that the rule files have for them."""

@@ -1,10 +1,15 @@
 """Validation of built-in kinds by the rule files."""
 
 import re
+import shlex
 
 import pytest
 
+from clientgo.apiserver.registry.names import FORMS
+from clientgo.apiserver.registry.validation import generic
 from clientgo.apiserver.registry.validation.compiler import CompiledRules, rules_of, sections
+from clientgo.apiserver.registry.validation.scopes import RULES as REGISTERED
+from clientgo.apiserver.registry.validation.scopes import rule
 
 
 @pytest.mark.parametrize("name", sorted(sections()))
@@ -12,6 +17,28 @@ def test_every_type_compiles_and_refers_to_known_types(name: str) -> None:
     assert isinstance(rules_of(name), CompiledRules)
     for line in sections()[name]:
         assert all(other in sections() for other in re.findall(r"^\S+\s+@(\w+)", line))
+
+
+def test_every_registered_rule_and_form_is_used_in_a_rule_file() -> None:
+    lines = [shlex.split(line, comments=True)[1:] for lines in sections().values() for line in lines]
+    for name in sections():
+        rules_of(name)
+    assert REGISTERED.keys() == {name for name, *_ in lines if not name.startswith("@")}
+    assert FORMS.keys() == {words[0] for name, *words in lines if name in ("named", "formed")}
+
+
+def test_second_definition_of_a_rule_is_rejected_and_the_first_stays() -> None:
+    def required(*_: object) -> list[object]:
+        return []
+
+    with pytest.raises(ValueError, match=r"rule 'required' is defined twice: in clientgo\S+generic and tests"):
+        rule()(required)  # type: ignore[type-var]
+    assert REGISTERED["required"].function is generic.required
+
+
+def test_unknown_rule_is_rejected_by_name() -> None:
+    with pytest.raises(ValueError, match="unknown rule 'requierd'"):
+        CompiledRules("Example", ["name requierd"])
 
 
 RULES = [

@@ -20,8 +20,8 @@ A line is `PATH RULE [ARGUMENT...] [at PATH] [when CONDITION [and CONDITION...]]
   updates (`required`, `immutable`) at the last field. `field!` reads an absent field as empty (a Go struct instead of a
   pointer): `spec!.selector required`, `template! @PodTemplateSpec`.
 - **at**: where Kubernetes reports the error if not at the path; `at .` is the value itself.
-- **Rule**: `@Type`, or the name of a public function of a module listed in `compiler.py`: `generic.py` has the general
-  ones, the other modules those of single kinds. Digits become integers, a comma-separated argument stays one string.
+- **Rule**: `@Type`, or the name of a function that a module registers by `@rule()`: `generic.py` has the general ones,
+  the other modules those of single kinds. Digits become integers, a comma-separated argument stays one string.
 - **Condition**: `path` (not empty), `path = value`, `path != value`, `path in a,b`, relative to the type's value like
   the rule's path; `Type:path` is relative to the nearest enclosing value of a type. `create` and
   `update` hold for these operations.
@@ -30,6 +30,6 @@ A function takes `(value, scope, *arguments)` and returns the errors, whose fiel
 value itself). `scope.value` is the value of the type, `scope.old` the one it replaces if it was reached without passing
 a list or map (None when created), `scope.enclosing(name)` the nearest enclosing value of a type and `scope.root` the
 scope of the whole object.
-`@on_absent` marks a function that is also called with None for an absent field, `@on_update` one that is called as
+`@rule(absent=True)` is also called with None for an absent field; `@rule(update=True)` is called as
 `(new, old, scope, *arguments)`, and only on updates.
 """

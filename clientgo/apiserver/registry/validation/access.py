@@ -17,7 +17,7 @@ from clientgo.apiserver.http.status import (
 )
 from clientgo.apiserver.registry.names import data_key_errors, qualified_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_update
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 _GROUP = "rbac.authorization.k8s.io"
 _MAX_DATA = 1024 * 1024
@@ -35,6 +35,7 @@ _KEYS: dict[str, tuple[tuple[str, ...], bool]] = {
 _ACCOUNT = "kubernetes.io/service-account.name"
 
 
+@rule()
 def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check a rule of a role: verbs, and either resources or URLs."""
     urls = value.get("nonResourceURLs")
@@ -52,6 +53,7 @@ def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
             yield required(field, f"resource rules must supply at least one {word}")
 
 
+@rule()
 def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check a subject of a binding by its kind."""
     kind, name, group = (value.get(field) or "" for field in ("kind", "name", "apiGroup"))
@@ -69,7 +71,7 @@ def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield not_supported("apiGroup", group, (_GROUP,))
 
 
-@on_update
+@rule(update=True)
 def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Reject another role of a binding."""
     if new != old:
@@ -78,7 +80,7 @@ def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterat
         yield invalid_value("", shown, "cannot change roleRef")
 
 
-@on_update
+@rule(update=True)
 def immutable_data(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject a change of data that is marked immutable."""
     if old.get("immutable"):
@@ -87,6 +89,7 @@ def immutable_data(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
                 yield forbidden_field(field, "field is immutable when `immutable` is set")
 
 
+@rule()
 def keyed_data(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check keys and size of the data of a ConfigMap or Secret."""
     size, binary = 0, value.get("binaryData") or {}
@@ -102,6 +105,7 @@ def keyed_data(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield too_long("data" if value["kind"] == "Secret" else "[]", _MAX_DATA)
 
 
+@rule()
 def secret_type(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that a secret has the keys of its type."""
     kind, data = value.get("type") or "", value.get("data") or {}
@@ -127,6 +131,7 @@ def _json_error(encoded: str) -> str:
     return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {wanted}"
 
 
+@rule()
 def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the value of a priority class, and that names of the system are not used."""
     name, number = value["metadata"].get("name", ""), value.get("value", 0)
@@ -141,6 +146,7 @@ def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("metadata.name", reserved + why)
 
 
+@rule()
 def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check a finalizer of a namespace."""
     yield from (invalid_value("", value, why) for why in qualified_errors(value))
@@ -148,6 +154,7 @@ def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
 
 
+@rule()
 def namespace_phase(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the phase of a namespace says whether it is being deleted."""
     deleted: Any = "deletionTimestamp" in value["metadata"]

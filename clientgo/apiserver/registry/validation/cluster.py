@@ -9,12 +9,12 @@ from typing import Any
 from clientgo.apiserver.http.status import Cause, invalid_value, required
 from clientgo.apiserver.registry.names import label_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 _BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
 
 
-@on_absent
+@rule(absent=True)
 def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that a certificate request is PEM of the right type."""
     try:
@@ -25,7 +25,7 @@ def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "PEM block type must be CERTIFICATE REQUEST")
 
 
-@on_absent
+@rule(absent=True)
 def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that a signer's name is a domain and a path."""
     domain, *paths = (value or "").split("/")
@@ -43,19 +43,21 @@ def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", domain, "should be a domain with at least two segments separated by dots")
 
 
+@rule()
 def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check the lifetime of a certificate."""
     if value < 600:
         yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
 
 
-@on_absent
+@rule(absent=True)
 def node_name(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a node, which must not be empty."""
     for why in subdomain_errors(value or ""):
         yield invalid_value("", value or "", why)
 
 
+@rule()
 def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the name is that of the version and group."""
     spec = value.get("spec") or {}
@@ -65,7 +67,7 @@ def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("metadata.name", name, why)
 
 
-@on_absent
+@rule(absent=True)
 def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that an attachment has exactly one source."""
     names = [name for name in ("persistentVolumeName", "inlineVolumeSpec") if (value or {}).get(name)]

@@ -22,22 +22,15 @@ from clientgo.apiserver.registry.validation import (
     webhooks,
 )
 from clientgo.apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
-from clientgo.apiserver.registry.validation.scopes import (
-    FieldCheck,
-    FieldScope,
-    accepts_filled,
-    compares,
-    reads_absent,
-    within,
-)
+from clientgo.apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, Rule, within
 from clientgo.apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
-_MODULES: tuple[ModuleType, ...] = (
+RULE_MODULES: tuple[ModuleType, ...] = (
     *(generic, access, cluster, core, limits, network, policies, storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )
-"""Modules with rule functions; the first one that has a name provides it. `expressions` comes after them."""
+"""Modules whose rules are registered by this import; `expressions` has those about CEL."""
 
 _STEP = re.compile(r"(\w*)(!?)((?:\[\]|\{\})*)")
 _EMPTY: dict[str, Any] = {}
@@ -161,30 +154,27 @@ def _reference(name: str) -> tuple[FieldCheck, str]:
     return check, ""
 
 
-def _function(name: str) -> Any:
-    for module in _MODULES:
-        if hasattr(module, name):
-            return getattr(module, name)
-    # Imported at its first rule: CEL takes longer to load than a tenth of a server's start.
-    from clientgo.apiserver.registry.validation import expressions  # noqa: PLC0415
-
-    if not hasattr(expressions, name):
+def _registered(name: str) -> Rule:
+    if name not in RULES:
+        # Imported at its first rule: CEL takes longer to load than a tenth of a server's start.
+        from clientgo.apiserver.registry.validation import expressions  # noqa: F401, PLC0415
+    if name not in RULES:
         raise ValueError(f"unknown rule {name!r}")
-    return getattr(expressions, name)
+    return RULES[name]
 
 
 def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
-    """Return the check of a named function with these arguments, and whether absent values matter to it."""
-    rule = _function(name)
-    arguments = [int(word) if re.fullmatch(r"-?\d+", word) else word for word in words]
-    if compares(rule):
-        return lambda new, old, scope: list(rule(new, old, scope, *arguments)) if scope.updates else (), "update"
+    """Return the check of a named rule with these arguments, and whether absent values matter to it."""
+    rule = _registered(name)
+    function, arguments = rule.function, [int(word) if re.fullmatch(r"-?\d+", word) else word for word in words]
+    if rule.update:
+        return lambda new, old, scope: list(function(new, old, scope, *arguments)) if scope.updates else (), "update"
 
     def check(value: Any, _: Any, scope: FieldScope) -> Sequence[Cause]:
-        found = rule(value, scope, *arguments)
-        return found if type(found) is tuple else list(found)
+        errors = function(value, scope, *arguments)
+        return errors if type(errors) is tuple else list(errors)
 
-    return check, "empty" if accepts_filled(rule) else "absent" if reads_absent(rule) else ""
+    return check, "empty" if rule.empty else "absent" if rule.absent else ""
 
 
 def _field(field: str, default: Any, then: FieldCheck, called: bool, shown: bool) -> FieldCheck:

@@ -7,7 +7,7 @@ from clientgo.apiserver.http.status import Cause, invalid_value, required
 from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo.apiserver.registry.views import event_to_core
 
 _MAX_WORD, _MAX_NOTE = 128, 1024
@@ -18,11 +18,13 @@ _KEPT = (
 )  # fmt: skip
 
 
+@rule()
 def custom_resource_definition(value: Object, scope: FieldScope) -> list[Cause]:
     """Return the errors of a definition."""
     return definition_errors(value, scope.old)
 
 
+@rule()
 def event(new: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check an event; one of events.k8s.io needs more fields and keeps them."""
     strict = new["apiVersion"].startswith("events.k8s.io")

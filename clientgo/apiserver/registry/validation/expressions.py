@@ -10,7 +10,7 @@ from clientgo.apiserver.cel.types import DYN, ExprType
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
 from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 Causes = Iterator[Cause]
 
@@ -40,6 +40,7 @@ def _expression(field: str, source: str, scope: AdmissionScope, *results: ExprTy
         yield invalid_value(field, source, str(error))
 
 
+@rule()
 def match_conditions(spec: Object, _: FieldScope) -> Causes:
     """Check the names and expressions of conditions."""
     conditions = spec.get("matchConditions") or []
@@ -61,6 +62,7 @@ def match_conditions(spec: Object, _: FieldScope) -> Causes:
         seen.append(name)
 
 
+@rule()
 def policy_variables(spec: Object, _: FieldScope) -> Causes:
     """Check the names and expressions of variables; each may use those before it."""
     types = composed_variables(spec) or ()
@@ -77,6 +79,7 @@ def policy_variables(spec: Object, _: FieldScope) -> Causes:
             yield from _expression(f"{where}.expression", source, scope)
 
 
+@rule()
 def policy_validations(spec: Object, _: FieldScope) -> Causes:
     """Check the expressions and messages of validations."""
     params, composed = "paramKind" in spec, composed_variables(spec)
@@ -100,6 +103,7 @@ def policy_validations(spec: Object, _: FieldScope) -> Causes:
             yield not_supported(f"{where}.reason", one["reason"], _REASONS)
 
 
+@rule()
 def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
     """Check the keys and expressions of audit annotations."""
     annotations = spec.get("auditAnnotations") or []
@@ -123,6 +127,7 @@ def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
         seen.append(key)
 
 
+@rule()
 def policy_mutations(spec: Object, _: FieldScope) -> Causes:
     """Check the patches of mutations."""
     scope = AdmissionScope("paramKind" in spec, patches=True, composed=composed_variables(spec))

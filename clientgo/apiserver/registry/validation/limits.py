@@ -15,7 +15,7 @@ from clientgo.apiserver.registry.names import label_value_errors, qualified_erro
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.network import cidr
 from clientgo.apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
-from clientgo.apiserver.registry.validation.scopes import FieldScope, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _CLAIMS = ("persistentvolumeclaims", "requests.storage")
@@ -44,6 +44,7 @@ def _is_quota_name(name: str) -> bool:
     return not list(name_errors(name, "any")) and name not in _NOT_QUOTAS
 
 
+@rule()
 def quota_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the names and amounts of a quota."""
     for name, given in sorted(value.items()):
@@ -53,6 +54,7 @@ def quota_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield from within(f"[{name}]", [*found, *quantity_errors(name, given)])
 
 
+@rule()
 def quota_scopes(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the scopes of a quota exist, agree, and apply to what it limits."""
     scopes, hard = spec.get("scopes") or [], sorted(spec.get("hard") or ())
@@ -96,6 +98,7 @@ def _operator_errors(where: str, operator: str, values: list[str]) -> Iterator[C
         yield invalid_value(f"{where}.operator", operator, "not a valid selector operator")
 
 
+@rule()
 def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the limits of a type: names, and amounts in order."""
     kind = value.get("type") or ""
@@ -152,6 +155,7 @@ def _amount_errors(name: str, amounts: dict[str, Any]) -> Iterator[Cause]:
         yield invalid_value(f"defaultRequest[{name}]", str(request), why)
 
 
+@rule()
 def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the taints and address ranges of a node."""
     spec, old = value.get("spec") or {}, scope.old
@@ -171,6 +175,7 @@ def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("spec.providerID", 'node updates may not change providerID except from "" to valid')
 
 
+@rule()
 def node_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the amounts and addresses in the status of a node."""
     status = value.get("status") or {}

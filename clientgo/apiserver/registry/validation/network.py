@@ -16,7 +16,7 @@ from clientgo.apiserver.http.status import (
 from clientgo.apiserver.registry import names
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import ip_address, port
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
@@ -54,6 +54,7 @@ def _network(value: Any) -> ParsedNetwork | None:
         return None
 
 
+@rule()
 def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text that is not an address range."""
     found = _network(value)
@@ -65,6 +66,7 @@ def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "must not have bits set beyond the prefix length")
 
 
+@rule()
 def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject the address of an endpoint that is not one of a host."""
     found = parse_ip(value)
@@ -78,18 +80,21 @@ def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 
+@rule()
 def endpoint_ip(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject an invalid address, or one that is not one of a host."""
     errors = list(ip_address(value, scope))
     yield from errors or special_ip(value, scope)
 
 
+@rule()
 def no_address(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject an address where a name is needed."""
     if parse_ip(value) is not None:
         yield invalid_value("", value, "must be a DNS name, not an IP address")
 
 
+@rule()
 def host_name(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text that is neither a DNS name nor a wildcard."""
     if "*" in value:
@@ -100,7 +105,7 @@ def host_name(value: str, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", value, why)
 
 
-@on_absent
+@rule(absent=True)
 def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
     """Require a DNS name, possibly with a trailing dot."""
     name = (value or "").removesuffix(".")
@@ -111,7 +116,7 @@ def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", name, why)
 
 
-@on_absent
+@rule(absent=True)
 def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
     """Require a domain and a path, such as `acme.io/foo`."""
     domain, _, path = (value or "").partition("/")
@@ -126,7 +131,7 @@ def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
 
-@on_update
+@rule(update=True)
 def service_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check what an update of a Service cannot change: its first address and family, its load balancer."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
@@ -157,6 +162,7 @@ def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
             yield invalid_value(f"spec.{field}[{index if field == 'clusterIPs' else 0}]", values, _CHANGED)
 
 
+@rule()
 def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that several ports have different names."""
     seen: set[str] = set()
@@ -169,11 +175,13 @@ def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
         seen.add(name)
 
 
+@rule()
 def required_names(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Require names of several ports."""
     yield from (required(f"[{at}].name") for at, one in enumerate(value) if len(value) > 1 and not one.get("name"))
 
 
+@rule()
 def slice_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that the ports of an EndpointSlice have different names, of which one may be empty."""
     seen: set[str] = set()
@@ -184,6 +192,7 @@ def slice_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
         seen.add(name)
 
 
+@rule()
 def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that ports, and node ports, of one protocol differ."""
     for field in ("nodePort", "port"):
@@ -198,7 +207,7 @@ def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             seen.add(key)
 
 
-@on_absent
+@rule(absent=True)
 def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Check the timeout of client affinity."""
     path, found = "", value
@@ -211,6 +220,7 @@ def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value(path, found, f"must be greater than 0 and less than {_MAX_AFFINITY}")
 
 
+@rule()
 def source_ranges(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check the address ranges that a load balancer admits."""
     if scope.value["spec"].get("type") != "LoadBalancer":
@@ -219,6 +229,7 @@ def source_ranges(value: list[str], scope: FieldScope) -> Iterator[Cause]:
         yield from within(f"[{index}]", cidr(one.strip(), scope))
 
 
+@rule()
 def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the policy of traffic from outside the cluster, and the port of its health check."""
     kind, policy, check = spec.get("type"), spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort")
@@ -234,12 +245,14 @@ def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("healthCheckNodePort", check, why)
 
 
+@rule()
 def endpoint_addresses(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require addresses of a subset of Endpoints."""
     if not value.get("addresses") and not value.get("notReadyAddresses"):
         yield required("", "must specify `addresses` or `notReadyAddresses`")
 
 
+@rule()
 def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that the addresses of an endpoint are of the type of its slice."""
     kind = scope.root.value.get("addressType")
@@ -265,12 +278,14 @@ def _domain_errors(where: str, value: str) -> Iterator[Cause]:
         yield invalid_value(where, name, "should be a domain with at least two segments separated by dots")
 
 
+@rule()
 def ingress_rules(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Require a rule or a default backend."""
     if not spec.get("rules") and spec.get("defaultBackend") is None:
         yield invalid_value("", None, "either `defaultBackend` or `rules` must be specified")
 
 
+@rule()
 def ingress_class_annotation(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the annotation of the class and the class agree."""
     name, wanted = "kubernetes.io/ingress.class", (value.get("spec") or {}).get("ingressClassName")
@@ -279,6 +294,7 @@ def ingress_class_annotation(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value(f"annotations.{name}", given, "must match `ingressClassName` when both are specified")
 
 
+@rule()
 def ingress_path(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the path of a rule by its type."""
     kind, path = value["pathType"], value.get("path") or ""
@@ -291,6 +307,7 @@ def ingress_path(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield from (invalid_value("path", path, why) for why in found)
 
 
+@rule()
 def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check that a backend is either a resource or the port of a service."""
     resource, service = value.get("resource"), value.get("service")
@@ -325,6 +342,7 @@ def _service_backend(service: Object, scope: FieldScope) -> Iterable[Cause]:
         yield from within(f"service.port.{given[0]}", port(chosen[given[0]], scope))
 
 
+@rule()
 def policy_types(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the types of a network policy."""
     choices = ("Ingress", "Egress")
@@ -334,6 +352,7 @@ def policy_types(value: list[str], _: FieldScope) -> Iterator[Cause]:
     yield from (not_supported(f"[{index}]", one, choices) for index, one in enumerate(value) if one not in choices)
 
 
+@rule()
 def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check a port, or a range of ports, of a network policy."""
     first, last = value.get("port"), value.get("endPort")
@@ -352,6 +371,7 @@ def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield from within("port", port(first, scope))
 
 
+@rule()
 def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that a peer is either an address range or a selector."""
     given = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
@@ -361,6 +381,7 @@ def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", "may not specify both ipBlock and another peer")
 
 
+@rule()
 def within_block(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that excepted ranges are smaller parts of the range."""
     whole = _network(scope.value.get("cidr") or "")

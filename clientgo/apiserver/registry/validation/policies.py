@@ -12,7 +12,7 @@ from clientgo.apiserver.http.status import (
 )
 from clientgo.apiserver.registry.names import label_1035_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 Causes = Iterator[Cause]
 
@@ -25,7 +25,7 @@ _BOTH = (
 )
 
 
-@on_absent
+@rule(absent=True)
 def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
     """Check the actions of a binding."""
     for index, action in enumerate(actions or ()):
@@ -39,18 +39,21 @@ def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
         yield required("", "at least one validation action is required")
 
 
+@rule()
 def exclusive_name(reference: Object, _: FieldScope) -> Causes:
     """Reject a name of parameters beside a selector."""
     if reference.get("name") and reference.get("selector") is not None:
         yield forbidden_field("name", "name and selector are mutually exclusive")
 
 
+@rule()
 def one_reference(reference: Object, _: FieldScope) -> Causes:
     """Require the name or the selector of parameters."""
     if not reference.get("name") and reference.get("selector") is None:
         yield required("", "one of name or selector must be specified")
 
 
+@rule()
 def param_version(value: str, _: FieldScope) -> Causes:
     """Check the group and version of parameters."""
     if not value:
@@ -68,12 +71,14 @@ def param_version(value: str, _: FieldScope) -> Causes:
         yield invalid_value("", version, ",".join(errors))
 
 
+@rule()
 def param_kind(value: str, _: FieldScope) -> Causes:
     """Check the kind of parameters."""
     if value and (errors := label_1035_errors(value.lower())):
         yield invalid_value("", value, f"may have mixed case, but should otherwise match: {','.join(errors)}")
 
 
+@rule()
 def operation_rule(rule: Object, _: FieldScope) -> Causes:
     """Check the operations and resources of a rule, of a policy or a webhook."""
     operations = rule.get("operations") or []

@@ -1,12 +1,11 @@
-"""Values under validation with their surroundings, and the marks of rule functions."""
+"""Values under validation with their surroundings, and the registry of rule functions."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from clientgo.apiserver.http.status import Cause
 
 RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Cause]])
-_ABSENT, _EMPTY, _UPDATE = set[str](), set[str](), set[str]()
 
 
 class FieldScope:
@@ -41,37 +40,38 @@ FieldCheck = Callable[[Any, Any, FieldScope], Sequence[Cause]]
 """A compiled rule of a value and the value it replaces, within the scope of their type."""
 
 
-def on_absent(rule: RuleFunction) -> RuleFunction:
-    """Mark a rule that is also called with None, for an absent field."""
-    _ABSENT.add(rule.__name__)
-    return rule
+class Rule(NamedTuple):
+    """A function that the rule files call by its name, and the values that it is called with."""
+
+    function: Callable[..., Iterable[Cause]]
+    absent: bool
+    """Also called with None, for an absent field."""
+    empty: bool
+    """Also called for an absent field; accepts every value that is not empty or zero."""
+    update: bool
+    """Called with a value and the one it replaces, either of which may be None."""
 
 
-def on_empty(rule: RuleFunction) -> RuleFunction:
-    """Mark a rule that is also called for an absent field, and accepts every value that is not empty or zero."""
-    _EMPTY.add(rule.__name__)
-    return on_absent(rule)
+RULES: dict[str, Rule] = {}
+"""Rules by name. Modules register theirs when they are imported."""
 
 
-def on_update(rule: RuleFunction) -> RuleFunction:
-    """Mark a rule that compares a value with the one it replaces; either may be None."""
-    _UPDATE.add(rule.__name__)
-    return rule
+def rule(*, absent: bool = False, empty: bool = False, update: bool = False) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of its name (see `Rule`).
 
+    Raises:
+        ValueError: there is a rule of this name.
+    """
 
-def reads_absent(rule: Callable[..., Any]) -> bool:
-    """Return whether the rule is called for absent fields."""
-    return rule.__name__ in _ABSENT
+    def register(function: RuleFunction) -> RuleFunction:
+        name = function.__name__
+        if name in RULES:
+            places = f"{RULES[name].function.__module__} and {function.__module__}"
+            raise ValueError(f"rule {name!r} is defined twice: in {places}")
+        RULES[name] = Rule(function, absent, empty, update)
+        return function
 
-
-def accepts_filled(rule: Callable[..., Any]) -> bool:
-    """Return whether the rule accepts every value that is not empty or zero."""
-    return rule.__name__ in _EMPTY
-
-
-def compares(rule: Callable[..., Any]) -> bool:
-    """Return whether the rule compares a value with the one it replaces."""
-    return rule.__name__ in _UPDATE
+    return register
 
 
 def within(prefix: str, causes: Iterable[Cause]) -> list[Cause]:

@@ -15,7 +15,7 @@ from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
 from clientgo.apiserver.registry.validation.pods.resources import amount
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024
@@ -26,6 +26,7 @@ _NOT_SOURCES = frozenset((
 ))  # fmt: skip
 
 
+@rule()
 def access_modes(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the access modes of a volume or claim."""
     yield from (not_supported("", mode, _MODES) for mode in value if mode not in _MODES)
@@ -33,7 +34,7 @@ def access_modes(value: list[str], _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", "may not use ReadWriteOncePod with other access modes")
 
 
-@on_absent
+@rule(absent=True)
 def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Require a positive amount of storage, and nothing else."""
     if set(value or ()) != {"storage"}:
@@ -42,6 +43,7 @@ def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
         yield from within(f"[{name}]", _positive(given))
 
 
+@rule()
 def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject negative amounts."""
     for name, given in sorted(value.items()):
@@ -60,7 +62,7 @@ def _positive(given: Any) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be greater than zero")
 
 
-@on_update
+@rule(update=True)
 def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an update keeps the source of a volume."""
     spec, before = new.get("spec") or {}, old.get("spec") or {}
@@ -79,7 +81,7 @@ def _source(spec: Object) -> Object:
     return source
 
 
-@on_update
+@rule(update=True)
 def claim_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that an update changes nothing but the size and the attributes of a bound claim."""
     spec, before = dict(new.get("spec") or {}), old.get("spec") or {}
@@ -108,6 +110,7 @@ def _size(spec: Object) -> Any:
     return None if parsed is None else parsed.value
 
 
+@rule()
 def parameters(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
     """Check the parameters of a storage class."""
     if len(value) > _MAX_PARAMETERS:
@@ -119,6 +122,7 @@ def parameters(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
         yield too_long("", _MAX_PARAMETER_SIZE)
 
 
+@rule()
 def provisioner(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a provisioner."""
     for why in qualified_errors(value.lower()) if value else ():

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from clientgo.apiserver.http.status import Cause, invalid_value, required
 from clientgo.apiserver.registry.names import label_1035_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo.apiserver.registry.webhookclients import client_errors
 
 _SEGMENTS = 3
 _VERSIONS = ("v1", "v1beta1")
 
 
-@on_absent
+@rule(absent=True)
 def webhook_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
     """Require a domain of three segments."""
     name = value or ""
@@ -24,13 +24,13 @@ def webhook_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
     yield from (invalid_value("", name, why) for why in errors)
 
 
-@on_absent
+@rule(absent=True)
 def webhook_client(value: Object | None, _: FieldScope) -> list[Cause]:
     """Check the address of a webhook."""
     return client_errors(value or {}, "")
 
 
-@on_absent
+@rule(absent=True)
 def review_versions(value: list[str] | None, _: FieldScope) -> Iterator[Cause]:
     """Require a version of AdmissionReview that the server sends."""
     versions = value or []

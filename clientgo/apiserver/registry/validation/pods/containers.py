@@ -16,7 +16,7 @@ from clientgo.apiserver.registry.names import qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.pods.resources import amount
 from clientgo.apiserver.registry.validation.pods.volumes import no_backsteps
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _LABELS = (
@@ -35,12 +35,14 @@ def _pod(scope: FieldScope) -> Object:
     return scope.enclosing("PodSpec") or {}
 
 
+@rule()
 def trimmed(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text with spaces around it."""
     if value != value.strip():
         yield invalid_value("", value, "must not have leading or trailing whitespace")
 
 
+@rule()
 def env_sources(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Require one source of each item of envFrom."""
     for one in value:
@@ -51,6 +53,7 @@ def env_sources(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
+@rule()
 def env_value_sources(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require one source of the value of a variable, and no text besides."""
     given = sum(value.get(field) is not None for field in _SOURCES)
@@ -63,6 +66,7 @@ def env_value_sources(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
+@rule()
 def field_path(value: str, scope: FieldScope, supported: str) -> Iterator[Cause]:
     """Check the field of the pod that a variable or file has."""
     if not value:
@@ -88,6 +92,7 @@ def field_path(value: str, scope: FieldScope, supported: str) -> Iterator[Cause]
         yield not_supported("fieldPath", path, sorted(supported.split(",")))
 
 
+@rule()
 def resource_field(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the resource and its divisor that a variable or file has."""
     name = value.get("resource") or ""
@@ -108,6 +113,7 @@ def resource_field(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("divisor", name, why)
 
 
+@rule()
 def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require that the volume of a variable's file exists and is an emptyDir."""
     volumes = {one.get("name"): one for one in _pod(scope).get("volumes") or ()}
@@ -124,6 +130,7 @@ def _volumes(scope: FieldScope) -> Object:
     return {**{one.get("name") or "": one for one in _pod(scope).get("volumes") or ()}, **added}
 
 
+@rule()
 def volume_mounts(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check names and paths of the mounts of a container."""
     volumes = _volumes(scope)
@@ -152,6 +159,7 @@ def volume_mounts(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
         yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
 
 
+@rule()
 def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check names and paths of the block devices of a container."""
     volumes = _volumes(scope)
@@ -182,6 +190,7 @@ def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
         yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
 
 
+@rule()
 def mount_propagation(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Check the propagation of a mount; Bidirectional needs a privileged container."""
     if value not in ("Bidirectional", "HostToContainer", "None"):
@@ -190,6 +199,7 @@ def mount_propagation(value: str, scope: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", "Bidirectional mount propagation is available only to privileged containers")
 
 
+@rule()
 def recursive_read_only(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check recursiveReadOnly of a mount."""
     mode = value.get("recursiveReadOnly")
@@ -202,6 +212,7 @@ def recursive_read_only(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield not_supported("", mode, ("Disabled", "Enabled", "IfPossible"))
 
 
+@rule()
 def target_container(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require that the container an ephemeral container targets exists."""
     pod = _pod(scope)
@@ -211,6 +222,7 @@ def target_container(value: str, scope: FieldScope) -> Iterator[Cause]:
         yield not_found_value("", value)
 
 
+@rule()
 def sleep_action(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check that a sleep is not longer than the grace period."""
     grace, seconds = _pod(scope).get("terminationGracePeriodSeconds"), value.get("seconds") or 0
@@ -219,6 +231,7 @@ def sleep_action(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", seconds, why)
 
 
+@rule()
 def host_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Reject a host port that two containers use."""
     seen: set[str] = set()
@@ -230,12 +243,14 @@ def host_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
             seen.add(used)
 
 
+@rule()
 def init_host_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Reject a host port that an init container uses twice; Kubernetes reports each container as the first one."""
     for container in value:
         yield from host_ports([container], scope)
 
 
+@rule()
 def host_network_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Require that host ports are container ports if the pod uses the host's network."""
     pod = scope.root.name == "Pod"

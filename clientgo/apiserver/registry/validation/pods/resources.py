@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.apiserver.http.status import Cause, duplicate, forbidden_field, invalid_value, not_supported, required
 from clientgo.apiserver.registry.names import label_errors, qualified_errors
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo.meta.quantities import ParsedQuantity
 
 _OBJECTS = (
@@ -69,6 +69,7 @@ def quantity_errors(name: str, value: Any) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be an integer")
 
 
+@rule()
 def resources(value: Object, scope: FieldScope, kind: str) -> Iterator[Cause]:
     """Check limits, requests and claims of a container or pod."""
     limits, requests = value.get("limits") or {}, value.get("requests") or {}
@@ -129,11 +130,13 @@ def _claim_errors(claims: list[Object], scope: FieldScope) -> Iterator[Cause]:
             yield Cause("FieldValueNotFound", where, detail)
 
 
+@rule()
 def overhead(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the overhead of a runtime class."""
     yield from resources({"limits": value}, scope, "container")
 
 
+@rule()
 def resize_policy(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check the resize policies of a container."""
     never = (scope.enclosing("PodSpec") or {}).get("restartPolicy") == "Never"

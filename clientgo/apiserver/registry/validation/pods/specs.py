@@ -17,7 +17,7 @@ from clientgo.apiserver.registry.names import label_value_errors, qualified_erro
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.pods.resources import amount, resources
 from clientgo.apiserver.registry.validation.pods.volumes import descending_path
-from clientgo.apiserver.registry.validation.scopes import FieldScope, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 from clientgo.meta.quantities import total
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -49,6 +49,7 @@ def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
             yield f"{field}[{index}]", container
 
 
+@rule()
 def pod_annotations(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the annotations of a pod that Kubernetes reads."""
     if _MIRROR in value and not (scope.value.get("spec") or {}).get("nodeName"):
@@ -76,6 +77,7 @@ def _seccomp_errors(key: str, profile: str) -> Iterator[Cause]:
         yield invalid_value(key, profile, "must be a valid seccomp profile")
 
 
+@rule()
 def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Reject projected tokens of a pod without service account."""
     for index, volume in enumerate(value):
@@ -85,6 +87,7 @@ def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[
                 yield forbidden_field(where, "must not be specified when serviceAccountName is not set")
 
 
+@rule()
 def unique_among(value: list[Object], scope: FieldScope, fields: str) -> Iterator[Cause]:
     """Reject names that occur twice, in these fields of the pod or in the list."""
     seen = {one.get("name") for field in fields.split(",") for one in scope.value.get(field) or ()}
@@ -94,6 +97,7 @@ def unique_among(value: list[Object], scope: FieldScope, fields: str) -> Iterato
         seen.add(one.get("name"))
 
 
+@rule()
 def pod_resources(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the resources of a whole pod, which its containers' must fit into."""
     spec = scope.value
@@ -118,6 +122,7 @@ def pod_resources(value: Object, scope: FieldScope) -> Iterator[Cause]:
                 yield invalid_value(f"containers[{index}][{name}].limits", str(limit), why)
 
 
+@rule()
 def scheduling_gates(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check the names of scheduling gates."""
     seen: set[str] = set()
@@ -130,6 +135,7 @@ def scheduling_gates(value: list[Object], _: FieldScope) -> Iterator[Cause]:
         seen.add(name)
 
 
+@rule()
 def spread_constraints_differ(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Reject two topology spread constraints with one key and action."""
     keys = [(one.get("topologyKey") or "", one.get("whenUnsatisfiable") or "") for one in value]
@@ -138,6 +144,7 @@ def spread_constraints_differ(value: list[Object], _: FieldScope) -> Iterator[Ca
             yield duplicate(f"[{index}].{{topologyKey, whenUnsatisfiable}}", f"{{{key[0]}, {key[1]}}}")
 
 
+@rule()
 def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
     """Reject the host's namespaces and block devices in a pod with a user namespace."""
     if value:
@@ -151,6 +158,7 @@ def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
             yield forbidden_field(f"{path}.volumeDevices", why)
 
 
+@rule()
 def operating_system(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the operating system of a pod."""
     name = value.get("name") or ""
@@ -158,6 +166,7 @@ def operating_system(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield not_supported("", name, ("linux", "windows"))
 
 
+@rule()
 def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject fields that the pod's operating system does not have."""
     if spec["os"]["name"] == "linux":
@@ -178,6 +187,7 @@ def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
                 yield forbidden_field(f"{path}.securityContext.{field}", "cannot be set for a windows pod")
 
 
+@rule()
 def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one source of a resource claim."""
     fields = ("resourceClaimName", "resourceClaimTemplateName")
@@ -191,6 +201,7 @@ def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 
 
+@rule()
 def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the search paths of a pod's DNS configuration."""
     if len(" ".join(value)) > 2048:
@@ -201,12 +212,14 @@ def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
             yield invalid_value(f"[{index}]", path.removesuffix("."), why)
 
 
+@rule()
 def dns_option(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require the name of an option of a pod's DNS configuration."""
     if not value.get("name"):
         yield required("", "must not be empty")
 
 
+@rule()
 def toleration_value(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the value of a toleration, which depends on the operator."""
     operator, text = value.get("operator") or "", value.get("value") or ""
@@ -217,12 +230,14 @@ def toleration_value(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("operator", text, "value must be empty when `operator` is 'Exists'")
 
 
+@rule()
 def min_domains(value: int, scope: FieldScope) -> Iterator[Cause]:
     """Reject minDomains of a constraint that does not prevent scheduling."""
     action = scope.value.get("whenUnsatisfiable") or ""
     yield invalid_value("", value, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}")
 
 
+@rule()
 def match_label_keys(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check matchLabelKeys and mismatchLabelKeys of a pod affinity term or topology spread constraint."""
     selector = value.get("labelSelector")
@@ -244,6 +259,7 @@ def match_label_keys(value: Object, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value(f"matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
+@rule()
 def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject kernel parameters of a namespace that the pod shares with the host."""
     spec, name = scope.enclosing("PodSpec") or {}, value.replace("/", ".")
@@ -252,12 +268,14 @@ def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", value, f"may not be specified when '{field}' is true")
 
 
+@rule()
 def profile_elsewhere(_: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject the profile's file of a seccomp type that has none."""
     shown = go_struct("SeccompProfile", scope.value)
     yield invalid_value("", shown, "can only be set when seccomp type is Localhost")
 
 
+@rule()
 def app_armor_profile(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a local AppArmor profile."""
     if value.strip() != value:
@@ -268,6 +286,7 @@ def app_armor_profile(value: str, _: FieldScope) -> Iterator[Cause]:
         yield too_long("", 4095)
 
 
+@rule()
 def privilege_escalation(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject privileges of a container that may not escalate them."""
     added = (value.get("capabilities") or {}).get("add") or ()
@@ -279,6 +298,7 @@ def privilege_escalation(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", shown, f"{start} `capabilities.Add` CAP_SYS_ADMIN")
 
 
+@rule()
 def windows_user(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the user of a Windows container."""
     user = value.split("\\")[-1]

@@ -8,7 +8,7 @@ from clientgo.apiserver.registry.gostructs import go_diff
 from clientgo.apiserver.registry.names import qualified_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import ip_address
-from clientgo.apiserver.registry.validation.scopes import FieldScope, within
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule, within
 
 _MAX_DEADLINE = 2**31 - 1
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
@@ -20,6 +20,7 @@ _UPDATABLE = (
 _RESTARTS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 
 
+@rule()
 def pod_update(new: Object, scope: FieldScope) -> Iterator[Cause]:
     """Reject changes of a pod's spec other than of images, the deadline, tolerations and gates."""
     if scope.old is None:
@@ -126,6 +127,7 @@ def _only_added(old: Object, new: Object) -> bool:
     return all((new.get(field) or [])[: len(old.get(field) or [])] == (old.get(field) or []) for field in fields)
 
 
+@rule()
 def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check an update of a pod's status."""
     status, old = new.get("status") or {}, (scope.old or {}).get("status") or {}

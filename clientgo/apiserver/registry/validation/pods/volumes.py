@@ -8,7 +8,7 @@ from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value
 from clientgo.apiserver.registry.names import subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.pods.resources import amount
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 _MINUTES = 10
 _ISCSI = {
@@ -18,12 +18,14 @@ _ISCSI = {
 }
 
 
+@rule()
 def no_backsteps(value: str, _: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a path with `..`."""
     if ".." in value.split("/"):
         yield invalid_value("", value, "must not contain '..'")
 
 
+@rule()
 def descending_path(value: str, scope: FieldScope | None = None) -> Iterator[Cause]:
     """Reject a path that leaves its folder."""
     if value.startswith("/"):
@@ -31,6 +33,7 @@ def descending_path(value: str, scope: FieldScope | None = None) -> Iterator[Cau
     yield from no_backsteps(value, scope)
 
 
+@rule()
 def local_path(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject a path that leaves its folder or has a reserved name."""
     yield from descending_path(value, scope)
@@ -38,12 +41,14 @@ def local_path(value: str, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "must not start with '..'")
 
 
+@rule()
 def absolute_path(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a relative path."""
     if not value.startswith("/"):
         yield invalid_value("", value, "must be an absolute path")
 
 
+@rule()
 def size_limit(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a negative size."""
     parsed = amount(value)
@@ -51,6 +56,7 @@ def size_limit(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", "SizeLimit field must be a valid resource quantity")
 
 
+@rule()
 def iscsi_name(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject an invalid iSCSI name; an empty one is allowed."""
     if value and value[:3] not in _ISCSI:
@@ -59,6 +65,7 @@ def iscsi_name(value: str, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "must be valid format")
 
 
+@rule()
 def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject an invalid name of a CSI driver; an empty one is allowed."""
     if len(value) > 63:
@@ -67,6 +74,7 @@ def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, why)
 
 
+@rule()
 def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one of fieldRef and resourceFieldRef."""
     given = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
@@ -76,6 +84,7 @@ def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield required("", "one of fieldRef and resourceFieldRef is required")
 
 
+@rule()
 def token_expiration(value: int, _: FieldScope) -> Iterator[Cause]:
     """Check the lifetime of a projected token."""
     if value < _MINUTES * 60:
@@ -84,12 +93,14 @@ def token_expiration(value: int, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "may not specify a duration larger than 2^32 seconds")
 
 
+@rule()
 def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject more than one type in a source of a projected volume."""
     if sum(one is not None for one in value.values()) > 1:
         yield forbidden_field("", "may not specify more than 1 volume type per source")
 
 
+@rule()
 def projected_paths(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject two files of a projected volume at one path."""
     seen: set[str] = set()
@@ -103,12 +114,14 @@ def projected_paths(value: Object, _: FieldScope) -> Iterator[Cause]:
                 seen.add(path)
 
 
+@rule()
 def one_pod_alone(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Reject ReadWriteOncePod among other access modes."""
     if "ReadWriteOncePod" in value and {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"} & set(value):
         yield forbidden_field("", "may not use ReadWriteOncePod with other access modes")
 
 
+@rule()
 def positive_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a quantity that is not positive."""
     parsed = amount(value)
@@ -116,6 +129,7 @@ def positive_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be greater than zero")
 
 
+@rule()
 def claim_of_default_group(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require that a data source of the core group is a claim."""
     kind = value.get("kind") or ""

@@ -9,7 +9,7 @@ from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.names import label_value_errors, percent_errors, qualified_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import reader
-from clientgo.apiserver.registry.validation.scopes import FieldScope, on_absent, on_update
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 
 _UNMATCHED = "`selector` does not match template `labels`"
 
@@ -43,12 +43,14 @@ def is_convertible(selector: Object) -> bool:
     return not any(map(qualified_errors, labels)) and not any(map(label_value_errors, labels.values()))
 
 
+@rule()
 def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Cause]:
     """Reject a selector without requirements."""
     if not value.get("matchLabels") and not value.get("matchExpressions"):
         yield invalid_value("", value, f"empty selector is invalid for {kind}")
 
 
+@rule()
 def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a selector whose requirements have no meaning."""
     if not is_convertible(value):
@@ -56,6 +58,7 @@ def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[
         yield found if detail else replace(found, message=found.message.removesuffix(": "))
 
 
+@rule()
 def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the workload's selector matches the labels of its template."""
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
@@ -65,6 +68,7 @@ def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("metadata.labels", labels, _UNMATCHED)
 
 
+@rule()
 def selected_by_labels(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that a ReplicationController's selector matches the labels of its template."""
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector") or {}
@@ -79,6 +83,7 @@ def _number(value: Any) -> int:
     return value or 0
 
 
+@rule()
 def int_or_percent(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a negative number or an invalid percentage."""
     if isinstance(value, str):
@@ -87,18 +92,21 @@ def int_or_percent(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "must be greater than or equal to 0")
 
 
+@rule()
 def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject more than 100%."""
     if isinstance(value, str) and _number(value) > 100:
         yield invalid_value("", value, "must not be greater than 100%")
 
 
+@rule()
 def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Reject an update that may neither add nor remove pods."""
     if not _number(value or 0) and not _number(scope.value.get("maxSurge")):
         yield invalid_value("", 0 if value == {} else value, "may not be 0 when `maxSurge` is 0")
 
 
+@rule()
 def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one of maxSurge and maxUnavailable."""
     unavailable, surge = _number(value.get("maxUnavailable")), _number(value.get("maxSurge"))
@@ -108,12 +116,14 @@ def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause
         yield required("maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
+@rule()
 def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]:
     """Reject an unknown type of update strategy."""
     if value.get("type") not in choices.split(","):
         yield not_supported("", go_struct("DaemonSetUpdateStrategy", value), choices.split(","))
 
 
+@rule()
 def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the type of a StatefulSet's update strategy."""
     kind, rolling = value.get("type") or "", value.get("rollingUpdate")
@@ -126,27 +136,28 @@ def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", go_struct("StatefulSetUpdateStrategy", value), "must be 'RollingUpdate' or 'OnDelete'")
 
 
+@rule()
 def above_field(value: int, scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
     """Require a number above another field's."""
     if value <= (scope.value.get(field) or 0):
         yield invalid_value("", value, detail)
 
 
-@on_absent
+@rule(absent=True)
 def not_above(value: Any, scope: FieldScope, path: str, detail: str) -> Iterator[Cause]:
     """Reject a number above that of another field of the type; an absent one is 0."""
     if (value or 0) > (reader(path)(scope.value) or 0):
         yield invalid_value("", value or 0, detail)
 
 
-@on_update
+@rule(update=True)
 def not_decremented(new: Any, old: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a smaller number than before; an absent one is smaller."""
     if old is not None and (new is None or new < old):
         yield invalid_value("", new or 0, "cannot be decremented")
 
 
-@on_update
+@rule(update=True)
 def only_changes(new: Any, old: Any, _: FieldScope, fields: str, detail: str) -> Iterator[Cause]:
     """Reject changes of other fields than these."""
     free = fields.split(",")
@@ -158,12 +169,14 @@ def only_changes(new: Any, old: Any, _: FieldScope, fields: str, detail: str) ->
         yield forbidden_field("", detail)
 
 
+@rule()
 def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Require an object as data."""
     if not isinstance(value, dict):
         yield required("", "data must be a valid JSON object")
 
 
+@rule()
 def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject a disruption budget with both limits."""
     if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:

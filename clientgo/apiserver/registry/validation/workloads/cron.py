@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from clientgo.apiserver.http.status import Cause, invalid_value
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo.meta.formats import is_go_duration
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -22,6 +22,7 @@ _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midni
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
+@rule()
 def cron_schedule(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject an invalid schedule, and one with a time zone."""
     if not value:
@@ -108,6 +109,7 @@ def _number(text: str, names: dict[str, int]) -> int:
     return int(text)
 
 
+@rule()
 def time_zone(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject an unknown time zone, unless it was there before."""
     if scope.old is not None and scope.old.get("timeZone") == value:

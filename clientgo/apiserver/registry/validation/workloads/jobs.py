@@ -20,7 +20,7 @@ from clientgo.apiserver.registry.names import label_errors, subdomain_errors
 from clientgo.apiserver.registry.registry import Object
 from clientgo.apiserver.registry.validation.generic import IMMUTABLE
 from clientgo.apiserver.registry.validation.pods.resources import amount, name_errors
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo.apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
 
 _SOURCES = {
@@ -34,6 +34,7 @@ _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _UNPREFIXED = 'must be a domain-prefixed path (such as "acme.io/foo")'
 
 
+@rule()
 def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the labels and the selector of a job that the server generated."""
     spec, meta = job.get("spec") or {}, job["metadata"]
@@ -57,6 +58,7 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
 
+@rule()
 def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the selector matches the labels of the template; no selector matches nothing."""
     selector, labels = scope.value.get("selector"), (template.get("metadata") or {}).get("labels")
@@ -64,6 +66,7 @@ def job_template_labels(template: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("metadata.labels", labels, "`selector` does not match template `labels`")
 
 
+@rule()
 def indexed_pod_names(job: Object, _: FieldScope) -> Iterator[Cause]:
     """Require that the names of an indexed job's pods are DNS labels."""
     spec, name = job.get("spec") or {}, job["metadata"].get("name") or ""
@@ -74,6 +77,7 @@ def indexed_pod_names(job: Object, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("metadata.name", name, why)
 
 
+@rule()
 def domain_prefixed_path(value: str, _: FieldScope) -> Iterator[Cause]:
     """Require a path that begins with a domain."""
     host, slash, path = value.partition("/")
@@ -87,6 +91,7 @@ def domain_prefixed_path(value: str, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
 
+@rule()
 def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the limits of indexed jobs that depend on each other."""
     completions, failed, parallel = (spec.get(one) for one in ("completions", "maxFailedIndexes", "parallelism"))
@@ -105,6 +110,7 @@ def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("maxFailedIndexes", failed, why)
 
 
+@rule()
 def job_restart_policy(pod: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that the pods of a job end."""
     policy = pod.get("restartPolicy") or ""
@@ -117,6 +123,7 @@ def job_restart_policy(pod: Object, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("restartPolicy", policy, why)
 
 
+@rule()
 def one_failure_condition(rule: Object, _: FieldScope) -> Iterator[Cause]:
     """Require one of onExitCodes and onPodConditions."""
     codes, conditions = rule.get("onExitCodes") is not None, bool(rule.get("onPodConditions"))
@@ -130,6 +137,7 @@ def _without_value(field: str, detail: str) -> Cause:
     return Cause("FieldValueInvalid", field, f"Invalid value: {detail}")
 
 
+@rule()
 def known_container(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require the name of a container of the job."""
     pod = ((scope.enclosing("JobSpec") or {}).get("template") or {}).get("spec") or {}
@@ -137,6 +145,7 @@ def known_container(value: str, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", value, "must be one of the container or initContainer names in the pod template")
 
 
+@rule()
 def exit_codes(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Check the exit codes of a failure policy."""
     codes = value or []
@@ -153,6 +162,7 @@ def exit_codes(value: Any, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", codes, "must be ordered")
 
 
+@rule()
 def success_rule(rule: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check a rule of a job's success policy."""
     completions = (scope.enclosing("JobSpec") or {}).get("completions") or 0
@@ -207,6 +217,7 @@ def indexes_of(text: str, completions: int) -> list[int]:
     return found
 
 
+@rule()
 def job_update(job: Object, scope: FieldScope) -> Iterator[Cause]:
     """Reject changes of immutable fields of a job."""
     if scope.old is None:
@@ -249,23 +260,27 @@ def _fixed(pod: Object) -> Object:
     return {**kept, "affinity": affinity}
 
 
+@rule()
 def short_name(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject names of cron jobs that leave no room for their jobs' suffix."""
     if len(value) > 52:
         yield invalid_value("", value, "must be no more than 52 characters")
 
 
+@rule()
 def not_manual(value: bool, _: FieldScope) -> Iterator[Cause]:
     """Reject a manual selector of a cron job's jobs."""
     yield not_supported("", value, ("nil", "false"))
 
 
+@rule()
 def not_below_min(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Reject maxReplicas below minReplicas."""
     if (value or 0) < (scope.value.get("minReplicas") or 0):
         yield invalid_value("", value or 0, "must be greater than or equal to `minReplicas`")
 
 
+@rule()
 def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
     """Require a metric that exists without pods, for scaling to zero."""
     if not any(one.get("type") in ("Object", "External") for one in scope.value.get("metrics") or ()):
@@ -273,11 +288,13 @@ def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
         yield forbidden_field("", why)
 
 
+@rule()
 def invalid_struct(value: Object, _: FieldScope, name: str, detail: str) -> Iterator[Cause]:
     """Reject a struct, which the message shows; for rules with a condition."""
     yield invalid_value("", go_struct(name, value), detail)
 
 
+@rule()
 def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
     """Check the apiVersion of the target of an autoscaler."""
     text, target = value or "", scope.value.get("scaleTargetRef") or {}
@@ -290,12 +307,14 @@ def group_version(value: Any, scope: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", text, "apiVersion must specify API group")
 
 
+@rule()
 def above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a number that is not above zero; an absent one is zero."""
     if (value or 0) <= 0:
         yield invalid_value("", value or 0, "must be greater than zero")
 
 
+@rule()
 def quantity_above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a quantity that is not positive."""
     parsed = amount(value)
@@ -303,6 +322,7 @@ def quantity_above_zero(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be positive")
 
 
+@rule()
 def not_negative_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a negative quantity."""
     parsed = amount(value)
@@ -310,11 +330,13 @@ def not_negative_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("", str(parsed), "must be greater than or equal to 0")
 
 
+@rule()
 def container_resource_name(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a resource of a container."""
     return name_errors(value, "container") if value else iter(())
 
 
+@rule()
 def metric_source(metric: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly the source that a metric's type names."""
     expected = _SOURCES.get(metric.get("type") or "")

@@ -6,7 +6,7 @@ from typing import Any
 from clientgo.apiserver.http.status import Cause, duplicate, invalid_value, required
 from clientgo.apiserver.registry.gostructs import go_struct
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.validation.scopes import FieldScope
+from clientgo.apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo.apiserver.registry.validation.workloads.jobs import indexes_of
 
 _TERMINAL = ("Failed", "Complete", "FailureTarget")
@@ -16,6 +16,7 @@ def _true(status: Object) -> set[str]:
     return {one.get("type") or "" for one in status.get("conditions") or () if one.get("status") == "True"}
 
 
+@rule()
 def job_status(job: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check an update of a job's status; what was wrong before stays allowed if it is not changed."""
     status, old = job.get("status") or {}, (scope.old or {}).get("status") or {}
