@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
 from clientgo.apiserver.registry.registry import Object
-from clientgo.apiserver.registry.strategies.strategy import Context, StatusStrategy, Strategy, with_field
+from clientgo.apiserver.registry.strategies.strategy import StatusStrategy, Strategy, StrategyContext, with_field
 
 _FINAL = ("Approved", "Denied", "Failed")
 
@@ -12,11 +12,11 @@ _FINAL = ("Approved", "Denied", "Failed")
 class RequestStrategy(Strategy):
     """Strategy of certificate requests."""
 
-    def reset_fields(self, context: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new object with the old spec and status."""
         return super().reset_fields(context, with_field(new, old, "spec"), old)
 
-    def prepare_for_create(self, context: Context, new: Object) -> Object:
+    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
         """Return the request with its author, who cannot be chosen."""
         return {**new, "spec": {**(new.get("spec") or {}), **context.request.user.info}}
 
@@ -24,7 +24,7 @@ class RequestStrategy(Strategy):
 class RequestStatusStrategy(StatusStrategy):
     """Strategy of the status of certificate requests."""
 
-    def prepare_for_update(self, context: Context, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the request whose conditions have their times."""
         known = {(one.get("type"), one.get("status")): one.get("lastTransitionTime") for one in _conditions(old)}
         conditions = [
@@ -43,12 +43,12 @@ class RequestStatusStrategy(StatusStrategy):
 class ApprovalStrategy(RequestStatusStrategy):
     """Strategy of the approval of certificate requests."""
 
-    def reset_fields(self, _: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old request with the new metadata and conditions."""
         status = {**(old.get("status") or {}), "conditions": _conditions(new)}
         return {**old, "metadata": new["metadata"], "status": status}
 
-    def validate_update(self, context: Context, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
         """Return the errors of the request, and of changed conditions."""
         causes = super().validate_update(context, new, old)
         return [*causes, *_condition_errors(_conditions(new), _conditions(old))]

@@ -13,11 +13,11 @@ from clientgo.apiserver.registry.strategies.certificates import (
 from clientgo.apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from clientgo.apiserver.registry.strategies.services import ServiceStrategy
 from clientgo.apiserver.registry.strategies.strategy import (
-    Context,
     CustomStatusStrategy,
     CustomStrategy,
     StatusStrategy,
     Strategy,
+    StrategyContext,
     with_field,
 )
 
@@ -25,15 +25,15 @@ _KUBERNETES = "kubernetes"  # finalizer of the namespace controller
 _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
-class NamespaceStrategy(Strategy):
+class _NamespaceStrategy(Strategy):
     """Strategy of namespaces, which have finalizers in their spec."""
 
-    def reset_fields(self, context: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new namespace with the old finalizers and status."""
         spec = with_field(new.get("spec") or {}, old.get("spec") or {}, "finalizers")
         return super().reset_fields(context, {**new, "spec": spec}, old)
 
-    def prepare_for_create(self, _: Context, new: Object) -> Object:
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
         """Return the namespace with the finalizer of its controller."""
         spec = new.get("spec") or {}
         finalizers = spec.get("finalizers") or []
@@ -53,22 +53,22 @@ class NamespaceStrategy(Strategy):
         return {**obj, "metadata": meta, "status": {**obj.get("status", {}), "phase": "Terminating"}}
 
 
-class FinalizeStrategy(NamespaceStrategy):
+class _FinalizeStrategy(_NamespaceStrategy):
     """Strategy of the finalizers of namespaces."""
 
-    def reset_fields(self, context: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new namespace with the old status."""
         return Strategy.reset_fields(self, context, new, old)
 
 
-class DefinitionStrategy(Strategy):
+class _DefinitionStrategy(Strategy):
     """Strategy of CustomResourceDefinitions."""
 
-    def warnings_on_create(self, _: Context, new: Object) -> list[str]:
+    def warnings_on_create(self, _: StrategyContext, new: Object) -> list[str]:
         """Return the warnings about formats that are not checked."""
         return definition_warnings(new)
 
-    def warnings_on_update(self, _: Context, new: Object, old: Object) -> list[str]:
+    def warnings_on_update(self, _: StrategyContext, new: Object, old: Object) -> list[str]:
         """Return the warnings about new formats that are not checked."""
         return definition_warnings(new, old)
 
@@ -77,17 +77,17 @@ class DefinitionStrategy(Strategy):
         return None if "deletionTimestamp" in obj["metadata"] else crdstatus.terminating(obj, now)
 
 
-class DeploymentStrategy(Strategy):
+class _DeploymentStrategy(Strategy):
     """Strategy of Deployments, the one kind whose annotations are counted by its generation."""
 
-    def _counted(self, _: Context, obj: Object) -> object:
+    def _counted(self, _: StrategyContext, obj: Object) -> object:
         return obj["spec"], obj["metadata"].get("annotations")
 
 
-class JobStrategy(Strategy):
+class _JobStrategy(Strategy):
     """Strategy of Jobs."""
 
-    def prepare_for_create(self, _: Context, new: Object) -> Object:
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
         """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
         spec, meta = new["spec"], new["metadata"]
         if spec.get("manualSelector"):
@@ -103,14 +103,14 @@ class JobStrategy(Strategy):
         return {**new, "metadata": meta, "spec": spec}
 
 
-class ClaimStrategy(Strategy):
+class _ClaimStrategy(Strategy):
     """Strategy of PersistentVolumeClaims, which name their source in two ways."""
 
-    def prepare_for_create(self, _: Context, new: Object) -> Object:
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
         """Return the claim with both fields of its source."""
         return _with_sources(new)
 
-    def prepare_for_update(self, context: Context, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the claim with both fields of its source."""
         return super().prepare_for_update(context, _with_sources(new), old)
 
@@ -134,17 +134,17 @@ def _is_source(reference: Object) -> bool:
 _CUSTOM, _CUSTOM_STATUS, _BUILT_IN, _STATUS = CustomStrategy(), CustomStatusStrategy(), Strategy(), StatusStrategy()
 _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
-    ("", "namespaces", ""): NamespaceStrategy(),
-    ("", "namespaces", "finalize"): FinalizeStrategy(),
-    ("", "persistentvolumeclaims", ""): ClaimStrategy(),
+    ("", "namespaces", ""): _NamespaceStrategy(),
+    ("", "namespaces", "finalize"): _FinalizeStrategy(),
+    ("", "persistentvolumeclaims", ""): _ClaimStrategy(),
     ("", "pods", ""): PodStrategy(),
     ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
     ("", "pods", "resize"): ResizeStrategy(),
     ("", "services", ""): ServiceStrategy(),
-    ("apiextensions.k8s.io", "customresourcedefinitions", ""): DefinitionStrategy(),
-    ("apps", "deployments", ""): DeploymentStrategy(),
-    ("apps", "deployments", "scale"): DeploymentStrategy(),
-    ("batch", "jobs", ""): JobStrategy(),
+    ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
+    ("apps", "deployments", ""): _DeploymentStrategy(),
+    ("apps", "deployments", "scale"): _DeploymentStrategy(),
+    ("batch", "jobs", ""): _JobStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
     (*_REQUESTS, "status"): RequestStatusStrategy(),

@@ -15,7 +15,7 @@ from clientgo.apiserver.storage.store import Store
 from clientgo.meta.jsonvalues import same
 
 
-class Context(Protocol):
+class StrategyContext(Protocol):
     """What a strategy may know of a write. `now` is its time."""
 
     @property
@@ -48,7 +48,7 @@ class Strategy:
     graceful = False
     """True if deletions may have a grace period."""
 
-    def reset_fields(self, context: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the new object of an update with the parts of the old one that this kind of update cannot change."""
         return with_field(new, old, "status") if context.resource.status else new
 
@@ -56,7 +56,7 @@ class Strategy:
         """Return an admitted new object with what it takes from the cluster, such as addresses (422, 500)."""
         return new
 
-    def prepare_for_create(self, _: Context, new: Object) -> Object:
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
         """Return an admitted new object with the fields that the server sets."""
         return new
 
@@ -64,30 +64,30 @@ class Strategy:
         """Return an admitted object with what it takes from the cluster, or keeps of the old one (422, 500)."""
         return new
 
-    def prepare_for_update(self, context: Context, new: Object, old: Object) -> Object:
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the admitted object of an update with the fields that the server sets, such as its generation."""
         if not context.resource.generation or same(self._counted(context, new), self._counted(context, old)):
             return new
         generation = old["metadata"].get("generation", 0) + 1
         return {**new, "metadata": {**new["metadata"], "generation": generation}}
 
-    def _counted(self, context: Context, obj: Object) -> Any:
+    def _counted(self, context: StrategyContext, obj: Object) -> Any:
         """Return the part of the object whose changes metadata.generation counts."""
         return obj["spec"] if "spec" in obj else _without_metadata(context, obj)
 
-    def validate(self, context: Context, new: Object) -> list[Cause]:
+    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
         """Return the errors of a new object, except those of its metadata."""
         return builtin_errors(context.resource, new, None)
 
-    def validate_update(self, context: Context, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
         """Return the errors of an object that replaces `old`, except those of its metadata."""
         return builtin_errors(context.resource, new, old, context.subresource)
 
-    def warnings_on_create(self, _: Context, __: Object) -> list[str]:
+    def warnings_on_create(self, _: StrategyContext, __: Object) -> list[str]:
         """Return the warnings about a valid new object."""
         return []
 
-    def warnings_on_update(self, _: Context, __: Object, ___: Object) -> list[str]:
+    def warnings_on_update(self, _: StrategyContext, __: Object, ___: Object) -> list[str]:
         """Return the warnings about a valid object that replaces another."""
         return []
 
@@ -104,12 +104,12 @@ class Strategy:
 class StatusStrategy(Strategy):
     """Strategy of the status of built-in kinds: it may change annotations and finalizers, but not labels."""
 
-    def reset_fields(self, _: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old object with the new status and metadata."""
         meta = with_field({**old["metadata"], **new["metadata"]}, old["metadata"], "labels")
         return {**with_field(old, new, "status"), "metadata": with_versions(meta, new["metadata"])}
 
-    def prepare_for_update(self, _: Context, new: Object, __: Object) -> Object:
+    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
         """Return the object: a status has no generation."""
         return new
 
@@ -125,18 +125,18 @@ def with_versions(meta: Object, new: Object) -> Object:
 class CustomStrategy(Strategy):
     """Strategy of custom kinds."""
 
-    def prepare_for_create(self, context: Context, new: Object) -> Object:
+    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
         """Return the object without a status, if that is a subresource."""
         return with_field(new, {}, "status") if context.resource.status else new
 
-    def _counted(self, context: Context, obj: Object) -> Any:
+    def _counted(self, context: StrategyContext, obj: Object) -> Any:
         return _without_metadata(context, obj)
 
-    def validate(self, context: Context, new: Object) -> list[Cause]:
+    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
         """Return the errors of a new object by the schema of its definition."""
         return object_errors(context.resource, new, None, warnings=context.request.warnings)
 
-    def validate_update(self, context: Context, new: Object, old: Object) -> list[Cause]:
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
         """Return the errors of an object that replaces `old`, by the schema of its definition."""
         warnings = context.request.warnings
         return object_errors(context.resource, new, old, context.subresource, warnings=warnings)
@@ -145,15 +145,15 @@ class CustomStrategy(Strategy):
 class CustomStatusStrategy(CustomStrategy):
     """Strategy of the status of custom kinds: it changes no metadata."""
 
-    def reset_fields(self, _: Context, new: Object, old: Object) -> Object:
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
         """Return the old object with the new status."""
         return {**with_field(old, new, "status"), "metadata": with_versions(old["metadata"], new["metadata"])}
 
-    def prepare_for_update(self, _: Context, new: Object, __: Object) -> Object:
+    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
         """Return the object: a status has no generation."""
         return new
 
 
-def _without_metadata(context: Context, obj: Object) -> Object:
+def _without_metadata(context: StrategyContext, obj: Object) -> Object:
     left_out = ("metadata", "status") if context.resource.status else ("metadata",)
     return {field: value for field, value in obj.items() if field not in left_out}
