@@ -189,6 +189,7 @@ class Codec(Generic[T]):
         try:  # by the object's own class: a subclass may have more fields
             return encode_struct(msgspec.convert(obj, form(type(obj)), from_attributes=True))
         except msgspec.ValidationError as error:
+            encode_value(obj)  # raises with the place and the remedy, if a value has no JSON form
             raise Unencodable("", text_of(error)) from error
 
     def _own(self, wire: Any) -> T:

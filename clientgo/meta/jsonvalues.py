@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Any, TypeVar, get_args, get_type_hints
@@ -20,6 +21,7 @@ import msgspec
 
 from clientgo.errors import Restorable, text_of
 from clientgo.meta.classes.check import has_fields
+from clientgo.meta.classes.hints import camel
 from clientgo.meta.classes.wire import to_wire, wire_type
 from clientgo.meta.objects import MicroTime
 
@@ -226,7 +228,7 @@ def _checked(value: Any, fields_of: _FieldsOf) -> Any:
     if isinstance(value, msgspec.Struct):
         return _checked_struct(value, fields_of)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _checked(to_wire(value), _all_fields)
+        return _checked_dataclass(value)
     name = type(value).__name__
     raise Unencodable("", f"{name} has no JSON form: {_REMEDIES.get(name, 'use a dict, list, str, number or bool')}")
 
@@ -249,9 +251,19 @@ def _checked_scalar(value: str | float | datetime) -> str | float | datetime:
             raise Unencodable("", "the text has a lone surrogate, which is no character: replace it") from None
     elif not math.isfinite(value):
         raise Unencodable("", f"{value} is not a JSON number: use a finite number, or leave the field out")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63 and Decimal(repr(float(value))) != value:
+        # Kubernetes reads it as a float, and writes that one as an integer too if it has less than 22 digits.
         raise Unencodable("", f"{value} needs more than 64 bits: use a string")
     return value
+
+
+def step_text(name: object) -> str:
+    """Return a member of an object for a path: `.name`, quoted if it is long or not printable."""
+    text = str(name)
+    return f".{text}" if text.isprintable() and len(text) <= _LONGEST_STEP else f".{text[:_LONGEST_STEP]!a}"
+
+
+_LONGEST_STEP = 100
 
 
 def _checked_members(value: Mapping[Any, Any], fields_of: _FieldsOf) -> Mapping[str, Any]:
@@ -259,7 +271,7 @@ def _checked_members(value: Mapping[Any, Any], fields_of: _FieldsOf) -> Mapping[
         if not isinstance(key, str):
             raise Unencodable("", f"the key {key!r} is not a string: use str(key)")
         _checked_scalar(key)
-    members = {key: _checked_part(f".{key}", item, fields_of) for key, item in value.items()}
+    members = {key: _checked_part(step_text(key), item, fields_of) for key, item in value.items()}
     return members if any(members[key] is not item for key, item in value.items()) else value
 
 
@@ -267,11 +279,21 @@ def _checked_struct(struct: msgspec.Struct, fields_of: _FieldsOf) -> msgspec.Str
     changes: dict[str, Any] = {}
     for name, json_name in fields_of(type(struct)):
         value = getattr(struct, name)
-        if value is not msgspec.UNSET:
+        if value is not msgspec.UNSET and value.__class__ is not int:  # the type of the field limits it
             checked = _checked_part(f".{json_name}", value, fields_of)
             if checked is not value:
                 changes[name] = checked
     return msgspec.structs.replace(struct, **changes) if changes else struct
+
+
+def _checked_dataclass(value: Any) -> msgspec.Struct:
+    for field in dataclasses.fields(value):
+        _checked_part(step_text(camel(field.name)), getattr(value, field.name), _all_fields)
+    try:
+        wire = to_wire(value)
+    except msgspec.ValidationError as error:
+        raise Unencodable("", text_of(error)) from error
+    return _checked_struct(wire, _all_fields)
 
 
 @lru_cache(maxsize=2048)

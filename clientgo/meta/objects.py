@@ -7,7 +7,7 @@ as a nil slice or map in Go, so `foo.metadata.labels.get("app")` needs no None c
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Protocol, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -73,6 +73,10 @@ class StructWithLists(msgspec.Struct, frozen=True, metaclass=StructWithListsMeta
         def __replace__(self, /, **changes: Any) -> Any:
             """Return a copy with some attributes changed."""
             return msgspec.structs.replace(self, **with_tuples(type(self), changes))
+
+
+Time = Annotated[datetime, msgspec.Meta(tz=True)]
+"""A time, which has a time zone: the codec reads one without as UTC, and does not write it."""
 
 
 class MicroTime(datetime):
@@ -147,7 +151,7 @@ class ManagedFieldsEntry(msgspec.Struct, frozen=True, kw_only=True, rename="came
     manager: str | None = None
     operation: str | None = None
     api_version: str | None = None
-    time: datetime | None = None
+    time: Time | None = None
     fields_type: str | None = None
     fields_v1: Mapping[str, Any] | None = msgspec.field(default=None, name="fieldsV1")
     subresource: str | None = None
@@ -162,8 +166,8 @@ class ObjectMeta(StructWithLists, frozen=True, kw_only=True, rename="camel", omi
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    creation_timestamp: datetime | None = None
-    deletion_timestamp: datetime | None = None
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
     deletion_grace_period_seconds: int | None = None
     labels: Mapping[str, str] = EMPTY_MAP
     annotations: Mapping[str, str] = EMPTY_MAP

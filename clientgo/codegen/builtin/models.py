@@ -37,7 +37,7 @@ _MICRO_TIMES = {
 """metav1.MicroTime in Go; the official models call every time a datetime."""
 
 _PLAIN: dict[Any, str] = {
-    **{kind: kind.__name__ for kind in (str, int, float, bool, bytes, datetime)}, Any: "Any", object: "Any",
+    **{kind: kind.__name__ for kind in (str, int, float, bool, bytes)}, datetime: "Time", Any: "Any", object: "Any",
 }  # fmt: skip
 # A factory and not a value: msgspec leaves out what is its default, and a required field must be sent.
 _FACTORIES = {**{text: text for text in ("str", "int", "float", "bool", "bytes")}, "int | str": "int"}

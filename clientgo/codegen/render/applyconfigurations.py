@@ -46,7 +46,7 @@ def apply_text(
     known = {"ObjectMeta", *nested, *(record.name for record in records)}
     code = joined((_class(record, known, is_kind=record.name in kinds) for record in records), blank_lines=2)
     places: dict[str, Iterable[str]] = {
-        "clientgo.meta.objects": {one.__name__ for one in _RUNTIME} - known,
+        "clientgo.meta.objects": {"Time", *(one.__name__ for one in _RUNTIME)} - known,
         RUNTIME: ("NO_LIST", SUFFIX, "ListOrUnset", f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}"),
         "msgspec": ("UNSET", "UnsetType"),
         **borrowed,
@@ -138,8 +138,8 @@ def package_text(doc: str, places: Mapping[KindRecord, str], layout: Layout) -> 
 _BUILT_IN = "clientgo.kubernetes.types."
 _RUNTIME = (OwnerReference, ManagedFieldsEntry, MicroTime)
 _PLAIN: dict[Any, str] = {
-    kind: kind.__name__ for kind in (str, int, float, bool, bytes, datetime, ObjectMeta, *_RUNTIME)
-}
+    **{kind: kind.__name__ for kind in (str, int, float, bool, bytes, ObjectMeta, *_RUNTIME)}, datetime: "Time",
+}  # fmt: skip
 
 
 class ClassReader:

@@ -23,7 +23,7 @@ from clientgo.meta.scheme import ApiType
 
 _TOP = ("apiVersion", "kind", "metadata")
 _SCALARS = {"string": "str", "integer": "int", "number": "float | int", "boolean": "bool"}
-_FORMATS = {"date-time": "datetime", "byte": "bytes"}
+_FORMATS = {"date-time": "Time", "byte": "bytes"}
 _METADATA = Attribute(name="metadata", json_name="metadata", type="ObjectMeta", default="ObjectMeta()")
 
 
@@ -89,7 +89,7 @@ class SchemaTypes:
             return self._object(name, schema)
         if kind in _SCALARS:
             text = _FORMATS.get(schema.get("format", ""), _SCALARS[kind])
-            return _Shape(text, sent="" if text == "datetime" else text.partition(" ")[0])
+            return _Shape(text, sent="" if text == "Time" else text.partition(" ")[0])
         return _Shape("Any")
 
     def _inside(self, name: str, schema: Schema) -> str:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "CustomResourceColumnDefinitionApplyConfiguration",
@@ -77,7 +77,7 @@ class CustomResourceDefinitionApplyConfiguration(
 class CustomResourceDefinitionConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET

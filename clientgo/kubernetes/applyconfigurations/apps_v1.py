@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -25,6 +24,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "ControllerRevisionApplyConfiguration",
@@ -78,7 +78,7 @@ class DaemonSetApplyConfiguration(ObjectApplyConfiguration[DaemonSet], frozen=Tr
 class DaemonSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -130,8 +130,8 @@ class DeploymentApplyConfiguration(ObjectApplyConfiguration[Deployment], frozen=
 class DeploymentConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
-    last_update_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
+    last_update_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -185,7 +185,7 @@ class ReplicaSetApplyConfiguration(ObjectApplyConfiguration[ReplicaSet], frozen=
 class ReplicaSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -247,7 +247,7 @@ class StatefulSetApplyConfiguration(ObjectApplyConfiguration[StatefulSet], froze
 class StatefulSetConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET

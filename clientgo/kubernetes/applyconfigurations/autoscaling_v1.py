@@ -6,13 +6,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.types.autoscaling_v1 import HorizontalPodAutoscaler
 from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
+from clientgo.meta.objects import Time
 
 __all__ = [
     "CrossVersionObjectReferenceApplyConfiguration",
@@ -61,5 +60,5 @@ class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen
     )
     current_replicas: int | UnsetType = UNSET
     desired_replicas: int | UnsetType = UNSET
-    last_scale_time: datetime | UnsetType = UNSET
+    last_scale_time: Time | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET

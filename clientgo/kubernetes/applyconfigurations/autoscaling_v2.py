@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import LabelSelectorApplyConfiguration
@@ -19,6 +17,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "ContainerResourceMetricSourceApplyConfiguration",
@@ -124,7 +123,7 @@ class HorizontalPodAutoscalerBehaviorApplyConfiguration(ApplyConfiguration, froz
 class HorizontalPodAutoscalerConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET
@@ -149,7 +148,7 @@ class HorizontalPodAutoscalerStatusApplyConfiguration(ApplyConfiguration, frozen
     current_metrics: ListOrUnset[MetricStatusApplyConfiguration] = NO_LIST
     current_replicas: int | UnsetType = UNSET
     desired_replicas: int | UnsetType = UNSET
-    last_scale_time: datetime | UnsetType = UNSET
+    last_scale_time: Time | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
 
 

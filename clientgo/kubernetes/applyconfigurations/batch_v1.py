@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -25,6 +24,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "CronJobApplyConfiguration",
@@ -79,8 +79,8 @@ class CronJobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=T
     """Fields to apply; unset fields are not changed."""
 
     active: ListOrUnset[ObjectReferenceApplyConfiguration] = NO_LIST
-    last_schedule_time: datetime | UnsetType = UNSET
-    last_successful_time: datetime | UnsetType = UNSET
+    last_schedule_time: Time | UnsetType = UNSET
+    last_successful_time: Time | UnsetType = UNSET
 
 
 class JobApplyConfiguration(ObjectApplyConfiguration[Job], frozen=True, kw_only=True):
@@ -96,8 +96,8 @@ class JobApplyConfiguration(ObjectApplyConfiguration[Job], frozen=True, kw_only=
 class JobConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_probe_time: datetime | UnsetType = UNSET
-    last_transition_time: datetime | UnsetType = UNSET
+    last_probe_time: Time | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -140,12 +140,12 @@ class JobStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
 
     active: int | UnsetType = UNSET
     completed_indexes: str | UnsetType = UNSET
-    completion_time: datetime | UnsetType = UNSET
+    completion_time: Time | UnsetType = UNSET
     conditions: ListOrUnset[JobConditionApplyConfiguration] = NO_LIST
     failed: int | UnsetType = UNSET
     failed_indexes: str | UnsetType = UNSET
     ready: int | UnsetType = UNSET
-    start_time: datetime | UnsetType = UNSET
+    start_time: Time | UnsetType = UNSET
     succeeded: int | UnsetType = UNSET
     terminating: int | UnsetType = UNSET
     uncounted_terminated_pods: UncountedTerminatedPodsApplyConfiguration | UnsetType = UNSET

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -25,6 +24,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "CertificateSigningRequestApplyConfiguration",
@@ -54,8 +54,8 @@ class CertificateSigningRequestApplyConfiguration(
 class CertificateSigningRequestConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
-    last_update_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
+    last_update_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -128,8 +128,8 @@ class PodCertificateRequestSpecApplyConfiguration(ApplyConfiguration, frozen=Tru
 class PodCertificateRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    begin_refresh_at: datetime | UnsetType = UNSET
+    begin_refresh_at: Time | UnsetType = UNSET
     certificate_chain: str | UnsetType = UNSET
     conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
-    not_after: datetime | UnsetType = UNSET
-    not_before: datetime | UnsetType = UNSET
+    not_after: Time | UnsetType = UNSET
+    not_before: Time | UnsetType = UNSET

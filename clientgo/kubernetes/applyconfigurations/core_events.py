@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import (
@@ -16,7 +14,7 @@ from clientgo.kubernetes.applyconfigurations.shared import (
 )
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
-from clientgo.meta.objects import MicroTime
+from clientgo.meta.objects import MicroTime, Time
 
 __all__ = ["EventApplyConfiguration", "EventSeriesApplyConfiguration"]
 
@@ -29,9 +27,9 @@ class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_o
     action: str | UnsetType = UNSET
     count: int | UnsetType = UNSET
     event_time: MicroTime | UnsetType = UNSET
-    first_timestamp: datetime | UnsetType = UNSET
+    first_timestamp: Time | UnsetType = UNSET
     involved_object: ObjectReferenceApplyConfiguration | UnsetType = UNSET
-    last_timestamp: datetime | UnsetType = UNSET
+    last_timestamp: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET
     reason: str | UnsetType = UNSET

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -48,6 +47,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "AttachedVolumeApplyConfiguration",
@@ -201,7 +201,7 @@ class ContainerStateApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=
 class ContainerStateRunningApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    started_at: datetime | UnsetType = UNSET
+    started_at: Time | UnsetType = UNSET
 
 
 class ContainerStateTerminatedApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -209,11 +209,11 @@ class ContainerStateTerminatedApplyConfiguration(ApplyConfiguration, frozen=True
 
     container_id: str | UnsetType = msgspec.field(default=UNSET, name="containerID")
     exit_code: int | UnsetType = UNSET
-    finished_at: datetime | UnsetType = UNSET
+    finished_at: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     signal: int | UnsetType = UNSET
-    started_at: datetime | UnsetType = UNSET
+    started_at: Time | UnsetType = UNSET
 
 
 class ContainerStateWaitingApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
@@ -364,7 +364,7 @@ class NamespaceApplyConfiguration(ObjectApplyConfiguration[Namespace], frozen=Tr
 class NamespaceConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -428,8 +428,8 @@ class NodeAllocatableResourceClaimStatusApplyConfiguration(ApplyConfiguration, f
 class NodeConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_heartbeat_time: datetime | UnsetType = UNSET
-    last_transition_time: datetime | UnsetType = UNSET
+    last_heartbeat_time: Time | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -551,7 +551,7 @@ class PersistentVolumeApplyConfiguration(ObjectApplyConfiguration[PersistentVolu
 class PersistentVolumeStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_phase_transition_time: datetime | UnsetType = UNSET
+    last_phase_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     phase: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
@@ -570,8 +570,8 @@ class PodApplyConfiguration(ObjectApplyConfiguration[Pod], frozen=True, kw_only=
 class PodConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_probe_time: datetime | UnsetType = UNSET
-    last_transition_time: datetime | UnsetType = UNSET
+    last_probe_time: Time | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET
@@ -624,7 +624,7 @@ class PodStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True)
     resize: str | UnsetType = UNSET
     resource_claim_statuses: ListOrUnset[PodResourceClaimStatusApplyConfiguration] = NO_LIST
     resources: ResourceRequirementsApplyConfiguration | UnsetType = UNSET
-    start_time: datetime | UnsetType = UNSET
+    start_time: Time | UnsetType = UNSET
     volume_health: ListOrUnset[PodVolumeHealthApplyConfiguration] = NO_LIST
 
 
@@ -641,7 +641,7 @@ class PodVolumeHealthApplyConfiguration(ApplyConfiguration, frozen=True, kw_only
     """Fields to apply; unset fields are not changed."""
 
     health_conditions: ListOrUnset[VolumeHealthConditionApplyConfiguration] = NO_LIST
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     name: str | UnsetType = UNSET
 
 
@@ -668,7 +668,7 @@ class ReplicationControllerApplyConfiguration(
 class ReplicationControllerConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -836,7 +836,7 @@ class TaintApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
 
     effect: str | UnsetType = UNSET
     key: str | UnsetType = UNSET
-    time_added: datetime | UnsetType = UNSET
+    time_added: Time | UnsetType = UNSET
     value: str | UnsetType = UNSET
 
 

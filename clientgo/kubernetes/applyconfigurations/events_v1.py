@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from msgspec import UNSET, UnsetType
 
 from clientgo.kubernetes.applyconfigurations.shared import (
@@ -16,7 +14,7 @@ from clientgo.kubernetes.applyconfigurations.shared import (
 )
 from clientgo.kubernetes.types.events_v1 import Event
 from clientgo.meta.applyconfiguration import ApplyConfiguration, ObjectApplyConfiguration, ObjectMetaApplyConfiguration
-from clientgo.meta.objects import MicroTime
+from clientgo.meta.objects import MicroTime, Time
 
 __all__ = ["EventApplyConfiguration", "EventSeriesApplyConfiguration"]
 
@@ -28,8 +26,8 @@ class EventApplyConfiguration(ObjectApplyConfiguration[Event], frozen=True, kw_o
 
     action: str | UnsetType = UNSET
     deprecated_count: int | UnsetType = UNSET
-    deprecated_first_timestamp: datetime | UnsetType = UNSET
-    deprecated_last_timestamp: datetime | UnsetType = UNSET
+    deprecated_first_timestamp: Time | UnsetType = UNSET
+    deprecated_last_timestamp: Time | UnsetType = UNSET
     deprecated_source: EventSourceApplyConfiguration | UnsetType = UNSET
     event_time: MicroTime | UnsetType = UNSET
     metadata: ObjectMetaApplyConfiguration | UnsetType = UNSET

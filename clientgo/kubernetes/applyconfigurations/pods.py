@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -37,6 +36,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "AffinityApplyConfiguration",
@@ -573,8 +573,8 @@ class PersistentVolumeClaimApplyConfiguration(
 class PersistentVolumeClaimConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_probe_time: datetime | UnsetType = UNSET
-    last_transition_time: datetime | UnsetType = UNSET
+    last_probe_time: Time | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -1060,7 +1060,7 @@ class VolumeHealthStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_o
     """Fields to apply; unset fields are not changed."""
 
     health_conditions: ListOrUnset[VolumeHealthConditionApplyConfiguration] = NO_LIST
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
 
 
 class VolumeMountApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 from msgspec import UNSET, UnsetType
 
@@ -20,6 +19,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "DeleteOptionsApplyConfiguration",
@@ -76,7 +76,7 @@ class PodDisruptionBudgetStatusApplyConfiguration(ApplyConfiguration, frozen=Tru
     conditions: ListOrUnset[ConditionApplyConfiguration] = NO_LIST
     current_healthy: int | UnsetType = UNSET
     desired_healthy: int | UnsetType = UNSET
-    disrupted_pods: Mapping[str, datetime] | UnsetType = UNSET
+    disrupted_pods: Mapping[str, Time] | UnsetType = UNSET
     disruptions_allowed: int | UnsetType = UNSET
     expected_pods: int | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET

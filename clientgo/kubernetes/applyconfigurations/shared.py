@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from clientgo.meta.applyconfiguration import NO_LIST, ApplyConfiguration, ListOrUnset, ObjectMetaApplyConfiguration
+from clientgo.meta.objects import Time
 
 __all__ = [
     "AWSElasticBlockStoreVolumeSourceApplyConfiguration",
@@ -74,7 +74,7 @@ class BoundObjectReferenceApplyConfiguration(ApplyConfiguration, frozen=True, kw
 class ConditionApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     observed_generation: int | UnsetType = UNSET
     reason: str | UnsetType = UNSET
@@ -224,7 +224,7 @@ class TokenRequestSpecApplyConfiguration(ApplyConfiguration, frozen=True, kw_onl
 class TokenRequestStatusApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):
     """Fields to apply; unset fields are not changed."""
 
-    expiration_timestamp: datetime | UnsetType = UNSET
+    expiration_timestamp: Time | UnsetType = UNSET
     token: str | UnsetType = UNSET
 
 

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -29,6 +28,7 @@ from clientgo.meta.applyconfiguration import (
     ObjectApplyConfiguration,
     ObjectMetaApplyConfiguration,
 )
+from clientgo.meta.objects import Time
 
 __all__ = [
     "CSIDriverApplyConfiguration",
@@ -148,7 +148,7 @@ class StorageHealthConditionApplyConfiguration(ApplyConfiguration, frozen=True, 
     """Fields to apply; unset fields are not changed."""
 
     access_mode: str | UnsetType = UNSET
-    last_transition_time: datetime | UnsetType = UNSET
+    last_transition_time: Time | UnsetType = UNSET
     message: str | UnsetType = UNSET
     reason: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
@@ -226,7 +226,7 @@ class VolumeErrorApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=Tru
 
     error_code: int | UnsetType = UNSET
     message: str | UnsetType = UNSET
-    time: datetime | UnsetType = UNSET
+    time: Time | UnsetType = UNSET
 
 
 class VolumeNodeResourcesApplyConfiguration(ApplyConfiguration, frozen=True, kw_only=True):

@@ -5,12 +5,11 @@
 """The types of apiextensions.k8s.io/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -281,7 +280,7 @@ class CustomResourceDefinitionCondition(
 ):
     """CustomResourceDefinitionCondition contains details for the current condition of this pod."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime last time the condition transitioned from one status to another."""
     message: str | None = None
     """message is a human-readable message indicating details about last transition."""

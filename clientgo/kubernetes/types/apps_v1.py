@@ -5,7 +5,6 @@
 """The types of apps/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -128,7 +127,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
@@ -317,7 +316,7 @@ class DaemonSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 class DaemonSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DaemonSetCondition describes the state of a DaemonSet at a certain point."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transitioned from one status to another."""
     message: str | None = None
     """A human readable message indicating details about the transition."""
@@ -401,9 +400,9 @@ class DeploymentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """DeploymentCondition describes the state of a deployment at a certain point."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transitioned from one status to another."""
-    last_update_time: datetime | None = None
+    last_update_time: Time | None = None
     """The last time this condition was updated."""
     message: str | None = None
     """A human readable message indicating details about the transition."""
@@ -461,7 +460,7 @@ class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class ReplicaSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ReplicaSetCondition describes the state of a replica set at a certain point."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """The last time the condition transitioned from one status to another."""
     message: str | None = None
     """A human readable message indicating details about the transition."""
@@ -565,7 +564,7 @@ class StatefulSetSpec(StructWithLists, frozen=True, kw_only=True, rename="camel"
 class StatefulSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """StatefulSetCondition describes the state of a statefulset at a certain point."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transitioned from one status to another."""
     message: str | None = None
     """A human readable message indicating details about the transition."""

@@ -5,7 +5,6 @@
 """The types of batch/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -123,7 +122,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -455,9 +454,9 @@ class CronJobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
     active: ListOf[ObjectReference] = NO_ITEMS
     """A list of pointers to currently running jobs."""
-    last_schedule_time: datetime | None = None
+    last_schedule_time: Time | None = None
     """Information when was the last time the job was successfully scheduled."""
-    last_successful_time: datetime | None = None
+    last_successful_time: Time | None = None
     """Information when was the last time the job successfully completed."""
 
 
@@ -473,9 +472,9 @@ class CronJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """JobCondition describes current state of a job."""
 
-    last_probe_time: datetime | None = None
+    last_probe_time: Time | None = None
     """Last time the condition was checked."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transit from one status to another."""
     message: str | None = None
     """Human readable message indicating details about last transition."""
@@ -503,7 +502,7 @@ class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
     """The number of pending and running pods which are not terminating (without a deletionTimestamp)."""
     completed_indexes: str | None = None
     """completedIndexes holds the completed indexes when .spec.completionMode = "Indexed" in a text format."""
-    completion_time: datetime | None = None
+    completion_time: Time | None = None
     """Represents time when the job was completed."""
     conditions: ListOf[JobCondition] = NO_ITEMS
     """The latest available observations of an object's current state."""
@@ -513,7 +512,7 @@ class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
     """FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set."""
     ready: int | None = None
     """The number of active pods which have a Ready condition and are not terminating (without a deletionTimestamp)."""
-    start_time: datetime | None = None
+    start_time: Time | None = None
     """Represents time when the job controller started processing a job."""
     succeeded: int | None = None
     """The number of pods which reached phase Succeeded."""

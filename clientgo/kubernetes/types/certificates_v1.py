@@ -5,12 +5,11 @@
 """The types of certificates.k8s.io/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
 from clientgo.kubernetes.types.shared import Condition
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -55,9 +54,9 @@ class CertificateSigningRequestCondition(
 ):
     """CertificateSigningRequestCondition describes a condition of a CertificateSigningRequest object."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is the time the condition last transitioned from one status to another."""
-    last_update_time: datetime | None = None
+    last_update_time: Time | None = None
     """lastUpdateTime is the time of the last update to this condition."""
     message: str | None = None
     """message contains a human readable message with details about the request state."""
@@ -140,15 +139,15 @@ class PodCertificateRequestStatus(
 ):
     """PodCertificateRequestStatus describes the status of the request, and holds the certificate data if the request is issued."""
 
-    begin_refresh_at: datetime | None = None
+    begin_refresh_at: Time | None = None
     """beginRefreshAt is the time at which the kubelet should begin trying to refresh the certificate."""
     certificate_chain: str | None = None
     """certificateChain is populated with an issued certificate by the signer."""
     conditions: ListOf[Condition] = NO_ITEMS
     """conditions applied to the request."""
-    not_after: datetime | None = None
+    not_after: Time | None = None
     """notAfter is the time at which the certificate expires."""
-    not_before: datetime | None = None
+    not_before: Time | None = None
     """notBefore is the time at which the certificate becomes valid."""
 
 

@@ -5,7 +5,6 @@
 """The types of core/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
@@ -151,7 +150,7 @@ from clientgo.kubernetes.types.volumes import (
     StorageOSPersistentVolumeSource,
     VolumeNodeAffinity,
 )
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import ScaleSubresource, api_type
 
 __all__ = [
@@ -453,7 +452,7 @@ class ContainerImage(StructWithLists, frozen=True, kw_only=True, rename="camel",
 class ContainerStateRunning(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """ContainerStateRunning is a running state of a container."""
 
-    started_at: datetime | None = None
+    started_at: Time | None = None
     """Time at which the container was last (re-)started."""
 
 
@@ -464,7 +463,7 @@ class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename
     """Container's ID in the format '<type>://<container_id>'."""
     exit_code: int = msgspec.field(default_factory=int)
     """Exit status from the last termination of the container."""
-    finished_at: datetime | None = None
+    finished_at: Time | None = None
     """Time at which the container last terminated."""
     message: str | None = None
     """Message regarding the last termination of the container."""
@@ -472,7 +471,7 @@ class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename
     """(brief) reason from the last termination of the container."""
     signal: int | None = None
     """Signal from the last termination of the container."""
-    started_at: datetime | None = None
+    started_at: Time | None = None
     """Time at which previous execution of the container started."""
 
 
@@ -720,7 +719,7 @@ class NamespaceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 class NamespaceCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NamespaceCondition contains details about state of namespace."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transitioned from one status to another."""
     message: str | None = None
     """Human-readable message indicating details about last transition."""
@@ -787,7 +786,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
     """Required."""
     key: str = msgspec.field(default_factory=str)
     """Required."""
-    time_added: datetime | None = None
+    time_added: Time | None = None
     """TimeAdded represents the time at which the taint was added."""
     value: str | None = None
     """The taint value corresponding to the taint key."""
@@ -824,9 +823,9 @@ class NodeAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """NodeCondition contains condition information for a node."""
 
-    last_heartbeat_time: datetime | None = None
+    last_heartbeat_time: Time | None = None
     """Last time we got an update on a given condition."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transit from one status to another."""
     message: str | None = None
     """Human readable message indicating details about last transition."""
@@ -995,7 +994,7 @@ class NodeAllocatableResourceClaimStatus(
 class PersistentVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PersistentVolumeStatus is the current status of a persistent volume."""
 
-    last_phase_transition_time: datetime | None = None
+    last_phase_transition_time: Time | None = None
     """lastPhaseTransitionTime is the time the phase transitioned from one to another and automatically resets to current time everytime a volume phase transitions."""
     message: str | None = None
     """message is a human-readable message indicating details about why the volume is in this state."""
@@ -1017,9 +1016,9 @@ class PersistentVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """PodCondition contains details for the current condition of this pod."""
 
-    last_probe_time: datetime | None = None
+    last_probe_time: Time | None = None
     """Last time we probed the condition."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """Last time the condition transitioned from one status to another."""
     message: str | None = None
     """Human-readable message indicating details about last transition."""
@@ -1065,7 +1064,7 @@ class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     """conditions is the set of adverse conditions reported by the CSI node plugin for this volume on this node."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is when the current set of conditions first appeared."""
     name: str = msgspec.field(default_factory=str)
     """name matches an entry in pod.spec.volumes."""
@@ -1112,7 +1111,7 @@ class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
     resource_claim_statuses: ListOf[PodResourceClaimStatus] = NO_ITEMS
     """Status of resource claims."""
     resources: ResourceRequirements | None = None
-    start_time: datetime | None = None
+    start_time: Time | None = None
     """RFC 3339 date and time at which the object was acknowledged by the Kubelet."""
     volume_health: ListOf[PodVolumeHealth] = NO_ITEMS
     """volumeHealth contains node-reported health for each volume the pod is using."""
@@ -1154,7 +1153,7 @@ class ReplicationControllerCondition(
 ):
     """ReplicationControllerCondition describes the state of a replication controller at a certain point."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """The last time the condition transitioned from one status to another."""
     message: str | None = None
     """A human readable message indicating details about the transition."""

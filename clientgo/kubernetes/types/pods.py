@@ -5,7 +5,6 @@
 """Pods as templates and what they are made of: types that core/v1, apps/v1 and batch/v1 use."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
@@ -26,7 +25,7 @@ from clientgo.kubernetes.types.shared import (
     TypedLocalObjectReference,
     VsphereVirtualDiskVolumeSource,
 )
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -1005,9 +1004,9 @@ class PersistentVolumeClaimCondition(
 ):
     """PersistentVolumeClaimCondition contains details about state of pvc."""
 
-    last_probe_time: datetime | None = None
+    last_probe_time: Time | None = None
     """lastProbeTime is the time we probed the condition."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is the time the condition transitioned from one status to another."""
     message: str | None = None
     """message is the human-readable message indicating details about last transition."""
@@ -1035,7 +1034,7 @@ class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="cam
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     """conditions is the set of adverse conditions reported by the CSI controller plugin."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is when the current set of conditions first appeared."""
 
 

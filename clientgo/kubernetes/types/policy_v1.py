@@ -5,12 +5,11 @@
 """The types of policy/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
 from clientgo.kubernetes.types.shared import Condition, LabelSelector, LabelSelectorRequirement
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -86,7 +85,7 @@ class PodDisruptionBudgetStatus(
     """current number of healthy pods."""
     desired_healthy: int | None = None
     """minimum desired number of healthy pods."""
-    disrupted_pods: Mapping[str, datetime] = EMPTY_MAP
+    disrupted_pods: Mapping[str, Time] = EMPTY_MAP
     """DisruptedPods contains information about pods whose eviction was processed by the API server eviction subresource handler but has not yet been observed by the PodDisruptionBudget controller."""
     disruptions_allowed: int | None = None
     """Number of pod disruptions that are currently allowed."""

@@ -5,11 +5,10 @@
 """Types that several API groups use."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -88,7 +87,7 @@ class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """Condition contains details for one aspect of the current state of this API Resource."""
 
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is the last time the condition transitioned from one status to another."""
     message: str = msgspec.field(default_factory=str)
     """message is a human readable message indicating details about the transition."""
@@ -292,7 +291,7 @@ class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel
 class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """TokenRequestStatus is the result of a token request."""
 
-    expiration_timestamp: datetime | None = None
+    expiration_timestamp: Time | None = None
     """expirationTimestamp is the time of expiration of the returned token."""
     token: str | None = None
     """token is the opaque bearer token."""

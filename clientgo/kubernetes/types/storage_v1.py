@@ -5,7 +5,6 @@
 """The types of storage.k8s.io/v1."""
 
 from collections.abc import Mapping
-from datetime import datetime
 
 import msgspec
 
@@ -44,7 +43,7 @@ from clientgo.kubernetes.types.volumes import (
     StorageOSPersistentVolumeSource,
     VolumeNodeAffinity,
 )
-from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists
+from clientgo.meta.objects import EMPTY_MAP, NO_ITEMS, ListOf, ObjectMeta, StructWithLists, Time
 from clientgo.meta.scheme import api_type
 
 __all__ = [
@@ -177,7 +176,7 @@ class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="
 
     access_mode: str | None = None
     """accessMode is the access mode affected."""
-    last_transition_time: datetime | None = None
+    last_transition_time: Time | None = None
     """lastTransitionTime is when this condition first appeared at its current state."""
     message: str | None = None
     """message is a human-readable description."""
@@ -292,7 +291,7 @@ class VolumeError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     """errorCode is a numeric gRPC code representing the error encountered during Attach or Detach operations."""
     message: str | None = None
     """message represents the error encountered during Attach or Detach operation."""
-    time: datetime | None = None
+    time: Time | None = None
     """time represents the time the error was encountered."""
 
 

@@ -8,6 +8,7 @@ content is left as it is. It is slow, so the decoder is tried first.
 import dataclasses
 import enum
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
 
@@ -17,7 +18,7 @@ from clientgo.errors import Restorable, describe_error, text_of
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.classes.wire import wire_type
-from clientgo.meta.jsonvalues import Json, decode_hook, is_among
+from clientgo.meta.jsonvalues import Json, decode_hook, is_among, step_text
 from clientgo.meta.objects import UnknownNumber, UnknownValue
 from clientgo.meta.quantities import ParsedQuantity, is_quantity, quantity_fields
 
@@ -91,9 +92,14 @@ def _nullable(read: Reader) -> Reader:
 def _of_scalar(hint: Any) -> Reader:
     def read(value: Json, path: str, whole: bool) -> Any:
         try:
-            return msgspec.convert(value, hint, dec_hook=decode_hook)
+            scalar = msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
             raise Misfit(text_of(error), path) from error
+        if isinstance(scalar, datetime) and scalar.tzinfo is None:
+            return scalar.replace(tzinfo=UTC)
+        if type(scalar) is int and not -(2**63) <= scalar < 2**63:
+            raise Misfit(f"expected an integer of 64 bits, got {scalar!r:.100}", path)
+        return scalar
 
     return read
 
@@ -143,7 +149,9 @@ def _of_entries(nulls: bool, read: Reader) -> Reader:
     def read_all(value: Json, path: str, whole: bool) -> Any:
         if not isinstance(value, dict):
             raise Misfit(f"expected an object, got {value!r:.100}", path)
-        return {key: read(item, f"{path}.{key}", whole) for key, item in value.items() if nulls or item is not None}
+        return {
+            key: read(item, path + step_text(key), whole) for key, item in value.items() if nulls or item is not None
+        }
 
     return read_all
 

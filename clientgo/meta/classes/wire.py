@@ -12,6 +12,7 @@ import dataclasses
 import enum
 import threading
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -19,6 +20,7 @@ import msgspec
 from clientgo.forks import fork_safe
 from clientgo.meta.classes.check import check_class, has_fields
 from clientgo.meta.classes.hints import unwrap
+from clientgo.meta.objects import Time
 
 _Types = dict[type, type[msgspec.Struct]]
 _Default = Callable[["dataclasses.Field[Any]"], Any]
@@ -114,8 +116,8 @@ def _wire(hint: Any, types: _Types, default: _Default) -> Any:
 
 def _bare_wire(hint: Any, types: _Types, default: _Default) -> Any:
     origin, args = get_origin(hint), get_args(hint)
-    if hint is int:
-        return _INT64
+    if hint is int or hint is datetime:
+        return _INT64 if hint is int else Time
     if has_fields(hint):
         return _derived(hint, types, default)
     if origin is Literal or (isinstance(hint, type) and issubclass(hint, enum.Enum)):
