@@ -175,7 +175,7 @@ class Listener(Generic[T]):
         self.resync = resync  # seconds; 0 for never
         self._unregister = unregister
         self.resynced: float | None = None  # time of the last resync
-        self.started = False  # guarded by the informer's lock
+        self.started = False
         self.synced = threading.Event()
         self._handler = handler
         self._on_initial_add = handler.on_initial_add or handler.on_add

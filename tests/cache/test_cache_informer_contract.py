@@ -292,7 +292,7 @@ def test_version_of_several_sources_is_the_oldest() -> None:
 def test_bookmarks_update_the_stores_version() -> None:
     source = FakeSource(ConfigMap)
     informer: SharedInformer[ConfigMap] = SharedInformer(source)
-    feed = InformerSink(informer, "", source)
+    feed = InformerSink(informer.distributor, "", informer.transform)
     feed.apply(source_event := WatchEvent("ADDED", source.add(pod("a"))), "2")
     assert informer.indexer.resource_version == source_event.object.metadata.resource_version == "2"
     feed.bookmark("60")

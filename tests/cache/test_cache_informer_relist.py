@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown, SharedInformer, last_known
+from clientgo.cache.sink import InformerSink
 from clientgo.cache.watchlist import differences
 from clientgo.errors import Expired, InternalError
 from clientgo.kubernetes.types.apps_v1 import ControllerRevision
@@ -188,17 +189,17 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
     # As from a new server that counts versions from the start.
     def page_of(uid: str) -> list[ConfigMap]:
         obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="ns", resource_version="5", uid=uid))
-        return feed.prepare(ObjectList(ListMeta(), [obj])).items
+        return sink.prepare(ObjectList(ListMeta(), [obj])).items
 
     clock = FakeClock()
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=clock)
-    (feed,) = informer._sinks.values()
+    sink = InformerSink(informer.distributor, "", informer.transform)
     # A handler without a resync is not called for unchanged objects of a list.
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
     told = []
     for uid in ("x", "x", "y"):
-        informer.replace(feed, page_of(uid), set(), "5")
+        informer.distributor.replace("", page_of(uid), set(), "5")
         told.append(handler.waiting)
     assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
 
@@ -206,13 +207,13 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
 @pytest.mark.parametrize("version", ["5", ""], ids=["same version", "version dropped by the transform"])
 def test_relist_reports_objects_whose_content_differs_without_their_version(version: str) -> None:
     informer = SharedInformer(FakeSource(ConfigMap), resync=60.0, clock=(clock := FakeClock()))
-    (feed,) = informer._sinks.values()
+    sink = InformerSink(informer.distributor, "", informer.transform)
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
     told = []
     for color in ("red", "red", "blue"):
         listed = ObjectList(ListMeta(), [config_map("a", version, color=color)])
-        informer.replace(feed, feed.prepare(listed).items, set(), "5")
+        informer.distributor.replace("", sink.prepare(listed).items, set(), "5")
         told.append(handler.waiting)
     assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
 
@@ -250,30 +251,30 @@ def test_objects_that_cannot_be_compared_or_hashed_are_cached() -> None:
 
 def test_equal_object_of_a_relist_is_replaced_by_the_cached_one() -> None:
     informer = SharedInformer(FakeSource(ConfigMap), clock=FakeClock())
-    (feed,) = informer._sinks.values()
+    sink = InformerSink(informer.distributor, "", informer.transform)
     first = [config_map(name, 1) for name in ("same", "newer", "defaulted")]
-    informer.replace(feed, feed.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
+    informer.distributor.replace("", sink.prepare(ObjectList(ListMeta(), first)).items, set(), "1")
     # A new schema's defaults change an object without its version.
     defaulted = replace(config_map("defaulted", 1), data={"colour": "blue"})
     again = [config_map("same", 1), config_map("newer", 2), defaulted, config_map("added", 3)]
-    prepared = feed.prepare(ObjectList(ListMeta(), again)).items
+    prepared = sink.prepare(ObjectList(ListMeta(), again)).items
     assert prepared == again
     assert [new is old for new, old in zip(prepared, first, strict=False)] == [True, False, False]
-    informer.replace(feed, prepared, set(), "3")
+    informer.distributor.replace("", prepared, set(), "3")
     assert informer.indexer.get_by_key(ObjectName("ns", "same")) is first[0]
     assert informer.indexer.get_by_key(ObjectName("ns", "defaulted")) is defaulted
 
 
 def test_relisted_object_whose_free_form_content_turned_from_true_to_one_is_not_the_cached_one() -> None:
     informer = SharedInformer(FakeSource(ControllerRevision), clock=FakeClock())
-    (feed,) = informer._sinks.values()
+    sink = InformerSink(informer.distributor, "", informer.transform)
     meta = ObjectMeta(name="a", namespace="ns", resource_version="1")
     first, again = (
         ControllerRevision(metadata=meta, data={"on": True}),
         ControllerRevision(metadata=meta, data={"on": 1}),
     )
-    informer.replace(feed, feed.prepare(ObjectList(ListMeta(), [first])).items, set(), "1")
-    assert feed.prepare(ObjectList(ListMeta(), [again])).items[0] is again
+    informer.distributor.replace("", sink.prepare(ObjectList(ListMeta(), [first])).items, set(), "1")
+    assert sink.prepare(ObjectList(ListMeta(), [again])).items[0] is again
     assert differences([first], [again]) == "different: ns/a"
 
 

@@ -119,12 +119,11 @@ def test_objects_whose_transform_drops_the_uid_are_hidden_by_name() -> None:
 def test_list_of_a_server_that_was_restored_removes_all_writes() -> None:
     informer: SharedInformer[ConfigMap] = SharedInformer(FakeSource(ConfigMap))
     cache = MutationCache.over(informer)
-    sink = informer._sinks[""]
-    informer.replace(sink, [version(90)], set(), "95")
+    informer.distributor.replace("", [version(90)], set(), "95")
     cache.mutation(version(99))
     other = replace(version(98).metadata, name="other")
     cache.mutation(ConfigMap(metadata=other))
-    informer.replace(sink, [version(40)], set(), "50")
+    informer.distributor.replace("", [version(40)], set(), "50")
     assert (seen(cache), len(cache)) == ("40", 0)
 
 

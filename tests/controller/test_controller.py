@@ -182,7 +182,7 @@ def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
     created = fixture.kube.writes[0].object
     gone = changed(created, metadata=changed(created.metadata, resource_version="150"))
     informer = fixture.deployment_informer.informer
-    informer.apply(informer._sinks[""], WatchEvent("DELETED", gone), "150")  # as its reflector does
+    informer.distributor.apply("", WatchEvent("DELETED", gone), "150")  # as its reflector does
     fixture.controller.delete_deployment(gone)
     assert list(fixture.controller.queue.get()) == list(KEY)
     fixture.kube.clear_actions()

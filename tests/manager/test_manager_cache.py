@@ -185,7 +185,7 @@ def test_bookmarks_are_optional_except_for_streaming_lists(wanted: bool) -> None
 def test_resyncs_of_handlers_are_jittered() -> None:
     cache = Cache(fake(), Kinds(), CacheOptions(resync=100.0), rand=lambda: 0.5)
     KindSource(cache, Foo).start(lambda *_: None, (), threading.Event())
-    (listener,) = cache.informer(Foo)._listeners
+    (listener,) = cache.informer(Foo).distributor.listeners
     assert listener.resync == cache.kind_cache(Foo).resync == pytest.approx(105.0)
     assert Cache(fake(), Kinds(), CacheOptions(resync=0.0)).kind_cache(Foo).resync == 0.0
 
@@ -246,7 +246,7 @@ def test_writes_are_dropped_once_the_cache_has_caught_up_even_without_reads(watc
             created = manager.client.create(new_foo(f"b-{number}"))
             manager.client.patch(created, {"spec": {"replicas": 2}})
         eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
-        assert len(manager.cache.informer(Foo)._listeners) == int(watched)
+        assert len(manager.cache.informer(Foo).distributor.listeners) == int(watched)
 
 
 def test_response_after_the_deletion_is_not_read() -> None:

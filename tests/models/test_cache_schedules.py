@@ -15,7 +15,8 @@ from tests.models.views import View, config_map
 
 CACHE = [
     "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
-    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
+    "clientgo.cache.informer",
     "clientgo.cache.factory", "clientgo.testing.source",
 ]  # fmt: skip
 
@@ -29,12 +30,10 @@ class Bench:
         self.source = code.source.FakeSource(ConfigMap, *objects)
         self.informer = code.informer.SharedInformer(self.source, clock=Clock())
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
-        # These programs have no reflector and make its calls themselves.
-        (self.feed,) = self.informer._sinks.values()
 
     def started(self) -> "Bench":
-        """Start handlers, without list and watch."""
-        self.informer._sinks = {}
+        """Start handlers, without list and watch: these programs make a reflector's calls themselves."""
+        self.informer._sources = {}
         self.informer.start(self.group)
         return self
 
@@ -94,7 +93,7 @@ def a_handler_that_comes_late(code: Copies) -> Program:
     def program(scheduler: Scheduler) -> Callable[[], object]:
         scheduler.patient = True
         bench, view, other = Bench(code).started(), View(Event().is_set), View(Event().is_set)
-        bench.informer.replace(bench.feed, [config_map("a", 1)], set(), "1")
+        bench.informer.distributor.replace("", [config_map("a", 1)], set(), "1")
         other.added_to(bench.informer)
         changes = [
             WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("a", 3)),
@@ -103,7 +102,7 @@ def a_handler_that_comes_late(code: Copies) -> Program:
 
         def change() -> None:
             for event in changes:
-                bench.informer.apply(bench.feed, event, event.object.metadata.resource_version)
+                bench.informer.distributor.apply("", event, event.object.metadata.resource_version)
 
         scheduler.spawn(change, "reflector")
         scheduler.spawn(lambda: view.added_to(bench.informer), "registrar")
@@ -135,7 +134,7 @@ def a_handler_that_goes(code: Copies) -> Program:
 
         def change() -> None:
             for event in (WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("b", 4))):
-                bench.informer.apply(bench.feed, event, event.object.metadata.resource_version)
+                bench.informer.distributor.apply("", event, event.object.metadata.resource_version)
 
         def leave() -> None:
             assert registration.remove(wait=True)
@@ -247,7 +246,7 @@ def test_it_holds_under_schedules_by_chance(program: Callable[[Copies], Program]
 MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a change without the lock": (
         a_handler_that_comes_late,
-        "informer",
+        "distributor",
         ("        with self._lock:\n            if event.type ==", "        if True:\n            if event.type =="),
     ),
     "a listener that is not told": (
@@ -272,8 +271,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "a late handler that is never started": (
         a_handler_that_comes_late,
-        "informer",
-        ("            group = self._group\n            period", "            group = None\n            period"),
+        "distributor",
+        ("            group = self._group\n            listener =", "            group = None\n            listener ="),
     ),
     "a watch that no stop closes": (
         an_informer_that_starts_and_stops,

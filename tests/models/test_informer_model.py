@@ -17,7 +17,8 @@ from tests.models.views import View
 
 CACHE = [
     "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
-    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
+    "clientgo.cache.informer",
     "clientgo.testing.source",
 ]  # fmt: skip
 
@@ -125,9 +126,9 @@ def test_store_and_handlers_end_with_what_the_server_has(
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "deletions missed are not told": ("informer", "for key in keep if key in known}", "for key in known}"),
+    "deletions missed are not told": ("distributor", "for key in keep if key in known}", "for key in known}"),
     "a list tells of nothing new": (
-        "informer",
+        "distributor",
         "            self._publish(Added(obj, initial=initial))\n        elif",
         "            pass\n        elif",
     ),

@@ -15,7 +15,8 @@ from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore,
 
 MODULES = [
     "clientgo.stopping", "clientgo.lifecycle", "clientgo.cache.store", "clientgo.cache.listener",
-    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.informer",
+    "clientgo.cache.watcher", "clientgo.cache.watchlist", "clientgo.cache.reflector", "clientgo.cache.distributor",
+    "clientgo.cache.informer",
     "clientgo.cache.mutation", "clientgo.testing.source",
 ]  # fmt: skip
 
@@ -40,7 +41,6 @@ class Bench:
             clock=Clock(),
         )
         self.group = code.lifecycle.Group(stop=Event(), clock=Clock())
-        (self.sink,) = self.informer._sinks.values()
         self._pause = scheduler.pause
         for owner, method in (
             (self.informer, "last_sync_resource_version_in"),
@@ -50,17 +50,17 @@ class Bench:
         ):
             setattr(owner, method, self._pausing(getattr(owner, method)))
         self.cache = code.mutation.MutationCache.over(self.informer, clock=Clock())
-        self.informer.replace(self.sink, [], set(), "1")
+        self.informer.distributor.replace("", [], set(), "1")
 
     def start(self) -> None:
         """Start the handlers, without list and watch."""
-        sinks, self.informer._sinks = self.informer._sinks, {}
+        sources, self.informer._sources = self.informer._sources, {}
         self.informer.start(self.group)
-        self.informer._sinks = sinks
+        self.informer._sources = sources
 
     def apply(self, change: ChangeType, obj: ConfigMap) -> None:
         """Apply an event, as a reflector does."""
-        self.informer.apply(self.sink, WatchEvent(change, obj), obj.metadata.resource_version)
+        self.informer.distributor.apply("", WatchEvent(change, obj), obj.metadata.resource_version)
 
     def check(self, newest: ConfigMap | None) -> None:
         """Check that every kind of read returns this object, or none."""
@@ -128,7 +128,7 @@ def a_handler_that_reads(code: Copies) -> Program:
         bench.apply("ADDED", config_map(2))
 
         def hear() -> None:
-            bench.informer.replace(bench.sink, [], set(), "4")
+            bench.informer.distributor.replace("", [], set(), "4")
 
         def end() -> None:
             Event().wait(1.0)
@@ -248,12 +248,12 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     ),
     "a list does not set the version": (
         a_handler_that_reads,
-        "informer",
-        ("            sink.version = version\n            # Deletions", "            # Deletions"),
+        "distributor",
+        ("            self.versions[namespace] = version\n            # Deletions", "            # Deletions"),
     ),
     "the overlay is not told of changes": (
         a_writer_that_reads,
-        "informer",
+        "distributor",
         ("            overlay.stored(notification)\n", "            pass\n"),
     ),
     "a deletion is forgotten when the object leaves the selection": (
