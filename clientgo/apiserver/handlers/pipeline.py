@@ -51,7 +51,7 @@ _TIMEOUT = "Timeout: request did not complete within requested timeout - context
 _GENERATE_ATTEMPTS = 8
 
 
-class Updated(NamedTuple):
+class UpdatedObject(NamedTuple):
     """The object that an update makes of the stored one, with normalized metadata, and an apply's managedFields."""
 
     obj: Object
@@ -92,7 +92,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     return shown(resource, created) if response is None else with_version(response, created)
 
 
-async def update(state: State, write: Write, updated: Callable[[Object], Updated]) -> Object:
+async def update(state: State, write: Write, updated: Callable[[Object], UpdatedObject]) -> Object:
     """Replace the stored object by what `updated` makes of it, and return it as shown (4xx, 500, 504).
 
     As in a real server's GuaranteedUpdate, everything starts again if the object has changed while webhooks were
@@ -136,7 +136,7 @@ async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
     meta = read_metadata(write, obj)
     check_name(write, meta)
     if not write.resource.create_on_update or write.subresource or _exists(state, write):
-        return await update(state, write, lambda _: Updated({**obj, "metadata": meta})), False
+        return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
     require_create(state, write)
     meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
     return await create(state, write, {**obj, "metadata": meta}), True
@@ -148,7 +148,7 @@ async def patch(state: State, write: Write, body: bytes, content_type: str) -> t
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
         return await _apply(state, write, read_configuration(write, write.resource, body))
-    return await update(state, write, lambda old: Updated(patched(write, old, kind, body))), False
+    return await update(state, write, lambda old: UpdatedObject(patched(write, old, kind, body))), False
 
 
 async def _apply(state: State, write: Write, config: Object) -> tuple[Object, bool]:
@@ -162,11 +162,11 @@ async def _apply(state: State, write: Write, config: Object) -> tuple[Object, bo
     return await update(state, write, lambda old: _applied(write, old, config)), False
 
 
-def _applied(write: Write, old: Object, config: Object) -> Updated:
+def _applied(write: Write, old: Object, config: Object) -> UpdatedObject:
     applied = merged(write, old, config)
     meta = read_metadata(write, applied.obj)
     meta["resourceVersion"] = config["metadata"].get("resourceVersion", old["metadata"]["resourceVersion"])
-    return Updated({**applied.obj, "metadata": meta}, applied.entries)
+    return UpdatedObject({**applied.obj, "metadata": meta}, applied.entries)
 
 
 async def _create_applied(state: State, write: Write, config: Object) -> Object:

@@ -6,7 +6,7 @@ import msgspec
 
 from clientgo.apiserver.admission import chain
 from clientgo.apiserver.handlers.deletion import delete, read_delete_options
-from clientgo.apiserver.handlers.pipeline import Updated, precondition_failed, update
+from clientgo.apiserver.handlers.pipeline import UpdatedObject, precondition_failed, update
 from clientgo.apiserver.handlers.reading import get
 from clientgo.apiserver.handlers.writes import Write, read_metadata
 from clientgo.apiserver.http.decode import read_object
@@ -167,7 +167,7 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
     place = (write.namespace, budget["metadata"]["name"], "status")
     by_server = replace(write.request, internal=True)
     part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
-    await update(state, part, lambda old: Updated({**old, "status": counted}))
+    await update(state, part, lambda old: UpdatedObject({**old, "status": counted}))
 
 
 async def bind(state: State, write: Write, content_type: str) -> Object:

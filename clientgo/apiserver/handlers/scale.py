@@ -6,7 +6,7 @@ import msgspec
 
 from clientgo.apiserver.handlers.patches import json_patch
 from clientgo.apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, read_configuration
-from clientgo.apiserver.handlers.pipeline import Updated, update
+from clientgo.apiserver.handlers.pipeline import UpdatedObject, update
 from clientgo.apiserver.handlers.reading import get
 from clientgo.apiserver.handlers.writes import Write, check_name
 from clientgo.apiserver.http.decode import media_type, read_json, read_object
@@ -55,13 +55,13 @@ async def write_scale(state: State, write: Write, body: bytes, content_type: str
     assert resource.scale is not None, "only asked for resources that scale"
     applying = patch and media_type(content_type) == APPLY_PATCH
 
-    def updated(old: Object) -> Updated:
+    def updated(old: Object) -> UpdatedObject:
         return _applied(write, old, body) if applying else _scaled(write, old, body, content_type if patch else "")
 
     return scale_of(resource.scale, await update(state, write, updated))
 
 
-def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> Updated:
+def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> UpdatedObject:
     """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
@@ -89,10 +89,10 @@ def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> Update
     obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
     if not same(obj, shown):
         entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
-    return Updated(obj, entries)
+    return UpdatedObject(obj, entries)
 
 
-def _applied(write: Write, shown: Object, body: bytes) -> Updated:
+def _applied(write: Write, shown: Object, body: bytes) -> UpdatedObject:
     """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
@@ -101,7 +101,7 @@ def _applied(write: Write, shown: Object, body: bytes) -> Updated:
     if replicas is not None:
         config = _with_value(config, _path(resource.scale), replicas)
     applied = merged(write, shown, config)
-    return Updated(applied.obj, applied.entries)
+    return UpdatedObject(applied.obj, applied.entries)
 
 
 def _path(paths: ScaleSubresource) -> list[str]:

@@ -22,7 +22,7 @@ from clientgo.apiserver.registry.validation import (
     webhooks,
 )
 from clientgo.apiserver.registry.validation.pods import containers, resources, specs, updates, volumes
-from clientgo.apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, ValidationRule, within
+from clientgo.apiserver.registry.validation.scopes import RULES, FieldCheck, FieldScope, RegisteredRule, within
 from clientgo.apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
 RULE_MODULES: tuple[ModuleType, ...] = (
@@ -154,7 +154,7 @@ def _reference(name: str) -> tuple[FieldCheck, str]:
     return check, ""
 
 
-def _registered(name: str) -> ValidationRule:
+def _registered(name: str) -> RegisteredRule:
     if name not in RULES:
         # Imported at its first rule: CEL takes longer to load than a tenth of a server's start.
         from clientgo.apiserver.registry.validation import expressions  # noqa: F401, PLC0415

@@ -40,7 +40,7 @@ FieldCheck = Callable[[Any, Any, FieldScope], Sequence[Cause]]
 """A compiled rule of a value and the value it replaces, within the scope of their type."""
 
 
-class ValidationRule(NamedTuple):
+class RegisteredRule(NamedTuple):
     """A function that the rule files call by its name, and the values that it is called with."""
 
     function: Callable[..., Iterable[Cause]]
@@ -52,12 +52,12 @@ class ValidationRule(NamedTuple):
     """Called with a value and the one it replaces, either of which may be None."""
 
 
-RULES: dict[str, ValidationRule] = {}
+RULES: dict[str, RegisteredRule] = {}
 """Rules by name. Modules register theirs when they are imported."""
 
 
 def rule(*, absent: bool = False, empty: bool = False, update: bool = False) -> Callable[[RuleFunction], RuleFunction]:
-    """Register a function as the rule of its name (see `ValidationRule`).
+    """Register a function as the rule of its name (see `RegisteredRule`).
 
     Raises:
         ValueError: there is a rule of this name.
@@ -68,7 +68,7 @@ def rule(*, absent: bool = False, empty: bool = False, update: bool = False) -> 
         if name in RULES:
             places = f"{RULES[name].function.__module__} and {function.__module__}"
             raise ValueError(f"rule {name!r} is defined twice: in {places}")
-        RULES[name] = ValidationRule(function, absent, empty, update)
+        RULES[name] = RegisteredRule(function, absent, empty, update)
         return function
 
     return register
