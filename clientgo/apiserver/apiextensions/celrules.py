@@ -9,13 +9,12 @@ from clientgo.apiserver.apiextensions.goforms import go_form
 from clientgo.apiserver.apiextensions.structural import RULES
 from clientgo.apiserver.cel.declarations import MOST_BYTES, SchemaType, declare
 from clientgo.apiserver.cel.environment import Expression
+from clientgo.apiserver.cel.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT
 from clientgo.apiserver.http.status import Cause, forbidden_field, invalid_value
 
 Schema = dict[str, Any]
 
 _MOST = (1 << 64) - 1
-_RULE_LIMIT = 10_000_000
-_TOTAL_LIMIT = 100_000_000
 _MOST_TOLD = 4
 _CONTRIBUTED = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
 _UNTYPED = (
@@ -45,7 +44,7 @@ class _Costs:
 
     def observe(self, where: str, cost: int) -> None:
         self.total = min(self.total + cost, _MOST)
-        if cost >= _TOTAL_LIMIT // 100:
+        if cost >= ESTIMATED_CRD_COST_LIMIT // 100:
             self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MOST_TOLD]
 
 
@@ -53,10 +52,10 @@ def rule_errors(schema: Schema, where: str) -> list[Cause]:
     """Return the errors of all rules of a valid schema."""
     costs = _Costs()
     found = list(_walked(schema, _Place(where, root=True), costs))
-    if costs.total > _TOTAL_LIMIT:
+    if costs.total > ESTIMATED_CRD_COST_LIMIT:
         found += [forbidden_field(path, _CONTRIBUTED) for _, path in costs.expensive]
         told = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        found.append(forbidden_field(where, _exceeded(told, costs.total, _TOTAL_LIMIT)))
+        found.append(forbidden_field(where, _exceeded(told, costs.total, ESTIMATED_CRD_COST_LIMIT)))
     return found
 
 
@@ -95,8 +94,8 @@ def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: 
     where, form = place.where, go_form(rule.spec, "ValidationRule")
     times = MOST_BYTES // (declared.least_bytes + 1) if place.times is None else place.times
     cost = min(_cost(rule.expression, declared) * times, _MOST)
-    if cost > _RULE_LIMIT:
-        yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, _RULE_LIMIT))
+    if cost > ESTIMATED_COST_LIMIT:
+        yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))
     costs.observe(f"{where}.rule", cost)
     if rule.error:
         yield invalid_value(f"{where}.rule", form, rule.error)
@@ -104,8 +103,8 @@ def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: 
         yield invalid_value(f"{where}.messageExpression", form, rule.message_error)
     elif rule.message is not None:
         message_cost = _cost(rule.message, declared)
-        if message_cost > _RULE_LIMIT:
-            told = _exceeded("estimated messageExpression cost", message_cost, _RULE_LIMIT)
+        if message_cost > ESTIMATED_COST_LIMIT:
+            told = _exceeded("estimated messageExpression cost", message_cost, ESTIMATED_COST_LIMIT)
             yield forbidden_field(f"{where}.messageExpression", told)
         costs.observe(f"{where}.messageExpression", message_cost)
     if rule.uses_old and place.uncorrelatable:

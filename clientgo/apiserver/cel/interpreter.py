@@ -6,6 +6,7 @@ from typing import Any
 
 from clientgo.apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo.apiserver.cel.functions.kubernetes import FUNCTIONS
+from clientgo.apiserver.cel.limits import AUTHORIZATION_CHECK_COST, PER_CALL_LIMIT
 from clientgo.apiserver.cel.syntax import (
     CallNode,
     FoldNode,
@@ -35,7 +36,6 @@ Evaluator = Callable[[Scope], Any]
 
 _MISSING = object()
 _SPENT = "#cost"
-_MOST_COST, _CHECK_COST = 1_000_000, 350_000
 
 
 def program(checked: CheckedExpression) -> Evaluator:
@@ -222,7 +222,7 @@ def _iteration_cost(node: FoldNode) -> int:
 
 def _spend(spent: list[int], cost: int) -> None:
     spent[0] += cost
-    if spent[0] > _MOST_COST:
+    if spent[0] > PER_CALL_LIMIT:
         raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
 
 
@@ -230,7 +230,7 @@ def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:
     """Return a check of the authorizer, of which an expression can afford two."""
 
     def run(scope: Scope) -> Any:
-        _spend(scope[_SPENT], _CHECK_COST)
+        _spend(scope[_SPENT], AUTHORIZATION_CHECK_COST)
         return FUNCTIONS["check"](target(scope), verb(scope))
 
     return run
