@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 from msgspec.structs import replace
 
+from clientgo.cache.state import Position
 from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invalid, InvalidResponse
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
@@ -189,25 +190,23 @@ class ReflectorPager(Generic[T]):
     such a server ignores them, and without a version, which is read from etcd in any case.
     """
 
-    def __init__(self, fetch: FetchPage[T], *, page_size: int) -> None:
-        self.newest_required = False
-        """True if the server rejected the last version as expired or too new."""
+    def __init__(self, fetch: FetchPage[T], position: Position, *, page_size: int) -> None:
         self._fetch = fetch
+        self._position = position
         self._page_size = page_size
         self._paged = False  # the server sent pages for version "0": it has no watch cache
 
     def __repr__(self) -> str:
-        newest = ", newest required" if self.newest_required else ""
-        return f"<ReflectorPager{newest}{', in pages' if self._paged else ''}>"
+        return f"<ReflectorPager{' in pages' if self._paged else ''}>"
 
-    def list(self, seen: str) -> ObjectList[T]:
-        """Return a complete list, no older than `seen`.
+    def list(self) -> ObjectList[T]:
+        """Return a complete list, no older than the last version.
 
         Raises:
             ApiError: the server rejected the request, also with an empty resourceVersion if that may help.
             ConnectionFailed: the server cannot be reached.
         """
-        version = "" if self.newest_required else seen or "0"
+        version = "" if self._position.newest_required else self._position.version or "0"
         pager = Pager(self._fetch, page_size=self._size(version))
         try:
             objects, paged = pager.list(ListOptions(resource_version=version))
@@ -216,7 +215,7 @@ class ReflectorPager(Generic[T]):
             is_unknown = isinstance(error, BadRequest | Invalid) and version != "0"
             if not version or not (out_of_range(error) or is_unknown):
                 raise
-            self.newest_required = True
+            self._position.newest_required = True
             objects, paged = pager.list(ListOptions())
         self._paged |= paged and version == "0"
         return objects

@@ -30,7 +30,7 @@ from clientgo.cache.backoff import (
 from clientgo.cache.metrics import ReflectorMetrics, ReflectorReport
 from clientgo.cache.pager import ReflectorPager, out_of_range
 from clientgo.cache.sink import Sink
-from clientgo.cache.state import ReflectorState
+from clientgo.cache.state import Position, ReflectorState
 from clientgo.cache.validation import LastMetadata, describe, replaced_server, type_check_for, without_unexpected
 from clientgo.cache.watcher import (
     MIN_WATCH_SECONDS,
@@ -98,8 +98,6 @@ class Reflector(Generic[T]):
     ) -> None:
         self.name = name or describe(source.kind)
         self.watch_list = streams_lists(source, watch_list)
-        self.lists = 0
-        """Number of requested lists, including streamed ones and those that failed."""
         self._source = source
         self._sink = sink
         # Requests fail if the server lags: requesting the newest list is faster than waiting.
@@ -113,11 +111,12 @@ class Reflector(Generic[T]):
         self._metrics = ReflectorMetrics(self.name)
         self._report = ReflectorReport(self.name, self._metrics, on_error)
         self._reject_reason = type_check_for(source.kind)
-        self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, page_size=page_size)
-        self._pager.newest_required = newest_first_list
+        self._position = Position(newest_required=newest_first_list)
+        self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, self._position, page_size=page_size)
         self._watcher: ReflectorWatcher[T] = ReflectorWatcher(
             source,
             sink,
+            self._position,
             name=self.name,
             tweak=self._tweak,
             reject_reason=self._reject_reason,
@@ -133,7 +132,12 @@ class Reflector(Generic[T]):
     @property
     def last_sync_resource_version(self) -> str:
         """ResourceVersion of the last list, event or bookmark in the sink; empty before the first."""
-        return self._watcher.version
+        return self._position.version
+
+    @property
+    def lists(self) -> int:
+        """Number of requested lists, including streamed ones and those that failed."""
+        return self._position.lists
 
     @property
     def last_error(self) -> str:
@@ -142,11 +146,7 @@ class Reflector(Generic[T]):
 
     def state(self) -> ReflectorState:
         """Return a snapshot; takes no lock."""
-        watcher = self._watcher
-        active = max((at for at in (watcher.last_request_at, watcher.last_event_at) if at is not None), default=None)
-        return ReflectorState(
-            self.lists, watcher.requested, watcher.last_event_at, watcher.watching_since, self.last_error, active
-        )
+        return self._position.state(self.last_error)
 
     def run(self, stop: threading.Event) -> None:
         """List and watch until `stop` is set, which also ends a list or watch in progress."""
@@ -180,25 +180,25 @@ class Reflector(Generic[T]):
             ConnectionFailed: the server cannot be reached.
         """
         began = self._count_list()
-        objects = self._pager.list(self.last_sync_resource_version)
+        objects = self._pager.list()
         self._fill(objects.items, objects.undecodable, objects.metadata.resource_version, began)
 
     def _list_page(self, options: ListOptions) -> ObjectList[T]:
         page = self._source.list_page(self._tweak(options))
-        self._watcher.response_received()
+        self._position.last_event_at = self._clock.now()
         return self._sink.prepare(without_unexpected(page, self._source.kind, self._reject_reason))
 
     def _count_list(self) -> float:
-        self.lists += 1
+        self._position.lists += 1
         self._metrics.lists.inc()
-        return self._watcher.request_sent()
+        self._position.last_request_at = now = self._clock.now()
+        return now
 
     @without_collection()
     def _fill(self, objects: list[T], undecodable: tuple[Undecodable, ...], version: str, began: float) -> None:
         self._report.succeeded()
         self._sink.replace(objects, undecodable, version)
-        self._watcher.listed(version)
-        self._pager.newest_required = False
+        self._position.listed(version)
         took = self._clock.now() - began
         self._metrics.listed(took, len(objects))
         self._metrics.reached(version)
@@ -209,9 +209,8 @@ class Reflector(Generic[T]):
         """Fill the sink from a streamed list and return its watch; None if a regular list is required."""
         while not stop.is_set():
             began = self._count_list()
-            version = "" if self._pager.newest_required else self.last_sync_resource_version
             try:
-                opened = self._watcher.open(version, stream_list=True)
+                opened = self._watcher.open(stream_list=True)
                 if self._read_list(opened, began, stop):
                     return opened._replace(began=self._clock.now())  # the duration of the watch excludes the list
             except (ClientGoError, Undecodable) as error:
@@ -229,8 +228,8 @@ class Reflector(Generic[T]):
             self._report.unavailable(error)
             self._sleep(stop, error)
             return True
-        if out_of_range(error) and not self._pager.newest_required:
-            self._pager.newest_required = True
+        if out_of_range(error) and not self._position.newest_required:
+            self._position.newest_required = True
             return True
         if isinstance(error, NoListEnd):
             self.watch_list = False  # every further attempt would take as long
@@ -265,7 +264,8 @@ class Reflector(Generic[T]):
             if ticker.period > 0:
                 group.start(ticker.run, group.stop_event, opened.watch.close, name=f"bookmark-{self.name}")
             for event in opened.events:
-                ticker.event_received(self._watcher.response_received())
+                self._position.last_event_at = now = self._clock.now()
+                ticker.event_received(now)
                 streamed.take(event)
                 if streamed.ended:
                     return
@@ -287,15 +287,12 @@ class Reflector(Generic[T]):
             except TooManyRequests as error:
                 self._report.unavailable(error)
                 self._sleep(stop, error)
-            except ResourceVersionRegressed:
-                self._pager.newest_required = True
-                raise
             except ApiError as error:
                 retry.after(error)
                 if not (is_internal_error(error) and retry.should_retry()):
                     raise
             else:
-                if self._watcher.consecutive_short_watches > 1 and not stop.is_set():
+                if self._position.short_watches > 1 and not stop.is_set():
                     self._sleep(stop)
             opened = None
 
@@ -303,9 +300,9 @@ class Reflector(Generic[T]):
         """Open a watch at the last version; None if it is to be tried again."""
         try:
             self._verify_server()
-            opened = self._watcher.open(self.last_sync_resource_version)
+            opened = self._watcher.open()
         except (ConnectionFailed, TooManyRequests) as error:
-            if not may_open_again(error, self._clock.now() - (self._watcher.last_event_at or 0.0)):
+            if not may_open_again(error, self._clock.now() - (self._position.last_event_at or 0.0)):
                 raise
             self._report.unavailable(error)
             self._sleep(stop, error)
@@ -320,22 +317,21 @@ class Reflector(Generic[T]):
             ApiError, ConnectionFailed: the request failed; a restored server rejects the version.
             ResourceVersionRegressed: the object comes from another server.
         """
-        version = self.last_sync_resource_version
-        if not self._watcher.needs_verification or not version:
+        position, version = self._position, self._position.version
+        if not position.needs_verification or not version:
             return
         wanted = self._tweak(ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1))
         selects = bool(wanted.label_selector or wanted.field_selector)
-        self._watcher.request_sent()
+        position.last_request_at = self._clock.now()
         try:
             page = without_unexpected(self._any_object(wanted), self._source.kind, self._reject_reason)
         except ApiError as error:
-            if out_of_range(error):
-                self._pager.newest_required = True
+            position.newest_required |= out_of_range(error)
             raise
         if self._known is not None and (reason := replaced_server(page, version, self._known, all_cached=not selects)):
-            self._pager.newest_required = True
+            position.newest_required = True
             raise ResourceVersionRegressed(reason)
-        self._watcher.verified()
+        position.needs_verification = False
 
     def _any_object(self, options: ListOptions) -> ObjectList[T]:
         # Without selectors: an older server would read every object in etcd until one matches.

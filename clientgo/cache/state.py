@@ -71,6 +71,53 @@ class InformerState(msgspec.Struct, frozen=True):
     failures: tuple[ObjectFailure, ...] = ()
 
 
+class Position(msgspec.Struct):
+    """How far one reflector has got, and what that means for its next request.
+
+    Written in the reflector's thread only; others read single attributes without a lock.
+    """
+
+    version: str = ""
+    """Last resourceVersion received, at which the next watch starts."""
+    newest_required: bool = False
+    """True if the server rejected the version as expired or too new: the next list requests the newest state."""
+    needs_verification: bool = False
+    """True after a failed connection: the server that responds next may not be the same."""
+    unordered: bool = False
+    """True while a watch without a version sends ADDED events, which are a list, in any order."""
+    short_watches: int = 0
+    """Number of watches in a row that lasted less than a second, with or without events."""
+    lists: int = 0
+    """Number of requested lists, including streamed ones and those that failed."""
+    watches: int = 0
+    """Number of requested watches, including those that failed."""
+    last_request_at: float | None = None
+    """Time of the last request, including those that failed."""
+    last_event_at: float | None = None
+    """Time of the last response, event or bookmark."""
+    watching_since: float | None = None
+    """Time at which the open watch was requested; None without one."""
+
+    def listed(self, version: str) -> None:
+        """Continue after a complete list of this version, which is in the sink."""
+        self.version = version
+        self.newest_required = self.needs_verification = False
+
+    def after(self, version: str, *, added: bool) -> str:
+        """Return the version up to which everything is received with an event of this version."""
+        if self.unordered:
+            if added:
+                return self.version
+            self.unordered = False
+        # The last event wins: the server sends them in order, so versions are not compared here.
+        return version or self.version
+
+    def state(self, last_error: str) -> "ReflectorState":
+        """Return a snapshot."""
+        active = max((at for at in (self.last_request_at, self.last_event_at) if at is not None), default=None)
+        return ReflectorState(self.lists, self.watches, self.last_event_at, self.watching_since, last_error, active)
+
+
 class ReflectorState(NamedTuple):
     """Snapshot of one reflector, or of several together, with the fields of `InformerState`."""
 

@@ -7,6 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 from clientgo.backoff import Random
 from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.sink import Sink
+from clientgo.cache.state import Position
 from clientgo.cache.validation import RejectReason, unexpected
 from clientgo.clock import Clock
 from clientgo.errors import CallbackFailed, ClientGoError, ConnectionFailed, run_callback
@@ -15,7 +16,6 @@ from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import (
     BadEvent,
     Bookmark,
-    ChangeType,
     ListerWatcher,
     ListOptions,
     Watch,
@@ -74,15 +74,13 @@ class OpenWatch(NamedTuple, Generic[T]):
 
 
 class ReflectorWatcher(Generic[T]):
-    """Watches of one source, and the state of its reflector.
-
-    The public attributes are read-only for others. They are written in the reflector's thread, and read without a lock.
-    """
+    """Watches of one source, which advance the position of its reflector."""
 
     def __init__(
         self,
         source: ListerWatcher[T],
         sink: Sink[T],
+        position: Position,
         *,
         name: str,
         tweak: Tweak,
@@ -92,22 +90,9 @@ class ReflectorWatcher(Generic[T]):
         clock: Clock,
         rand: Random,
     ) -> None:
-        self.version = ""
-        """Last resourceVersion received, at which the next watch starts."""
-        self.requested = 0
-        """Number of requested watches, including those that failed."""
-        self.last_event_at: float | None = None
-        """Time of the last response, event or bookmark."""
-        self.last_request_at: float | None = None
-        """Time of the last request, including those that failed."""
-        self.watching_since: float | None = None
-        """Time at which the open watch was requested; None without one."""
-        self.consecutive_short_watches = 0
-        """Number of watches in a row that lasted less than a second, with or without events."""
-        self.needs_verification = False
-        """True after a failed connection: the server that responds next may not be the same."""
         self._source = source
         self._sink = sink
+        self._position = position
         self._name = name
         self._tweak = tweak
         self._reject_reason = reject_reason
@@ -115,36 +100,18 @@ class ReflectorWatcher(Generic[T]):
         self._metrics = metrics
         self._clock = clock
         self._rand = rand
-        self._unordered = False  # the watch began without a version: its first ADDED events are a list, in any order
 
     def __repr__(self) -> str:
-        return f"<ReflectorWatcher {self._name} at {self.version or 'no version'}>"
+        return f"<ReflectorWatcher {self._name} at {self._position.version or 'no version'}>"
 
-    def request_sent(self) -> float:
-        """Record and return the time of a request."""
-        self.last_request_at = now = self._clock.now()
-        return now
-
-    def response_received(self) -> float:
-        """Record and return the time of a response or event."""
-        self.last_event_at = now = self._clock.now()
-        return now
-
-    def verified(self) -> None:
-        """Record that the server is the one watched before."""
-        self.needs_verification = False
-
-    def listed(self, version: str) -> None:
-        """Start the next watch at the version of a complete list, which is in the sink."""
-        self.version = version
-        self.needs_verification = False
-
-    def open(self, version: str, *, stream_list: bool = False) -> OpenWatch[T]:
-        """Open a watch of the changes after `version`, preceded by a list with `stream_list`; a stop closes it.
+    def open(self, *, stream_list: bool = False) -> OpenWatch[T]:
+        """Open a watch of the changes after the last version, or of a list and then changes; a stop closes it.
 
         Raises:
             ApiError, ConnectionFailed: the watch could not be opened.
         """
+        position = self._position
+        version = "" if stream_list and position.newest_required else position.version
         wanted = ListOptions(
             resource_version=version,
             resource_version_match="NotOlderThan" if stream_list else "",
@@ -153,18 +120,18 @@ class ReflectorWatcher(Generic[T]):
             allow_watch_bookmarks=True,
             watch=True,
         )
-        self._unordered = version in ("", "0") and not stream_list
-        self.requested += 1
+        position.unordered = version in ("", "0") and not stream_list
+        position.watches += 1
         self._metrics.watches.inc()
-        began = self.request_sent()
+        position.last_request_at = began = self._clock.now()
         options = self._tweak(wanted)
         try:
             watch = self._source.watch_from(options)
         except ConnectionFailed:
-            self.needs_verification = True
+            position.needs_verification = True
             raise
-        self.response_received()
-        self.watching_since = began
+        position.last_event_at = self._clock.now()
+        position.watching_since = began
         for scope in current_scopes():
             scope.add(self, watch.close)
         return OpenWatch(watch, iter(watch), began)
@@ -174,7 +141,7 @@ class ReflectorWatcher(Generic[T]):
         for scope in current_scopes():
             scope.remove(self)
         opened.watch.close()
-        self.watching_since = None
+        self._position.watching_since = None
 
     def read(self, opened: OpenWatch[T], stop: threading.Event) -> None:
         """Put all events into the sink until the watch ends or its connection fails; then close it.
@@ -184,17 +151,17 @@ class ReflectorWatcher(Generic[T]):
             ResourceVersionRegressed: a bookmark has an older version than an earlier event.
             VeryShortWatch: the watch ended within a second, without events.
         """
-        events, take, now = 0, self._take, self._clock.now
+        events, take, now, position = 0, self._take, self._clock.now, self._position
         try:
             for event in opened.events:
                 events += 1
-                self.last_event_at = now()
+                position.last_event_at = now()
                 take(event)
         except IdleTimeout as error:
-            self.needs_verification = True
+            position.needs_verification = True
             log.info("watch was idle; watching again", extra={"reflector": self._name, "err": error})
         except ConnectionFailed as error:
-            self.needs_verification = True
+            position.needs_verification = True
             if not stop.is_set():
                 self._metrics.failed(error)
                 log.info("watch lost", extra={"reflector": self._name, "err": error})
@@ -202,9 +169,9 @@ class ReflectorWatcher(Generic[T]):
             self.end(opened)
             lasted = self._clock.now() - opened.began
             is_short = lasted < SHORT_WATCH_SECONDS
-            self.consecutive_short_watches = self.consecutive_short_watches + 1 if is_short else 0
+            position.short_watches = position.short_watches + 1 if is_short else 0
             failed = is_short and not events
-            self._metrics.watched(lasted, events, self.version, short=failed)
+            self._metrics.watched(lasted, events, position.version, short=failed)
         if failed and not stop.is_set():
             raise self.too_short()
 
@@ -213,39 +180,32 @@ class ReflectorWatcher(Generic[T]):
         return VeryShortWatch(f"very short watch: {self._name}: watch lasted less than a second and no items received")
 
     def _take(self, event: WatchEvent[T] | Bookmark | BadEvent) -> None:
+        position = self._position
         match event:
             case WatchEvent(change, obj):
                 if reason := self._reject_reason(obj):
-                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)), self.version)
+                    self._sink.reject(BadEvent(change, unexpected(self._source.kind, obj, reason)), position.version)
                     return
-                version = self._version_after(change, obj.metadata.resource_version)
+                version = position.after(obj.metadata.resource_version, added=change == "ADDED")
                 self._sink.apply(event, version)
             case BadEvent(change, error):
                 if isinstance(error, UnexpectedObject):
-                    self._sink.reject(event, self.version)
+                    self._sink.reject(event, position.version)
                     return
-                version = self._version_after(change, error.metadata.resource_version)
+                version = position.after(error.metadata.resource_version, added=change == "ADDED")
                 self._sink.reject(event, version)
             case Bookmark(version):
                 self._check_order(version)
-                self._unordered = False
-                version = version or self.version
+                version = position.after(version, added=False)
                 self._metrics.reached(version)
                 self._sink.bookmark(version)
-        self.version = version
-
-    def _version_after(self, change: ChangeType, version: str) -> str:
-        """Return the version up to which everything is received with a change of that version."""
-        if self._unordered:
-            if change == "ADDED":
-                return self.version
-            self._unordered = False
-        # The last event wins: the server sends them in order, so versions are not compared here.
-        return version or self.version
+        position.version = version
 
     def _check_order(self, version: str) -> None:
         # Only for bookmarks, which come once a minute; for every event it would cost more than it could find.
-        if not self._unordered and is_older(version, self.version):
+        position = self._position
+        if not position.unordered and is_older(version, position.version):
+            position.newest_required = True
             raise ResourceVersionRegressed(
-                f"the server is at resourceVersion {version}, and was at {self.version} before"
+                f"the server is at resourceVersion {version}, and was at {position.version} before"
             )

@@ -134,8 +134,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a watch goes on from where it began": (
         "watcher",
-        "        self.version = version\n\n    def _version_after",
-        "        pass\n\n    def _version_after",
+        "        position.version = version\n\n    def _check_order",
+        "        pass\n\n    def _check_order",
     ),
     "a refusal ends it": (
         "reflector",
