@@ -14,7 +14,15 @@ from typing import Generic, TypeVar
 from msgspec.structs import replace
 
 from clientgo.cache.state import Position
-from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invalid, InvalidResponse
+from clientgo.errors import (
+    ApiError,
+    BadRequest,
+    ConnectionFailed,
+    Gone,
+    Invalid,
+    InvalidResponse,
+    callback_failure,
+)
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
@@ -171,8 +179,8 @@ class _Prefetch(Generic[T]):
             end = ConnectionFailed(INTERRUPTED, stopping=True)  # without it, the list would look complete
         except StopIteration:
             pass  # that was the last page
-        except Exception as error:  # noqa: BLE001  # raised again in the reader's thread
-            end = error
+        except BaseException as error:  # noqa: BLE001  # raised again in the reader's thread, which waits for it
+            end = error if isinstance(error, Exception) else callback_failure(error)
         self._fetched.put(end)
 
     def end(self) -> None:

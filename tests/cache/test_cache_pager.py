@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from clientgo.cache.pager import PAGE_SIZE, Pager
-from clientgo.errors import Expired, InvalidResponse
+from clientgo.errors import CallbackFailed, Expired, InvalidResponse
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta
 from clientgo.meta.listwatch import ListOptions
 
@@ -243,3 +243,16 @@ def test_reference_to_one_object_keeps_no_other_alive() -> None:
 @pytest.mark.feature("B-PAG-01")
 def test_page_size_is_client_gos() -> None:
     assert PAGE_SIZE == 500
+
+
+@pytest.mark.parametrize("error", [LookupError("no"), SystemExit(1)], ids=repr)
+def test_exception_of_a_prefetched_page_is_raised_to_the_reader(error: BaseException) -> None:
+    def fetch(options: ListOptions) -> ObjectList[Item]:
+        if options.continue_:
+            raise error
+        return page_of("a", token="x")
+
+    items = Pager(fetch, buffer=1).each_item(AT_10)
+    assert next(items).metadata.name == "a"
+    with pytest.raises((LookupError, CallbackFailed), match=r"no|SystemExit: 1"):
+        next(items)
