@@ -6,7 +6,7 @@ waits of a reconciler are not limited. A helper thread is limited if started wit
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple, Protocol, get_args
 
@@ -214,14 +214,13 @@ _EVICTION = msgspec.json.Decoder(_Eviction)
 def _is_dry_run(request: Request) -> bool:
     if "dryRun" in request.query:
         return True
-    if not request.body:
-        return False
-    if request.verb in ("delete", "deletecollection"):
-        return bool(msgspec.json.decode(request.body, type=_DeleteOptions).dry_run)
-    if request.subresource == "eviction":
-        options = _EVICTION.decode(request.body).delete_options
-        return options is not None and bool(options.dry_run)
-    return False
+    options: _DeleteOptions | None = None
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the server rejects what is no options
+        if request.verb in ("delete", "deletecollection"):
+            options = msgspec.json.decode(request.body or b"{}", type=_DeleteOptions)
+        elif request.subresource == "eviction":
+            options = _EVICTION.decode(request.body or b"{}").delete_options
+    return options is not None and bool(options.dry_run)
 
 
 def _outcomes(request: Request, body: bytes) -> list[Outcome] | None:
