@@ -76,13 +76,13 @@ class World:
         """Apply the next event."""
         if self.events:
             change, obj = self.events.pop(0)
-            self.informer.apply(self.informer._sinks[""], WatchEvent(change, obj), obj.metadata.resource_version)
+            self.informer.distributor.apply("", WatchEvent(change, obj), obj.metadata.resource_version)
 
     def relist(self) -> None:
         """Replace the store by a list of the current objects."""
         self.events.clear()
         objects = [obj for obj in self.objects.values() if self._selected(obj) is not None]
-        self.informer.replace(self.informer._sinks[""], objects, set(), str(self.version))
+        self.informer.distributor.replace("", objects, set(), str(self.version))
 
     def check(self) -> None:
         """Check that each read returns the state after the last answered write, or a newer one."""
