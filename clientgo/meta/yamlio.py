@@ -23,6 +23,7 @@ MAX_DEPTH = 200
 """Maximum nesting, because readers are recursive; schemas have some 30 levels."""
 
 _TOO_DEEP = f"more than {MAX_DEPTH} levels of nesting"
+_TOO_LARGE = f"more than {MAX_VALUES} values"
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -48,7 +49,7 @@ def read_yaml(text: str) -> list[Any]:
         InvalidYAML: it is invalid, or exceeds `MAX_VALUES` values or `MAX_DEPTH` levels.
     """
     try:
-        _check_depth(text)
+        _check_events(text)
         documents = list(yaml.load_all(text, Loader=_LOADER))  # nosec B506  # both are safe loaders
     except InvalidYAML:
         raise
@@ -75,15 +76,31 @@ def is_nesting_limit(error: yaml.YAMLError) -> bool:
     return "nesting depth" in (getattr(error, "problem", None) or "")
 
 
-def _check_depth(text: str) -> None:
-    # Before anything is composed: the C library is recursive without a limit, and crashes the process.
-    if text.count("[") + text.count("{") <= MAX_DEPTH and not _DEEP_INDENT.search(text):
+def _check_events(text: str) -> None:
+    # Before anything is composed: the C library is recursive without a limit and crashes the process, and a merge of
+    # aliases (`<<: [*a, *a]`) multiplies pairs that PyYAML up to 6.0.3 keeps all.
+    brackets = text.count("[") + text.count("{")
+    if brackets <= MAX_DEPTH and not _DEEP_INDENT.search(text) and not ("&" in text and "*" in text):
         return
-    depth = 0
+    sizes = [0]  # values of each open collection
+    names: list[str | None] = []
+    anchors: dict[str | None, int] = {}
     for event in yaml.parse(text, Loader=_LOADER):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_DEPTH:
-            raise InvalidYAML(_TOO_DEEP, getattr(event.start_mark, "line", -1) + 1)
+        if isinstance(event, yaml.CollectionStartEvent):
+            names.append(event.anchor)
+            sizes.append(1)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchors[names.pop()] = size = sizes.pop()
+            sizes[-1] += size
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in names:
+                raise InvalidYAML(_TOO_DEEP, getattr(event.start_mark, "line", -1) + 1)  # within itself, without an end
+            sizes[-1] += anchors.get(event.anchor, 1)  # that of a scalar is one value
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[-1] += 1
+        if len(sizes) > MAX_DEPTH + 1 or sum(sizes[-2:]) > MAX_VALUES:
+            problem = _TOO_DEEP if len(sizes) > MAX_DEPTH + 1 else _TOO_LARGE
+            raise InvalidYAML(problem, getattr(event.start_mark, "line", -1) + 1)
 
 
 def _measure(documents: list[Any]) -> None:
@@ -95,7 +112,7 @@ def _measure(documents: list[Any]) -> None:
         children = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
         met += len(children)
         if met > MAX_VALUES:
-            raise InvalidYAML(f"more than {MAX_VALUES} values")
+            raise InvalidYAML(_TOO_LARGE)
         if depth > MAX_DEPTH:
             raise InvalidYAML(_TOO_DEEP)
         pending.extend((child, depth + 1) for child in children)

@@ -16,6 +16,9 @@ from clientgo.meta.yamlio import MAX_DEPTH, MAX_VALUES, InvalidYAML, read_yaml, 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]\n" for n in range(12)
 )
+MERGES = "a0: &a0 {k: v}\n" + "".join(
+    f"a{n + 1}: &a{n + 1} {{<<: [{', '.join([f'*a{n}'] * 10)}], k{n}: v}}\n" for n in range(9)
+)
 
 
 def test_documents_come_in_order_and_empty_ones_as_none() -> None:
@@ -47,6 +50,7 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
         pytest.param("[" * 300 + "]" * 300, f"more than {MAX_DEPTH} levels of nesting", 0, id="nesting"),
         pytest.param("a: &a [*a]", "levels of nesting|found|unknown", 0, id="a list within itself"),
         pytest.param(BOMB, f"more than {MAX_VALUES} values", 0, id="a bomb"),
+        pytest.param(MERGES, f"more than {MAX_VALUES} values", 7, id="a bomb of merges"),
         pytest.param("!!python/object:os.system {}", "could not determine a constructor", 1, id="a Python object"),
     ],
 )
