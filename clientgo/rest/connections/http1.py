@@ -16,6 +16,7 @@ from clientgo.rest.transport import Headers as Headers
 _TOKEN = re.compile(r"[A-Z]+").fullmatch
 _HEXDIGITS = re.compile(rb"[0-9a-fA-F]{1,15}").fullmatch
 _NEXT_CHUNK = re.compile(rb"([0-9a-fA-F]{1,15})\r\n").match
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 # Control characters, except tab, and what UTF-8 cannot encode.
 _UNSENDABLE = re.compile("[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]").search
 _GZIP = 31  # zlib's window bits for a gzip wrapper
@@ -123,7 +124,8 @@ def _is_number(text: str) -> bool:
 def _status_line(line: str) -> tuple[int, bool]:
     version, _, rest = line.partition(" ")
     code = rest[:3]
-    if version not in ("HTTP/1.1", "HTTP/1.0") or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
+    is_known = version in ("HTTP/1.1", "HTTP/1.0") and is_header_value(line)
+    if not is_known or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
         raise ProtocolError(f"invalid status line: {line[:80]!r}")
     return int(code), version == "HTTP/1.1"
 
@@ -145,8 +147,8 @@ def _headers(lines: list[str]) -> dict[str, str]:
 
 def _header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
-    # A name with a space is a folded line, or a smuggled one; both are long forbidden.
-    if not colon or not name or " " in name or "\t" in name:
+    # A name with a space is a folded line, or a smuggled one; other readers see further lines behind a line feed.
+    if not colon or not _HEADER_NAME(name) or not is_header_value(value):
         raise ProtocolError(f"invalid header line: {line[:80]!r}")
     return name.lower(), value.strip(" \t")
 
