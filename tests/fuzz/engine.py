@@ -1,7 +1,7 @@
 """Fuzzing engine: mutates a corpus, counts inputs, and stores new and failing ones.
 
 Without coverage guidance, an input with a new result (its text without quoted parts) joins the pool for the
-next mutations.
+next mutations. A target with a grammar gets sentences of it as well.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from clientgo.clock import SYSTEM_CLOCK
+from tests.fuzz.grammar import Grammar
 from tests.fuzz.mutation import Mutator
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -54,6 +55,8 @@ class Target:
     """Inputs that are tried once and not made anything of, because they take long."""
     weight: float = 1.0
     """Its share of the time, beside the others'."""
+    grammar: Grammar | None = None
+    """Sentences that are tried besides the mutations, half of them mutated."""
 
 
 @dataclass(frozen=True)
@@ -104,14 +107,21 @@ class Fuzzer:
         with watched():
             while now - began < seconds:
                 for _ in range(20):
-                    data = self._mutator.mutate(self._rng.choice(self._pool), self._rng.choice(self._pool))
-                    self._try(data)
+                    self._try(self._input())
                     if self.tally.inputs % 10 == 0 and SYSTEM_CLOCK.now() - began >= seconds:
                         break
                 now = SYSTEM_CLOCK.now()
         self.tally.seconds += now - began
         if (grown := _peak() - self._memory) > MEMORY:
             self._crashed(b"", Bug(f"the process grew by {grown} KiB"), "memory")
+
+    def _input(self) -> bytes:
+        """Return a mutation of an input of the pool, or for half of the inputs a sentence of the grammar."""
+        grammar, other = self.target.grammar, self._rng.choice(self._pool)
+        if grammar is None or self._rng.random() < 0.5:
+            return self._mutator.mutate(self._rng.choice(self._pool), other)
+        data = grammar.sentence(self._rng)
+        return data if self._rng.random() < 0.5 else self._mutator.mutate(data, other)
 
     def _try(self, data: bytes) -> None:
         self.tally.inputs += 1

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from tests.fuzz.engine import Fuzzer, Target, keep, kept, shape_of
+from tests.fuzz.grammar import Grammar
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.sentences import sentence
 
@@ -56,6 +57,14 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
     one, other = (Mutator(Random(7), [b"word"]) for _ in range(2))
     for data in (b'{"a":[1,{"b":null}]}', b"a=b", b""):
         assert [one.mutate(data, b"other") for _ in range(200)] == [other.mutate(data, b"other") for _ in range(200)]
+
+
+def test_the_same_seed_makes_the_same_sentences() -> None:
+    grammar = Grammar(start=("<word>", "(<start>)", "<start>,<start>"), word=lambda rng: rng.choice((b"a", b"b")))
+    one, other = ([grammar.sentence(Random(seed)) for seed in range(50)] for _ in range(2))
+    assert one == other
+    assert {b"a", b"b"} < set(one)
+    assert all(sentence.count(b"(") == sentence.count(b")") for sentence in one)
 
 
 def test_an_input_is_kept_to_the_byte(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import itertools
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -89,7 +89,8 @@ def watch_events(data: bytes) -> str:
     return " ".join(seen[-5:])
 
 
-def _reply(pieces: Sequence[bytes]) -> Any:
+def receiver(pieces: Sequence[bytes]) -> Callable[[int], bytes]:
+    """Return a function that receives the pieces, each at once or as much of it as is asked for."""
     left = list(pieces)
     rest = b""
 
@@ -100,7 +101,11 @@ def _reply(pieces: Sequence[bytes]) -> Any:
         given, rest = rest[:size], rest[size:]
         return given
 
-    reader = ReplyReader(recv)
+    return recv
+
+
+def _reply(pieces: Sequence[bytes]) -> Any:
+    reader = ReplyReader(receiver(pieces))
     try:
         head = reader.head("GET")
         return head.status, head.keep_alive, reader.body(head)

@@ -1,0 +1,372 @@
+"""Fuzz targets with grammars for readers written by hand: HTTP messages, gzip, Retry-After, nesting, watch frames.
+
+Each result is compared with that of another reader: of the standard library, or a simple one in this module.
+"""
+
+import gzip
+import http.client
+import io
+import json
+import math
+import socket
+import zlib
+from collections.abc import Sequence
+from http import HTTPStatus
+from random import Random
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.http.nesting import MAX_DEPTH as SERVER_DEPTH
+from clientgo.apiserver.http.nesting import json_error, yaml_error
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import error_from_response
+from clientgo.meta.shallow_json import elements, members, names_alone
+from clientgo.meta.yamlio import MAX_DEPTH, MAX_VALUES, InvalidYAML, read_yaml
+from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader, TooLarge
+from clientgo.rest.request import RawEvent
+from clientgo.rest.retry import retry_for_response
+from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
+from clientgo.serving.connection import Closed, Limits, ServingConnection
+from clientgo.serving.message import RejectedRequest
+from tests.fuzz.engine import Bug, Target
+from tests.fuzz.grammar import Grammar, repeated
+from tests.fuzz.sentences import sentence
+from tests.fuzz.wirefuzz import FRAMES, HEADS, OBJECT, REPLIES, STATUS, cuts, receiver
+
+MOST_BODY = 4096
+
+
+def _word(rng: Random) -> bytes:
+    return bytes(rng.choices(b"abcXYZ019-_.", k=rng.randrange(1, 12)))
+
+
+def _junk(rng: Random) -> bytes:
+    return rng.choice(
+        (b"", b" ", b"\t", b"\x00", b"\r", b"\n", b":", b"\xff", b"\xc3\xa9", b" " * 300, b"-1", b"9" * 40)
+    )
+
+
+def _content(rng: Random) -> bytes:
+    return rng.choice((b"", b"x", b"hello", b"\r\n\r\n", b"0\r\n\r\n", rng.randbytes(rng.randrange(200)), b"y" * 3000))
+
+
+# HTTP replies.
+
+
+def _chunks(rng: Random) -> bytes:
+    content, parts = _content(rng), []
+    while content:
+        size = rng.randrange(1, len(content) + 1)
+        odd = rng.choice(("", "g", "-1", f"{size:020x}", f" {size:x} ", "f" * 17))
+        parts.append((odd if rng.random() < 0.05 else f"{size:x}").encode())
+        parts.append(rng.choice((b"", b"", b"", b";a=b", b" ;a")) + b"\r\n")
+        parts.append(content[:size] + (b"\r\n" if rng.random() < 0.98 else _junk(rng)))
+        content = content[size:]
+    return b"".join(parts) + rng.choice((b"0", b"0", b"0", b"000", b"0;x", b""))
+
+
+def _members(rng: Random) -> bytes:
+    packed = b"".join(zlib.compress(_content(rng), wbits=31) for _ in range(rng.choice((1, 1, 1, 2, 5, 100))))
+    way = rng.random()
+    if way < 0.1:
+        packed = packed[: rng.randrange(len(packed))]
+    elif way < 0.2:
+        at = rng.randrange(len(packed))
+        packed = packed[:at] + bytes((rng.randrange(256),)) + packed[at + 1 :]
+    elif way < 0.3:
+        packed += rng.choice((b"\x00", b"\x00" * 100, b"junk", b"\x1f\x8b"))
+    return packed
+
+
+def _sized(rng: Random) -> bytes:
+    content = _content(rng)
+    length = len(content) if rng.random() < 0.9 else rng.choice((0, len(content) + 1, 10**17, 10**30))
+    return b"Content-Length: %d\r\n\r\n%b" % (length, content)
+
+
+def _gzipped(rng: Random) -> bytes:
+    packed = _members(rng)
+    return b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(packed), packed)
+
+
+HEADER = Grammar(
+    start=("<word>:<space><word><space>\r\n", "<word>: <word>\r\n", "Connection: close\r\n", "<name><junk>: x\r\n"),
+    name=("A", "Content-Length", "Transfer-Encoding", "Content-Encoding", "Host"),
+    space=("", " ", "\t", "    "),
+    word=_word,
+    junk=_junk,
+)
+REPLY = Grammar(
+    start=("<interim><line>\r\n<headers><framed>", "<line>\r\n<headers>\r\n<content>"),
+    interim=("", "", "", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"),
+    line=("HTTP/1.1 200 OK", "HTTP/1.1 <status> <word>", "HTTP/1.0 200 OK", "HTTP/1.1 <status>", "<junk>"),
+    status=("200", "201", "204", "304", "404", "500", "101", "999", "20", "2000"),
+    headers=repeated(HEADER.sentence, most=3),
+    framed=("<sized>", "<gzipped>", "Transfer-Encoding: chunked\r\n\r\n<chunks>\r\n<trailers>\r\n"),
+    trailers=repeated(HEADER.sentence, most=2),
+    sized=_sized,
+    gzipped=_gzipped,
+    chunks=_chunks,
+    content=_content,
+    word=_word,
+    junk=_junk,
+)
+
+
+class _Sent(socket.socket):
+    """Socket with what a peer has sent."""
+
+    def __init__(self, pieces: Sequence[bytes]) -> None:
+        super().__init__()
+        self._pieces = iter(pieces)
+        self._whole = b"".join(pieces)
+
+    def settimeout(self, value: float | None, /) -> None:
+        """Do nothing: nothing is waited for."""
+
+    def recv(self, bufsize: int, flags: int = 0, /) -> bytes:
+        """Return the next piece."""
+        return next(self._pieces, b"")
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        """Send nothing."""
+        return len(data)
+
+    def makefile(self, *_: Any, **__: Any) -> Any:
+        """Return a file of all that was sent."""
+        return io.BytesIO(self._whole)
+
+
+def http_bodies(data: bytes) -> str:
+    """Read a reply; its body is that of the standard library's reader, and within the limit."""
+    reader = ReplyReader(receiver(list(cuts(data))), MOST_BODY)
+    try:
+        head = reader.head("GET")
+        body = reader.body(head)
+    except IncompleteRead:
+        return "incomplete"
+    except (ProtocolError, TooLarge) as error:
+        return sentence(error, data, ProtocolError, TooLarge)
+    if len(body) > MOST_BODY:
+        raise Bug(f"{len(body)} bytes are above the limit")
+    expected = _standard_body(data, head.status)
+    if expected is not None and body != expected:
+        raise Bug(f"{body[:100]!r}, and not {expected[:100]!r}")
+    return f"{head.status} {head.chunked} {expected is not None}"
+
+
+def _standard_body(data: bytes, status: int) -> bytes | None:
+    """Return the body that `http.client` and `gzip` read; None if they reject it, or read another (103) reply."""
+    with _Sent([data]) as peer:
+        response = http.client.HTTPResponse(peer, method="GET")
+        try:
+            response.begin()
+            if response.status != status or status in (204, 304):  # which have no body, whatever they announce
+                return None
+            coding = response.headers.get("transfer-encoding", "")
+            if coding != coding.strip():  # which http.client does not know then
+                return None
+            body = response.read()
+            packed = response.headers.get("content-encoding", "identity") == "gzip" and body
+            return gzip.decompress(body) if packed else body
+        except (http.client.HTTPException, OSError, EOFError, ValueError, OverflowError, zlib.error):
+            return None
+
+
+# Requests to our servers.
+
+REQUEST = Grammar(
+    start=("<blank><line>\r\n<headers>Host: x\r\n<framed>", "<line>\r\nHost: x\r\n<headers>\r\n", "<junk>\r\n\r\n"),
+    blank=("", "", "\r\n", "\r\n\r\n"),
+    line=("<method> <target> HTTP/1.1", "<method> <target> HTTP/1.0", "<method> <target> HTTP/<junk>"),
+    method=("GET", "POST", "PUT", "HEAD", "get", "G\x00T", "A" * 20),
+    target=("/", "/<word>?<word>=<word>&<word>", "/%<word>", "http://<word>/<word>", "*", "/<junk>", "/" + "a" * 9000),
+    headers=repeated(HEADER.sentence, most=4),
+    framed=("\r\n", "<sized>", "Expect: 100-continue\r\n<sized>", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+    sized=_sized,
+    word=_word,
+    junk=_junk,
+)
+
+
+def _requests(pieces: Sequence[bytes]) -> list[str]:
+    seen = []
+    with _Sent(pieces) as peer:
+        connection = ServingConnection(peer, "", Limits(body=MOST_BODY), SYSTEM_CLOCK)
+        try:
+            for _ in range(3):
+                connection.wait_for_request()
+                request = connection.read_head()
+                if request.content_length:
+                    request = connection.read_body(request)
+                if len(request.body) != request.content_length:
+                    raise Bug(f"{len(request.body)} of {request.content_length} bytes")
+                seen.append(f"{request.method} {request.path!r} {request.headers!r} {request.body!r}")
+        except (Closed, RejectedRequest) as error:
+            seen.append(HTTPStatus(error.status).name if isinstance(error, RejectedRequest) else "closed")
+    return seen
+
+
+def served_requests(data: bytes) -> str:
+    """Read requests in a row; the result does not depend on how the bytes arrive."""
+    whole, cut = _requests([data]), _requests(list(cuts(data)))
+    if whole != cut:
+        raise Bug(f"{whole} in one piece, {cut} in several")
+    return " ".join(["request"] * (len(cut) - 1)) + f" {cut[-1]}"
+
+
+# Waits that a server asks for.
+
+RETRY = Grammar(
+    start=("<seconds>\n<body>",),
+    seconds=("1", "0", "<space>5<space>", "-1", "1.5", "1e3", "+3", "\xb2", "9" * 20, "<date>", "", "<digits>"),
+    space=("", " ", "\t", "  "),
+    digits=lambda rng: b"9" * rng.choice((1, 9, 10, 400, 5000)),
+    date=("Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 99 Oct 2015 07:28:00 GMT", "Thu, 01 Jan 9999 00:00:00 GMT"),
+    body=('{"kind":"Status","status":"Failure","code":429,"details":{"retryAfterSeconds":<number>}}', "{}", "x", ""),
+    number=("1", "0", "-1", "1.5", "1e400", "999999999999", "null", '"1"', "true", "9" * 400),
+)
+
+
+def retry_after(data: bytes) -> str:
+    """Read both forms of Retry-After; a wait is finite and not negative."""
+    value, _, body = data.partition(b"\n")
+    text = value.decode("latin-1")
+    error = error_from_response(429, body, {"Retry-After": text})
+    retry = retry_for_response(0, 503, {"retry-after": text})
+    for wait in (error.retry_after, None if retry is None else retry.wait):
+        if wait is not None and not (0 <= wait < math.inf):
+            raise Bug(f"wait {wait} s")
+    return f"{error.retry_after is None} {retry is None}"
+
+
+# Nested JSON and YAML.
+
+
+def _json(rng: Random) -> bytes:
+    depth = rng.choice((0, 1, 3, 149, 150, 151, 1200))
+    text = rng.choice((b"0", b"null", b'"a"', b'"\\"]}"', b'"[[{{"', b'"\\\\"', b"1.5", b"{}", b"[]", b'""'))
+    for _ in range(depth):
+        space = rng.choice((b"", b" ", b"\n"))
+        text = rng.choice((b"[%b%b]", b'{"a":%b%b}', b'[1,"]",%b%b]', b'{"\\"}":2,"b":%b%b}')) % (text, space)
+    return b'{"metadata":{"name":"x","uid":"y"},"spec":%b,"c" :%b}' % (text, rng.choice((b"1", b'"}"', b"[]", text)))
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level := [
+        child
+        for each in level
+        if isinstance(each, dict | list)
+        for child in (*(each.values() if isinstance(each, dict) else each), None)
+    ]:
+        depth += 1
+    return depth
+
+
+def nested_json(data: bytes) -> str:
+    """Split JSON without recursion, as a whole parser does; the server's limit of levels is exact."""
+    try:
+        value = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        value = None
+    found = _split(data)
+    if value is not None and bool(json_error(data)) is not (_depth(value) > SERVER_DEPTH):
+        raise Bug(f"{json_error(data)!r} at depth {_depth(value)}")
+    if isinstance(value, dict) and b"\\" not in data.partition(b":")[0] and isinstance(found, dict):
+        names = {json.loads(f'"{name}"'): json.loads(part) for name, part in found.items()}
+        if names != value:
+            raise Bug(f"{names!r}, and not {value!r}")
+    names_alone(data)
+    return f"{type(value).__name__} {type(found).__name__}"
+
+
+def _split(data: bytes) -> Any:
+    for read in (members, elements):
+        try:
+            return read(data)
+        except msgspec.DecodeError as error:
+            sentence(error, data, msgspec.DecodeError)
+    return None
+
+
+def _yaml(rng: Random) -> bytes:
+    way, count = rng.randrange(6), rng.choice((1, 5, 99, 100, 101, 199, 201, 700))
+    if way == 0:
+        return b"a: " + b"[" * count + b"]" * rng.choice((count, count, count - 1))
+    if way == 1:
+        return b"".join(b"%ba:\n" % (b" " * level) for level in range(count))
+    if way == 2:
+        return rng.choice((b"- ", b"? ", b"- ? ")) * count + b"x"
+    if way == 3:
+        return b"&a [" + b"*a, " * count + b"]"
+    times = rng.choice((2, 10))
+    reference = b"<<: [%b], k%d: v" if way == 4 else b"l%d: [%b]"
+    lines = [b"a0: &a0 {k: v}"]
+    for level in range(rng.choice((1, 3, 9))):
+        aliases = b", ".join([b"*a%d" % level] * times)
+        inside = reference % ((aliases, level) if way == 4 else (level, aliases))
+        lines.append(b"a%d: &a%d {%b}" % (level + 1, level + 1, inside))
+    return b"\n".join(lines)
+
+
+def nested_yaml(data: bytes) -> str:
+    """Read YAML within the limits of levels and values, or reject it, before it needs memory."""
+    text = data.decode("utf-8", "replace")
+    server = yaml_error(data)
+    try:
+        documents = read_yaml(text)
+    except InvalidYAML as error:
+        return sentence(error, data, InvalidYAML) + f" {bool(server)}"
+    if _depth(documents) > MAX_DEPTH + 2 or sum(1 for _ in _values(documents)) > MAX_VALUES:
+        raise Bug(f"{_depth(documents)} levels")
+    return f"{min(len(documents), 2)} documents {bool(server)}"
+
+
+def _values(value: Any) -> Any:
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        yield each
+        pending.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+
+
+# Watch frames.
+
+
+def _frame(rng: Random) -> bytes:
+    kind = rng.choice((b"ADDED", b"MODIFIED", b"DELETED", b"BOOKMARK", b"ERROR", b"WHAT", b""))
+    depth = rng.choice((0, 0, 0, 10, 1100))
+    nested = b'{"a":' * depth + b"0" + b"}" * depth
+    obj = rng.choice((OBJECT, STATUS, b'{"metadata":{"name":"a"},"spec":%b}' % nested, b"null", b"1", b"{"))
+    return b'{"type":"%b","object":%b}' % (kind, obj) + rng.choice((b"\n", b"\n", b"\n", b"\r\n", b"\n\n", b" ", b""))
+
+
+def frame_lines(data: bytes) -> str:
+    """Split a stream into frames, one for each line with text, up to the first that is invalid."""
+    splitter, events = FrameSplitter(), list[RawEvent]()
+    try:
+        for piece in cuts(data):
+            events += splitter.feed(piece)
+        events += splitter.finish()
+    except InvalidFrame as error:
+        return sentence(error, data, InvalidFrame)[:20]
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    if len(lines) != len(events):
+        raise Bug(f"{len(events)} frames in {len(lines)} lines")
+    for line, event in zip(lines, events, strict=True):
+        text = line.decode("utf-8", "replace")
+        if line.count(b"{") < 500 and json.loads(text, parse_int=str)["type"] != event.type:
+            raise Bug(f"{event.type!r} in {line[:100]!r}")
+    return f"{min(len(events), 3)} frames"
+
+
+TARGETS = [
+    Target("http-bodies", http_bodies, REPLIES, grammar=REPLY, weight=4),
+    Target("served-requests", served_requests, [head + b"\r\n\r\n" for head in HEADS], grammar=REQUEST, weight=4),
+    Target("retry-after", retry_after, [b"5\n" + STATUS, b"-1\n{}"], grammar=RETRY, weight=1),
+    Target("nested-json", nested_json, [OBJECT, b"[1]"], grammar=Grammar(start=_json), weight=3),
+    Target("frame-lines", frame_lines, FRAMES, grammar=Grammar(start=repeated(_frame)), weight=2),
+    Target("nested-yaml", nested_yaml, [b"a: 1", b"- [a]"], grammar=Grammar(start=_yaml), weight=2),
+]
