@@ -55,7 +55,7 @@ class ConnectionLimiter(Generic[T]):
         self._closed = False
 
     def __repr__(self) -> str:
-        states = [held.state.name.lower() for held in self._held.values()]
+        states = [held.state.name.lower() for held in list(self._held.values())]
         return f"<ConnectionLimiter {', '.join(states) or 'empty'}, of {self._size}>"
 
     @property

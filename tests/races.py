@@ -1,0 +1,74 @@
+"""Threads that switch between any two instructions of the library, for tests of thread safety."""
+
+import random
+import select
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from clientgo.lifecycle import Group
+
+LIBRARY = str(Path(__file__).parents[1] / "clientgo")
+
+THREADS = 4
+CALLS = 100
+"""Calls of each thread."""
+
+TOTAL = THREADS * CALLS
+SWITCHES = 0.1
+"""Part of the library's instructions before which the threads switch."""
+
+SECONDS = 30.0
+"""Real seconds after which threads that wait for each other have failed."""
+
+
+def switch_anywhere(frame: FrameType, _event: str, _arg: object) -> Callable[..., Any] | None:
+    """Trace function of a thread: let another thread run at some of the instructions of the library."""
+    if LIBRARY not in frame.f_code.co_filename:
+        return None
+    frame.f_trace_opcodes = True
+    return switch_sometimes
+
+
+def switch_sometimes(_frame: FrameType, event: str, _arg: object) -> Callable[..., Any]:
+    if event == "opcode" and random.random() < SWITCHES:
+        select.select((), (), (), 0)  # releases the interpreter's lock
+    return switch_sometimes
+
+
+@contextmanager
+def switching_anywhere() -> Iterator[None]:
+    before = threading.gettrace()
+    threading.settrace(switch_anywhere)
+    try:
+        yield
+    finally:
+        threading.settrace(before)
+
+
+def race(call: Callable[[int], object], *others: Callable[[], object], calls: int = CALLS) -> None:
+    """Call `call` with each number below `THREADS * calls` in several threads, and `others` repeatedly meanwhile."""
+    together, ended = threading.Barrier(THREADS + len(others)), threading.Event()
+
+    def work(first: int) -> None:
+        together.wait()
+        for number in range(first, first + calls):
+            call(number)
+
+    def accompany(other: Callable[[], object]) -> None:
+        together.wait()
+        while not ended.is_set():
+            other()
+
+    with switching_anywhere(), Group() as companions, Group() as group:
+        for other in others:
+            companions.start(accompany, other, name="companion")
+        for thread in range(THREADS):
+            group.start(work, thread * calls, name=f"worker-{thread}")
+        try:
+            group.join(SECONDS)
+        finally:
+            ended.set()
