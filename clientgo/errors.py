@@ -40,24 +40,32 @@ MAX_DESCRIPTION = 4096
 """Maximum number of characters of a described error: caches and queues keep one per object."""
 
 
+# Read from the class itself: a metaclass may define properties of these names.
+_NAME, _VARS = type.__dict__["__name__"].__get__, type.__dict__["__dict__"].__get__
+
+
 def text_of(value: object) -> str:
-    """Return `str(value)`, or a placeholder with the name of its class if that fails; never raises."""
+    """Return `str(value)`, or a placeholder with the name of its class if that fails.
+
+    Never raises anything but the KeyboardInterrupt of the user, in the main thread.
+    """
     try:
-        return str(value)
+        return str.__str__(str(value))  # `__str__` may return a subclass, whose methods are the program's
     except BaseException as error:  # foreign code: a failing __str__ must not replace what it describes
         if _interrupts_program(error):
             raise
-        return f"<{type(value).__name__} that can't be shown>"
+        return f"<{_NAME(type(value))} that can't be shown>"
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the message of an exception in a form for logs, metrics and conditions; never raises, never empty.
+    """Return the message of an exception in a form for logs, metrics and conditions; never empty.
 
-    An error of this library is described by its message alone, any other by its class and its message, because the
-    message of many is incomplete without it: `KeyError: 'team'`.
+    Never raises anything but the KeyboardInterrupt of the user, in the main thread. An error of this library is
+    described by its message alone, any other by its class and its message, because the message of many is incomplete
+    without it: `KeyError: 'team'`.
     """
-    name, message = type(error).__name__, text_of(error)
-    if not message or type(error).__module__.partition(".")[0] != "clientgo":
+    name, message = _NAME(type(error)), text_of(error)
+    if not message or text_of(_VARS(type(error)).get("__module__")).partition(".")[0] != "clientgo":
         message = f"{name}: {message}" if message else name
     return message if len(message) <= MAX_DESCRIPTION else f"{message[:MAX_DESCRIPTION]}…"
 

@@ -178,6 +178,23 @@ class Silent(Exception):
         raise SystemExit(3)
 
 
+class Unnamed(type):
+    """Metaclass whose classes have no readable name."""
+
+    __name__ = __module__ = property(lambda cls: 1 / 0)
+
+
+class Hidden(Silent, metaclass=Unnamed):
+    __module__ = 3  # type: ignore[assignment]
+
+
+class Text(str):
+    def __len__(self) -> int:
+        raise SystemExit(3)
+
+    __bool__ = __format__ = __getitem__ = __len__  # type: ignore[assignment]
+
+
 @pytest.mark.parametrize(
     ("error", "text"),
     [
@@ -187,9 +204,11 @@ class Silent(Exception):
         (errors.NotFound('pods "x" not found'), 'pods "x" not found'),
         (ConfigError(), "ConfigError"),
         (Silent(), "Silent: <Silent that can't be shown>"),
+        (Hidden(), "Hidden: <Hidden that can't be shown>"),
+        (ValueError(Text("no")), "ValueError: no"),
         (ValueError("x" * 10_000), f"ValueError: {'x' * (MAX_DESCRIPTION - 12)}…"),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=lambda value: "" if isinstance(value, str) else type.__repr__(type(value)),
 )
 def test_description_of_an_error_is_complete_and_never_raises(error: BaseException, text: str) -> None:
     assert describe_error(error) == text
