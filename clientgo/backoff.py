@@ -4,6 +4,7 @@ The rules are Kubernetes': those of wait.Backoff (factor, jitter, steps, cap), a
 util/flowcontrol.Backoff, which resets a key without failures for some time.
 """
 
+import math
 import random
 import threading
 from collections.abc import Callable, Hashable
@@ -39,9 +40,9 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
     def base(self, attempt: int) -> float:
         """Return the delay after attempt number `attempt` without jitter; never overflows."""
         try:
-            delay = self.duration * self.factor**attempt
+            delay = self.duration * float(self.factor) ** attempt
         except OverflowError:
-            delay = float("inf")
+            delay = math.inf if self.duration else 0.0
         return delay if self.cap is None else min(delay, self.cap)
 
 

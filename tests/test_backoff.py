@@ -1,5 +1,6 @@
 """Exponential backoff."""
 
+import math
 from random import Random
 
 import pytest
@@ -40,9 +41,13 @@ def test_jitter_is_added_after_the_cap() -> None:
     assert Backoff(duration=10.0, jitter=1.0, cap=5.0).delay(0, half) == 7.5
 
 
-@pytest.mark.parametrize(("cap", "delay"), [(30.0, 30.0), (None, float("inf"))])
-def test_many_attempts_do_not_overflow(cap: float | None, delay: float) -> None:
-    assert Backoff(duration=0.8, factor=2.0, cap=cap).base(100_000) == delay
+@pytest.mark.parametrize(
+    ("duration", "factor", "cap", "delay"),
+    [(0.8, 2.0, 30.0, 30.0), (0.8, 2.0, None, math.inf), (1, 2, None, math.inf), (0.0, 2.0, None, 0.0)],
+)
+def test_many_attempts_do_not_overflow(duration: float, factor: float, cap: float | None, delay: float) -> None:
+    backoff = Backoff(duration=duration, factor=factor, cap=cap, jitter=0.5)
+    assert (backoff.base(100_000), backoff.delay(100_000, lambda: 0.0)) == (delay, delay)
 
 
 def test_no_random_number_is_drawn_without_jitter() -> None:

@@ -32,6 +32,14 @@ def test_dict_of_size_one_holds_the_last_entry() -> None:
     assert [*entries] == ["b"]
 
 
+def test_no_method_exceeds_the_size() -> None:
+    entries = BoundedDict[int, int](2)
+    entries.update(dict.fromkeys(range(3), 0))
+    entries |= {4: 0, 5: 0, 6: 0}
+    entries.setdefault(7, 0)
+    assert [*entries] == [6, 7]
+
+
 def test_size_may_shrink() -> None:
     entries = BoundedDict[int, int](3)
     entries.update({1: 1, 2: 2, 3: 3})

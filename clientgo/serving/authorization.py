@@ -160,5 +160,5 @@ class BoundedCache(Generic[K, V]):
         now = self._clock.now()
         with self._lock:
             self._answers[key] = now + self._ttl, answer
-            while next(iter(self._answers.values()))[0] <= now:
+            while self._answers and next(iter(self._answers.values()))[0] <= now:
                 self._answers.popitem(last=False)

@@ -65,7 +65,7 @@ class Tracker:
 
     @property
     def version(self) -> int:
-        """Version that lists report: 1 at first, incremented by every write."""
+        """Version that lists report: 1 at first, incremented by every change."""
         with self._changed:
             return self._version
 

@@ -236,6 +236,12 @@ def test_cache_evicts_oldest_and_expired_values() -> None:
     assert repr(cache) == "<BoundedCache 1 of 2>"
 
 
+def test_cache_without_a_time_to_live_keeps_nothing() -> None:
+    cache: BoundedCache[str, int] = BoundedCache(0.0, 2, FakeClock())
+    cache.put("a", 1)
+    assert (cache.get("a"), len(cache)) == (None, 0)
+
+
 class Cluster:
     """Bundled server with TLS, tokens and RBAC. The controller may review, Prometheus may read."""
 
