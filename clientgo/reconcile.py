@@ -36,7 +36,7 @@ from clientgo.errors import (
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread
-from clientgo.log.tracebacks import traceback_id
+from clientgo.log.tracebacks import exception_lines, traceback_id
 from clientgo.meta.names import ObjectName
 from clientgo.meta.uids import random_uuid
 from clientgo.metrics import safe_provider
@@ -324,6 +324,7 @@ class _FailureLog:
         left_out = self._repeats.due(key, same)
         facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
         if self._tracebacks.due(same) is not None:
+            list(exception_lines(error))  # raises here, and not in a handler of the program, which would lose the line
             log.error("bug: cannot reconcile; will retry", exc_info=error, extra=facts)
             return
         seconds, times = self._tracebacks.last(same)
