@@ -1,4 +1,4 @@
-"""Clock: the only access to time; everything that waits or reads the time takes a `Clock`.
+"""Clock: the only access to time; everything that waits for a time or reads it takes a `Clock`.
 
 `now()` is monotonic seconds, for delays and deadlines; `time()` is seconds since the epoch, for timestamps in objects.
 A fake clock (`clientgo.testing.FakeClock`) replaces both, so that a test steps the time instead of sleeping.

@@ -1,8 +1,8 @@
 """Groups of named threads with an owner and one stop event.
 
-Every thread of the library is started by a `Group`. An exception that ends a thread sets the group's stop event, and
-`join` raises it. So no thread is lost silently, and none outlives its owner unnoticed. Requests of a thread end with
-the stop event of its group (`clientgo.stopping`).
+A `Group` starts every thread of the library but the watchers of stop events (`clientgo.stopping`). An exception that
+ends a thread sets the group's stop event, and `join` raises it. So no thread is lost silently, and none outlives its
+owner unnoticed. Requests of a thread end with the stop event of its group.
 """
 
 import math

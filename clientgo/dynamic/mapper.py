@@ -34,7 +34,7 @@ class RestMapper:
     """Finds mappings; thread-safe.
 
     The resources of a group version are requested at the first use and cached. If a kind is not found, the cache is
-    refreshed once, because CRDs may be added at any time. A removed kind is still found until `reset`.
+    refreshed once, because CRDs may be added at any time. A removed kind may be found until `reset`.
     """
 
     def __init__(self, discovery: Discovery) -> None:

@@ -1,9 +1,9 @@
 """Redaction of credentials in text, the last line of defence before a line is written.
 
-Three methods, because none finds everything. A secret passed to `register_secret` is redacted wherever it occurs. Text
-in the format of a credential is redacted: bearer and basic credentials, JSON web tokens, private keys, user and
-password of a URL. So is the value of a name such as `password=...` or `"token": "..."`. False positives are accepted:
-`token: expired` loses a word.
+Three methods, because none finds everything. The last `MAX_SECRETS` secrets passed to `register_secret` are redacted
+wherever they occur. Text in the format of a credential is redacted: bearer and basic credentials, JSON web tokens,
+private keys, user and password of a URL. So is the value of a name such as `password=...` or `"token": "..."`. False
+positives are accepted: `token: expired` loses a word.
 
 Text may come from a server, so every pattern runs in linear time on every input.
 """
@@ -83,7 +83,7 @@ _SECRETS = _SecretRegistry()
 
 
 def register_secret(*secrets: str) -> None:
-    """Redact these secrets from all log lines from now on; ignores those shorter than `MIN_SECRET_LENGTH`."""
+    """Redact these secrets from all log lines; ignores those shorter than `MIN_SECRET_LENGTH`, forgets the oldest."""
     for secret in secrets:
         if len(secret) >= MIN_SECRET_LENGTH:
             _SECRETS.add(secret)

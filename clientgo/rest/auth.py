@@ -76,7 +76,7 @@ class TokenFile(Credentials):
         return f"<TokenFile {self._path}>"
 
     def authorization(self) -> str:
-        """Return the header with the file's token, at most a minute old."""
+        """Return the header with the file's token, read at most a minute ago if that succeeded."""
         # Without a lock: two threads that both find it expired read the same file.
         if self._clock.now() >= self._renew_at:
             self._read()

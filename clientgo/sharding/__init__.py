@@ -1,4 +1,4 @@
-"""Sharding: replicas share the objects of one controller, and exactly one of them works on each object at a time.
+"""Sharding: replicas share the objects of one controller, and no two of them work on an object at once.
 
     shards = Shards(clientset, namespace="default", lease_prefix="sample-controller", count=3, on_change=enqueue_all)
     group.start(shards.run, stop, name="shards")

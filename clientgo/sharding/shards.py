@@ -34,8 +34,8 @@ LOOK_AT_WORK = 0.05
 TOLERANCE = 1800.0
 """Seconds beyond a lease's duration after which its thread counts as stuck, even if the API server rejects requests.
 
-One step makes at most four requests, each repeated up to ten times, with up to 32 s between (an API server's longest
-Retry-After). Other members do not wait for it: by then the lease has long expired, and nothing is written without it.
+One step makes at most four requests, each with its retries within the timeout of `config_for_lock`. Other members do
+not wait for it: by then the lease has long expired, and nothing is written without it.
 """
 
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -158,10 +159,17 @@ def test_run_time_dependencies_are_used() -> None:
 
 
 def test_every_guarantee_names_a_test() -> None:
-    for guarantee, tests in rows((ROOT / "docs/guarantees.md").read_text()):
+    tables = (ROOT / "docs/guarantees.md").read_text().partition("\n## Guides\n")[::2]
+    for guarantee, tests in chain.from_iterable(map(rows, tables)):
         places = re.findall(r"`([^`]+)`", tests)
         assert places, guarantee
         assert [place for place in places if not place.startswith("make ") and not (ROOT / place).is_file()] == []
+
+
+def test_guides_with_guarantees_name_their_tests() -> None:
+    listed = [page for page, _ in rows(section((ROOT / "docs/guarantees.md").read_text(), "Guides"))]
+    guides = [page for page in sorted((ROOT / "docs/guide").glob("*.md")) if "\n## Guarantees\n" in page.read_text()]
+    assert listed == [f"[{page.stem}](guide/{page.name})" for page in guides]
 
 
 def test_every_import_that_waits_is_listed() -> None:
