@@ -106,7 +106,8 @@ class ApiReader:
         The server evaluates `field_selector`; it supports few fields besides `metadata.name`.
         """
         client = self._kinds.client(cls, self._requester, namespace)
-        return List(client.list(label_selector=label_selector, field_selector=field_selector, limit=limit).items)
+        items = client.list(label_selector=label_selector, field_selector=field_selector, limit=limit).items
+        return List(items[: limit or None])  # a server may ignore the limit
 
     def each(
         self,

@@ -69,7 +69,7 @@ class EventWatcher:
     def offer(self, occurrence: Occurrence) -> bool:
         """Queue the event; return False, at once, if the watcher is closed or its queue is full. Never blocks.
 
-        Concurrent callers may exceed the limit by one each.
+        Concurrent callers may exceed the limit by one each. An event offered while the watcher closes may be lost.
         """
         if self.closed:
             return False

@@ -173,7 +173,7 @@ def _kill(process: "subprocess.Popen[bytes]", *, interactive: bool) -> None:
 def _status(output: bytes, version: str) -> ExecStatus:
     try:
         credential = msgspec.json.decode(output, type=_ExecCredential)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PluginFailed(f"invalid output: expected an ExecCredential as JSON: {error}") from error
     if (credential.api_version or "") != version:
         raise PluginFailed(f"it is configured for the API version {version}, but returned {credential.api_version}")

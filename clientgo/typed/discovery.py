@@ -167,7 +167,7 @@ class Discovery:
         try:
             check_response(body, _KINDS[cls], server)
             return msgspec.json.decode(body, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             message = f"invalid response for {path}, not from an API server: {error} (from {server})"
             raise InvalidResponse(message) from error
         except ClientGoError as error:

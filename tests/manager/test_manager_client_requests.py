@@ -9,6 +9,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.kubernetes.types.policy_v1 import Eviction
 from clientgo.manager import Client, Manager, Options
 from clientgo.manager.client import DirectClient
+from clientgo.manager.kinds import ApiReader, Kinds
 from clientgo.meta import ObjectMeta, replace
 from clientgo.rest.request import EventStream, Request
 from clientgo.testing.fake import FakeRequester
@@ -147,3 +148,11 @@ def test_create_only_subresource(manager: Manager, server: Noting) -> None:
 def test_values_of_fields_are_escaped_in_field_selectors(server: Noting) -> None:
     DirectClient(server).list(ConfigMap, fields={"metadata.name": "a,b=c\\", "metadata.namespace": "ns"})
     assert server.queries() == [("list", {"fieldSelector": "metadata.name=a\\,b\\=c\\\\,metadata.namespace=ns"})]
+
+
+def test_reader_returns_no_more_than_the_limit_that_a_server_ignores() -> None:
+    requester = FakeRequester()
+    objects = [ConfigMap(metadata=ObjectMeta(name=name, namespace="ns")) for name in "abc"]
+    requester.prepend_reactor("list", "configmaps", lambda _: (True, objects))
+    reader = ApiReader(requester, Kinds())
+    assert [len(reader.list(ConfigMap, limit=limit)) for limit in (0, 1, 2, 5)] == [3, 1, 2, 3]

@@ -98,6 +98,8 @@ def test_null_reads_as_absent_in_output_and_variables(make: Make, tmp_path: Path
 def test_output_without_end_is_rejected_at_the_limit_and_errors_are_cut(make: Make) -> None:
     with pytest.raises(PluginFailed, match=f"invalid output: more than {MAX_PLUGIN_BYTES} bytes"):
         run_plugin(make("exec yes"), {}, terminal=False)
+    with pytest.raises(PluginFailed, match="invalid output: expected an ExecCredential as JSON"):
+        run_plugin(make("head -c 100000 /dev/zero | tr '\\0' '['"), {}, terminal=False)
     with pytest.raises(PluginFailed, match="exit status 3: y y y") as failed:
         run_plugin(make("yes | head -c 4000000 >&2; exit 3"), {}, terminal=False)
     assert len(str(failed.value)) < 5000

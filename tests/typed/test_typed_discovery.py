@@ -70,6 +70,15 @@ def test_invalid_discovery_document_is_named_by_its_path() -> None:
         Discovery(Documents({"/version": ["a proxy's page"]})).version()
 
 
+def test_discovery_document_nested_too_deep_is_an_invalid_response() -> None:
+    class Deep:
+        def raw(self, _method: str, _path: str) -> bytes:
+            return b'{"kind":"APIResourceList","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+    with pytest.raises(ConnectionFailed, match=r"^invalid response for /api/v1, not from an API server: "):
+        Discovery(Deep()).resources("v1")
+
+
 @pytest.mark.feature("D-04", "B-TST-06")
 def test_a_fake_clientset_serves_the_kinds_it_knows() -> None:
     clientset = FakeClientset()
