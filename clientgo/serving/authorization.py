@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ClientGoError
+from clientgo.errors import CallbackFailed, run_callback
 from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
 from clientgo.kubernetes.types.authorization_v1 import (
     NonResourceAttributes,
@@ -36,8 +36,8 @@ _NOT_REVIEWED = Response(500, "Internal Server Error: the API server could not r
 class TokenAuthorizer:
     """`Authorizer` that uses two calls: `token_reviews().create` and `subject_access_reviews().create`.
 
-    The calls raise `ClientGoError` on failure and should time out after a few seconds. At most `at_once` of them run at
-    a time, so that clients with invented tokens cannot overload the API server.
+    The calls raise on failure and should time out after a few seconds. At most `at_once` of them run at a time, so that
+    clients with invented tokens cannot overload the API server.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class TokenAuthorizer:
         if not self._reviews.acquire(blocking=False):
             return _BUSY
         try:
-            denial = self._ask(token, key)
-        except ClientGoError as error:
+            denial = run_callback(self._ask, token, key)
+        except CallbackFailed as error:
             if self._reachable:  # logged once, not for every scrape
                 # The error text comes from outside, and might contain the token.
                 why = str(error).replace(token, "<the token>")

@@ -1,8 +1,9 @@
 """Token authorization: by the bundled server with RBAC, and with failing reviews."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -13,8 +14,10 @@ from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReview
 from clientgo.kubernetes.types.authorization_v1 import SubjectAccessReview, SubjectAccessReviewStatus
 from clientgo.kubernetes.types.rbac_v1 import ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject
 from clientgo.meta import ObjectMeta
+from clientgo.meta.codec import Undecodable
 from clientgo.serving import Response, ServingRequest
 from clientgo.serving.authorization import BoundedCache, TokenAuthorizer, bearer_token
+from clientgo.serving.routing import Router
 from clientgo.testing.clock import FakeClock
 from tests.serving.serving_client import Answer, ask, serving
 
@@ -198,6 +201,20 @@ def test_concurrent_reviews_are_limited() -> None:
         return 200 if refusal is None else refusal.status
 
     assert (status("one"), inner) == (401, [503])
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit, partial(Undecodable, "TokenReview", ObjectMeta())])
+def test_review_that_raises_anything_denies_access_and_does_not_log_the_token(
+    error: Callable[[str], BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    def review(_: TokenReview) -> TokenReview:
+        raise error(f"cannot review {CANARY}")
+
+    request = ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {CANARY}"})
+    refusal = Router({"/metrics": lambda _: Response(200, "")}, TokenAuthorizer(review, lambda access: access))
+    assert refusal.answer(request).status == 500
+    assert "cannot review tokens" in caplog.text
+    assert CANARY not in caplog.text
 
 
 @pytest.mark.integration
