@@ -161,7 +161,8 @@ class SharedInformer(Generic[T]):
         object, with the same object twice.
 
         A function that raises is called again for that object, after 1 s, 2 s and so on up to 5 min, until it returns
-        or the object is gone; a deletion is dropped after about an hour. Other objects do not wait for it.
+        or the object is gone; a later change is merged with the one that failed, and a deletion is dropped after about
+        an hour. Other objects do not wait for it.
 
         Raises:
             RuntimeError: the informer has stopped.

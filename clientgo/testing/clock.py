@@ -28,7 +28,7 @@ class _Waiter:
 
 
 class FakeClock:
-    """A `clientgo.clock.Clock` whose time advances only by `step`; thread-safe."""
+    """A `clientgo.clock.Clock` whose time advances only by `step` and, with `auto`, by waits; thread-safe."""
 
     def __init__(self, *, time: float = 1_700_000_000.0, now: float = 0.0, auto: bool = False) -> None:
         # Floats, as in the deadlines of callers: `step(d)` reaches a deadline of `now() + d` exactly. Whole
@@ -46,11 +46,11 @@ class FakeClock:
         return f"<FakeClock {self.now()} s, {self.waiters()} waiting>"
 
     def now(self) -> float:
-        """Monotonic seconds; only `step` changes them."""
+        """Monotonic seconds; `step` and, with `auto`, waits change them."""
         return self._now
 
     def time(self) -> float:
-        """Seconds since the epoch; `step` and `set_time` change them."""
+        """Seconds since the epoch; what changes `now()` changes them, and so does `set_time`."""
         return self._time
 
     def set_time(self, seconds: float) -> None:

@@ -113,3 +113,11 @@ def test_crds_are_brought_up_to_date_and_removed() -> None:
         with pytest.raises(NotFound):
             client.raw("GET", FOOS)
         client.close()
+
+
+def test_environment_can_be_stopped_before_its_start_and_twice() -> None:
+    environment = Environment(bundled=True)
+    environment.stop()
+    environment.start()
+    environment.stop()
+    environment.stop()
