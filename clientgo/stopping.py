@@ -19,12 +19,18 @@ from clientgo.log import get_logger
 
 log = get_logger(__name__)
 
-GRACE = 0.3
+GRACE = 0.25
 """Seconds that a server has after the stop to answer a write in progress, or a new request.
 
-A program that stops waits for three of them in a row at most, and so less than a second: for the writes of its workers,
-for the last events, and for the release of its lease.
+A program that stops waits for its workers' writes, then for the last events, and `RELEASE_SECONDS` for the release of
+its lease: together less than a second.
 """
+
+RELEASE_SECONDS = 0.4
+"""Seconds that a server has after the stop to release a lease: without, the next replica waits for the lease's end."""
+
+NOT_SENT = "stopping: request not sent"
+INTERRUPTED = "stopping: request interrupted"
 
 TICK = 0.02
 """Seconds between two looks at the callbacks that become due after a stop."""

@@ -27,8 +27,7 @@ from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest.bounds import MAX_PAGES
-from clientgo.rest.limits import INTERRUPTED
-from clientgo.stopping import StopEvent, on_stop
+from clientgo.stopping import INTERRUPTED, StopEvent, on_stop
 
 T = TypeVar("T")
 

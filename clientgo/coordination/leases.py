@@ -8,15 +8,15 @@ from clientgo.clock import Clock
 from clientgo.coordination.coordinator import Coordinator, Work
 from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions
 from clientgo.errors import CallbackFailed, ConfigError, run_callback
-from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.record import EventRecorder
+from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
 from clientgo.sharding import Shards
-from clientgo.stopping import StopEvent
+from clientgo.stopping import RELEASE_SECONDS, StopEvent
 
 log = get_logger(__name__)
 
@@ -115,7 +115,7 @@ def leased_coordinator(
         if isinstance(target, Config):
             namespace = namespace or target.namespace
             own = config_for_lock(target, renew_deadline=options.renew_deadline)
-            target = stack.enter_context(closing(Clientset(own))).requester
+            target = stack.enter_context(closing(RESTClient(own, stop_grace=RELEASE_SECONDS)))
         yield _create(options, target, namespace or "default", recorder, clock=clock)
 
 

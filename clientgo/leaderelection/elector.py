@@ -21,7 +21,7 @@ from clientgo.leaderelection.reporter import Reporter
 from clientgo.leaderelection.timing import JITTER_FACTOR, Timing, check_parts
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
-from clientgo.stopping import GRACE
+from clientgo.stopping import RELEASE_SECONDS
 
 log = get_logger(__name__)
 
@@ -60,7 +60,7 @@ class LeaderElector:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release_on_cancel: bool = True,
-        release_timeout: float = GRACE,
+        release_timeout: float = RELEASE_SECONDS,
         coordinated: bool = False,
         name: str = "",
         clock: Clock = SYSTEM_CLOCK,

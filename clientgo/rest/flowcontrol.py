@@ -11,7 +11,8 @@ from typing import Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed, run_callback
 from clientgo.log import get_logger
-from clientgo.rest.limits import NOT_SENT, require_permission, stop_of_request, time_left
+from clientgo.rest.limits import require_permission, stop_of_request, time_left
+from clientgo.stopping import NOT_SENT
 from clientgo.tokenbucket import TokenBucket
 
 log = get_logger(__name__)

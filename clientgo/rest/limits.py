@@ -14,7 +14,7 @@ from typing import TypeVar
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed
 from clientgo.lifecycle import Detached
-from clientgo.stopping import GRACE, Scopes
+from clientgo.stopping import GRACE, INTERRUPTED, NOT_SENT, Scopes
 
 R = TypeVar("R")
 
@@ -23,9 +23,6 @@ Check = Callable[[], object]
 
 CHECK_INTERVAL = 0.5
 """Seconds between checks while a request waits: the end of a lease triggers no event."""
-
-NOT_SENT = "stopping: request not sent"
-INTERRUPTED = "stopping: request interrupted"
 
 _LEAST_PATIENCE = 0.005
 _NEVER = threading.Event()

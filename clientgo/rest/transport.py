@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.limits import INTERRUPTED, InFlightRequest
+from clientgo.rest.limits import InFlightRequest
+from clientgo.stopping import INTERRUPTED
 
 Headers = tuple[tuple[str, str], ...]
 """Request headers in order; a name may appear twice (Impersonate-Group does)."""
