@@ -58,19 +58,15 @@ def test_a_signal_ends_it_gracefully(number: int, kubeconfig: Path, tmp_path: Pa
     assert "Traceback" not in output
 
 
-@pytest.mark.feature("A-27")
-def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
-    """A server that accepts and never answers delays the first request, and so a graceful shutdown."""
+def test_a_server_that_never_answers_does_not_delay_the_stop(tmp_path: Path) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         program = Program([f"--master=http://127.0.0.1:{silent.getsockname()[1]}"], tmp_path)
         accepted, _ = silent.accept()
-        program.signal(signal.SIGTERM)
-        program.wait_for("a second signal exits at once")
-        code, _ = program.end(signal.SIGTERM, seconds=10)
+        code, output = program.end(signal.SIGTERM, seconds=10)
         accepted.close()
-    assert code == 1
+    assert (code, "Traceback" in output) == (0, False)
 
 
 @pytest.mark.feature("A-28")
