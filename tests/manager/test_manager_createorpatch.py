@@ -44,6 +44,11 @@ def patches(requester: FakeRequester) -> list[tuple[str, object]]:
     return [(one.subresource, json.loads(one.patch)) for one in requester.actions if one.verb == "patch"]
 
 
+def writes(requester: FakeRequester) -> list[str]:
+    """Return the verbs of the writes; the informers' watches may open at any time."""
+    return [action.verb for action in requester.actions if action.verb not in ("get", "list", "watch")]
+
+
 def test_missing_object_is_created(manager: Manager) -> None:
     config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
     made, outcome = create_or_patch(manager.client, config, lambda obj: replace(obj, data={"a": "b"}))
@@ -62,13 +67,13 @@ def test_status_of_a_new_object_is_written(known: bool) -> None:
 
 def test_new_object_without_status_is_written_once(manager: Manager, requester: FakeRequester) -> None:
     create_or_patch(manager.client, new_foo("new"), lambda obj: obj)
-    assert [action.verb for action in requester.actions] == ["create"]
+    assert writes(requester) == ["create"]
 
 
 def test_equal_object_is_not_written(manager: Manager, requester: FakeRequester) -> None:
     _, outcome = create_or_patch(manager.client, FOO, lambda obj: obj)
     assert outcome == OperationResult.UNCHANGED
-    assert [action.verb for action in requester.actions] == []
+    assert writes(requester) == []
 
 
 def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester) -> None:
@@ -118,7 +123,7 @@ def test_create_or_update_replaces_an_unchanged_object(manager: Manager, request
     done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=wanted))
     assert (done.spec, outcome) == (wanted, OperationResult.UPDATED)
     assert create_or_update(manager.client, FOO, lambda obj: obj) == (done, OperationResult.UNCHANGED)
-    assert [action.verb for action in requester.actions] == ["update"]
+    assert writes(requester) == ["update"]
     old = replace(done, metadata=replace(done.metadata, resource_version="1"))
     with pytest.raises(Conflict):
         create_or_update(manager.client, FOO, lambda _: replace(old, spec=FOO.spec))
@@ -129,7 +134,7 @@ def test_create_or_update_replaces_an_unchanged_object(manager: Manager, request
 def test_update_excludes_a_status_subresource(manager: Manager, requester: FakeRequester) -> None:
     done = create_or_update(manager.client, FOO, lambda obj: replace(obj, status=FooStatus(2)))
     assert done[1] == OperationResult.UNCHANGED
-    assert requester.actions == []
+    assert writes(requester) == []
 
 
 def test_change_of_the_name_is_rejected(manager: Manager) -> None:

@@ -22,6 +22,7 @@ from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import Meta, Rule, constraints_of
+from clientgo.meta.jsonvalues import Unencodable
 from clientgo.meta.objects import MicroTime, ObjectMeta
 
 Schema = dict[str, Any]
@@ -139,7 +140,10 @@ class SchemaMaker:
         default = _noted(member, "default")
         if default is msgspec.UNSET:
             default = member.default
-        if default is not msgspec.UNSET:
+        if isinstance(default, Unencodable):
+            if "type" in schema or member.hint is Any:  # any other type has been rejected itself
+                self._complain(place, f"invalid default: {default}")
+        elif default is not msgspec.UNSET:
             self._complain(place, *default_errors(schema, default))
             schema["default"] = default
         return schema

@@ -10,7 +10,7 @@ import msgspec
 from clientgo.codegen.problems import field_docs
 from clientgo.meta.classes.hints import camel
 from clientgo.meta.classes.wire import to_wire
-from clientgo.meta.codec import encode_value
+from clientgo.meta.jsonvalues import Unencodable, encode_value
 
 _ZEROS = (str, int, float, bool, bytes)
 
@@ -51,7 +51,7 @@ def members(cls: type[Any]) -> Iterator[Member]:
 
 
 def _json(default: Any) -> Any:
-    """Return a default as JSON; empty defaults are left out of schemas."""
+    """Return a default as JSON, or the error if it has no JSON form; empty defaults are left out of schemas."""
     if default is dataclasses.MISSING or default is None:
         return msgspec.UNSET
     if isinstance(default, enum.Enum):
@@ -60,5 +60,8 @@ def _json(default: Any) -> Any:
         return default
     if dataclasses.is_dataclass(default) and not isinstance(default, type):
         default = to_wire(default)
-    found = msgspec.json.decode(encode_value(default))
-    return found or msgspec.UNSET
+    try:
+        decoded = msgspec.json.decode(encode_value(default))
+    except Unencodable as error:
+        return error  # reported with the field, unless its type is what has no JSON form
+    return decoded or msgspec.UNSET

@@ -41,6 +41,14 @@ MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'
 
 
 @pytest.mark.feature("A-49")
+def test_default_without_a_json_form_is_reported(tmp_path: Path) -> None:
+    text = MARK % ", status=False" + "class A:\n    metadata: ObjectMeta\n    size: int = Decimal(1)\n"
+    assert error_output(tmp_path, "from decimal import Decimal\n" + text).splitlines() == [
+        "kinds.py:8: A.size: invalid default: cannot encode the value as JSON: Decimal has no JSON form: use str(value)"
+    ]
+
+
+@pytest.mark.feature("A-49")
 def test_every_problem_is_reported_with_its_line(tmp_path: Path) -> None:
     text = MARK % "" + "class A:\n    metadata: ObjectMeta\n    size: float = 1.5\n    tags: set[str] = frozenset()\n"
     assert error_output(tmp_path, text).splitlines() == [
