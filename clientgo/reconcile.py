@@ -23,16 +23,9 @@ from typing import Any
 
 import msgspec
 
+from clientgo.callbacks import run_callback, text_of
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import (
-    CallbackFailed,
-    ClientGoError,
-    ConfigError,
-    Conflict,
-    LeaseNotHeld,
-    run_callback,
-    text_of,
-)
+from clientgo.errors import CallbackFailed, ClientGoError, ConfigError, Conflict, LeaseNotHeld
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread

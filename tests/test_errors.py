@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from clientgo import errors
+from clientgo.callbacks import MAX_DESCRIPTION, describe_error, run_callback, text_of
 from clientgo.errors import (
-    MAX_DESCRIPTION,
     ApiError,
     CallbackFailed,
     ConfigError,
@@ -20,10 +20,7 @@ from clientgo.errors import (
     StatusDetails,
     api_error,
     decode_status,
-    describe_error,
     error_from_response,
-    run_callback,
-    text_of,
 )
 
 REASONS = {

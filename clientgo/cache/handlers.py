@@ -5,7 +5,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.callbacks import run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.meta.names import ObjectName
 
 T = TypeVar("T")

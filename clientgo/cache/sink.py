@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from clientgo.cache.distributor import Distributor
 from clientgo.cache.store import Transform, transformed
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.callbacks import run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.listwatch import BadEvent, WatchEvent

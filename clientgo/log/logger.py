@@ -8,7 +8,8 @@ from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from typing import Any
 
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.callbacks import run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.log.fields import Chain, current_chain, fields_in
 
 

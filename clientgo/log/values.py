@@ -5,7 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientgo.errors import CallbackFailed, run_callback, text_of
+from clientgo.callbacks import run_callback, text_of
+from clientgo.errors import CallbackFailed
 from clientgo.log.credentials import REDACTED, is_secret_name, redact
 
 MAX_TEXT = 16384

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from clientgo.backoff import Random
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, ConfigError, run_callback
+from clientgo.errors import CallbackFailed, ConfigError
 from clientgo.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Protocol, TypeVar
 
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, CallbackFailed, ClientGoError, ConnectionFailed, error_from_response, run_callback
+from clientgo.errors import ApiError, CallbackFailed, ClientGoError, ConnectionFailed, error_from_response
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response

@@ -8,8 +8,9 @@ import math
 import threading
 from typing import Protocol
 
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ConnectionFailed, run_callback
+from clientgo.errors import ConnectionFailed
 from clientgo.log import get_logger
 from clientgo.rest.limits import require_permission, stop_of_request, time_left
 from clientgo.stopping import NOT_SENT

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.boundeddict import BoundedDict
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
 from clientgo.kubernetes.types.authorization_v1 import (
     NonResourceAttributes,

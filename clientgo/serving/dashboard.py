@@ -17,8 +17,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.history import Reconciliation
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import redact

@@ -9,8 +9,9 @@ import threading
 from collections import defaultdict
 from typing import Generic, Protocol, TypeVar
 
+from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import CallbackFailed, run_callback
+from clientgo.errors import CallbackFailed
 from clientgo.log import Repeats, get_logger
 from clientgo.tokenbucket import TokenBucket
 
