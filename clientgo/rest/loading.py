@@ -88,7 +88,7 @@ def _without_secrets_for_http(config: Config) -> Config:
     # clientcmd's rule (rest.IsConfigTransportTLS); the impersonated user is no secret.
     if server_url(config).scheme != "http":
         return config
-    public = replace(config, token="", token_file="", username="", password="", delegated=None)
+    public = replace(config, token="", token_file="", username="", password="", delegated=None)  # nosec B106  # none
     if public != config:
         log.warning("no credentials are sent, because the server has no TLS", extra={"server": config.host})
     return public
