@@ -11,6 +11,7 @@ Reading the TypeMeta of a body costs a fifth of a microsecond, because servers w
 """
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +21,11 @@ from clientgo.errors import InvalidResponse, api_error, decode_status
 from clientgo.meta.shallow_json import members
 
 Body = bytes | msgspec.Raw
+
+
+def _no_match(_: Body) -> None:
+    return None
+
 
 _TEXT = rb'\s*+:\s*+"([^"\\]*+)"'
 _HEAD = re.compile(
@@ -44,7 +50,8 @@ class TypeMeta(NamedTuple):
 class AcceptedKinds(msgspec.Struct, frozen=True):
     """The kinds of a response: `kinds`, and any kind of the `groups`; with `success`, a Status Success as well.
 
-    `text` describes them in messages. Without kinds and groups, any text is accepted.
+    `text` describes them in messages. Without kinds and groups, any text is accepted. `has_head` returns a match for
+    most objects of the kinds by their first bytes, in a third of the time of a check.
     """
 
     text: str = ""
@@ -52,6 +59,7 @@ class AcceptedKinds(msgspec.Struct, frozen=True):
     groups: frozenset[str] = frozenset()
     any_group: bool = False
     success: bool = False
+    has_head: Callable[[Body], object] = _no_match
 
 
 ANY_RESPONSE = AcceptedKinds(success=True)
@@ -65,7 +73,15 @@ def accepted_kinds(*kinds: TypeMeta, success: bool = False) -> AcceptedKinds:
     """Return the set of these kinds; an object without an apiVersion is accepted by its kind alone."""
     texts = [*map(_with_article, kinds), *(["a Status"] if success else [])]
     without_group = (TypeMeta(None, kind) for _, kind in kinds)
-    return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success)
+    has_head = re.compile(rb"\{(?:%b)" % b"|".join(map(_head_of, kinds))).match if kinds else _no_match
+    return AcceptedKinds(" or ".join(texts), frozenset((*kinds, *without_group)), success=success, has_head=has_head)
+
+
+def _head_of(kind: TypeMeta) -> bytes:
+    """Return a pattern of the first members of an object, as servers write them: without spaces."""
+    group = re.escape(f"{kind.group}/" if kind.group else "").encode()
+    version, name = rb'"apiVersion":"%b[^"/\\]*+"' % group, b'"kind":"%b"' % re.escape(kind.kind).encode()
+    return rb"%b,%b|%b,%b" % (version, name, name, version)
 
 
 def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> bool:
@@ -77,6 +93,8 @@ def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> boo
         ApiError: it is a Status other than Success.
         InvalidResponse: it is of no accepted kind.
     """
+    if accepted.has_head(body) is not None:
+        return False
     received = type_meta(body)
     if received in accepted.kinds:
         return False

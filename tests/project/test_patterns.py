@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clientgo.log import credentials
-from clientgo.meta import jsonvalues, shallow_json
+from clientgo.meta import jsonvalues, shallow_json, typemeta
 from tests.project.ambiguity import super_linear
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +35,9 @@ BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
     "clientgo/meta/shallow_json.py": [
         (pattern, "finditer" if name == "bracket" else "match")
         for name, pattern in vars(shallow_json._patterns()).items()
+    ],
+    "clientgo/meta/typemeta.py": [
+        (re.compile(typemeta._head_of(typemeta.TypeMeta(group, "Foo"))), "match") for group in ("", "g.io")
     ],
 }
 """Patterns of the modules in which some are built while the program runs."""
