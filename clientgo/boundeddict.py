@@ -21,10 +21,14 @@ class BoundedDict(OrderedDict[K, V]):
         self.size = size
 
     def __setitem__(self, key: K, value: V) -> None:
-        super().__setitem__(key, value)
-        self.move_to_end(key)
-        while len(self) > self.size:
+        others = self.size - 1
+        if key in self:
+            self.move_to_end(key)
+            others = self.size
+        # Before the new entry: a thread that reads the length meanwhile never sees more than the size.
+        while len(self) > others:
             self.popitem(last=False)
+        super().__setitem__(key, value)
 
     def use(self, key: K) -> V | None:
         """Return the value of a key and make it the newest, as an LRU cache does; None if there is none."""

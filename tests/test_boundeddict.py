@@ -46,3 +46,23 @@ def test_size_may_shrink() -> None:
     entries.size = 1
     entries[4] = 4
     assert [*entries] == [4]
+
+
+class Observed(BoundedDict[str, int]):
+    """Records its length at each eviction."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.lengths: list[int] = []
+
+    def popitem(self, last: bool = True) -> tuple[str, int]:
+        self.lengths.append(len(self))
+        return super().popitem(last)
+
+
+def test_size_is_not_exceeded_while_a_key_is_set() -> None:
+    entries = Observed(2)
+    for name in "abcbd":
+        entries[name] = 0
+    assert entries.lengths == [2, 2]
+    assert [*entries] == ["b", "d"]
