@@ -337,7 +337,7 @@ class RESTClient:
         """Send a request, and follow redirects of a read within the server's address."""
         answer = send(target)
         followed = 0
-        while 300 <= answer.status < 400 and method in ("GET", "HEAD") and followed < MAX_REDIRECTS:
+        while 300 <= answer.status < 400 and method in _READS and followed < MAX_REDIRECTS:
             found = redirect_target(self.server, target, answer.status, answer.headers)
             if found is None:
                 break

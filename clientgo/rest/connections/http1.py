@@ -337,6 +337,8 @@ class ReplyReader:
         return line
 
     def _find(self, mark: bytes, limit: int) -> int:
+        if self._position == len(self._buffer):
+            self._buffer, self._position = self._receive(), 0
         if (end := self._buffer.find(mark, self._position)) >= 0:
             return end
         # Each byte is looked at and copied a few times, however few arrive at once.
@@ -356,6 +358,8 @@ class ReplyReader:
 
     def _fill(self, size: int) -> None:
         """Read until that many bytes are in the buffer."""
+        if self._position == len(self._buffer):
+            self._buffer, self._position = self._receive(), 0
         if len(self._buffer) - self._position >= size:
             return
         unread = bytearray(self._buffer[self._position :])
