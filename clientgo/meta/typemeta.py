@@ -62,10 +62,14 @@ class AcceptedKinds(msgspec.Struct, frozen=True):
     has_head: Callable[[Body], object] = _no_match
 
 
-ANY_RESPONSE = AcceptedKinds(success=True)
+_HAS_OTHER_HEAD = re.compile(
+    rb'\{(?:"kind":%b,"apiVersion":"[^"\\]*+"|"apiVersion":"[^"\\]*+","kind":%b)' % ((rb'"(?!Status")[^"\\]++"',) * 2)
+).match
+
+ANY_RESPONSE = AcceptedKinds(success=True, has_head=_HAS_OTHER_HEAD)
 """Any content except a failure Status."""
 
-ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True)
+ANY_OBJECT = AcceptedKinds("an object or a Status", any_group=True, success=True, has_head=_HAS_OTHER_HEAD)
 """An object of any kind, or a Status Success."""
 
 

@@ -18,8 +18,7 @@ from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
 from clientgo.metrics import safe_provider
-from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_RETRIES, read_error
-from clientgo.rest.bounds import SILENCE as SILENCE
+from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_RETRIES, SILENCE, read_error
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter

@@ -13,7 +13,7 @@ import msgspec
 
 from clientgo.errors import ConfigError
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.rest.bounds import MAX_RESPONSE_BYTES as MAX_RESPONSE_BYTES
+from clientgo.rest.bounds import MAX_RESPONSE_BYTES
 
 
 class Impersonation(msgspec.Struct, frozen=True):

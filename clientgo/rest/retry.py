@@ -13,7 +13,7 @@ from clientgo.backoff import KeyedBackoff
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.log import get_logger
-from clientgo.rest.bounds import MAX_RETRIES as MAX_RETRIES
+from clientgo.rest.bounds import MAX_RETRIES
 from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
 from clientgo.stopping import NOT_SENT
 

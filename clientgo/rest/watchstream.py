@@ -8,8 +8,7 @@ from clientgo.errors import InvalidResponse
 from clientgo.meta.listwatch import INITIAL_EVENTS_END
 from clientgo.meta.shallow_json import members
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response
-from clientgo.rest.bounds import END_GRACE, MAX_WATCH_SECONDS
-from clientgo.rest.bounds import MAX_FRAME as MAX_FRAME
+from clientgo.rest.bounds import END_GRACE, MAX_FRAME, MAX_WATCH_SECONDS
 from clientgo.rest.request import RawEvent
 from clientgo.rest.transport import HTTPStream
 
@@ -54,6 +53,8 @@ class FrameSplitter:
         if end + 1 < len(chunk):
             self._wait_for_more(chunk[end + 1 :])
         for line in lines.split(b"\n"):
+            if len(line) > self._max_frame:
+                raise self._too_long()
             if line and not line.isspace():
                 yield self._frame(line)
 
@@ -70,14 +71,13 @@ class FrameSplitter:
 
     def _wait_for_more(self, piece: bytes) -> None:
         self._pending += piece
-        self._check_size(len(self._pending))
+        if len(self._pending) > self._max_frame:
+            raise self._too_long()
 
-    def _check_size(self, size: int) -> None:
-        if size > self._max_frame:
-            raise InvalidFrame(f"a frame is longer than {self._max_frame} bytes")
+    def _too_long(self) -> InvalidFrame:
+        return InvalidFrame(f"a frame is longer than {self._max_frame} bytes")
 
     def _frame(self, line: bytes) -> RawEvent:
-        self._check_size(len(line))
         try:
             try:
                 return _decode(line)

@@ -49,7 +49,6 @@ class DecodedWatch(StreamReader[EventStream], Generic[T]):
         super().__init__(stream)
         self._codec = codec
         self._accepted = kinds_of(codec, accept=accept)
-        self._has_head = self._accepted.has_head
 
     def __iter__(self) -> Iterator[WatchEvent[T] | Bookmark | BadEvent]:
         for frame in self._stream:
@@ -65,8 +64,7 @@ class DecodedWatch(StreamReader[EventStream], Generic[T]):
 
     def _change(self, kind: ChangeType, raw: msgspec.Raw) -> WatchEvent[T] | BadEvent:
         try:
-            if self._has_head(raw) is None:
-                check_response(raw, self._accepted)
+            check_response(raw, self._accepted)
             obj = self._codec.decode(raw)
         except InvalidResponse as error:
             return BadEvent(kind, UnexpectedObject(self._codec.api.kind, identity(raw), str(error)))

@@ -16,7 +16,7 @@ from typing import Any, cast
 from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.config import MAX_RESPONSE_BYTES
+from clientgo.rest.bounds import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.rest.config import MAX_RESPONSE_BYTES
+from clientgo.rest.bounds import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader, TooLarge, encode_request
 
 
