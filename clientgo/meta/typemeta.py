@@ -3,7 +3,7 @@
 An HTTP status describes the connection, not the content: a server, or a proxy in front of it, may answer 200 with a
 failure Status, a login page, `{}`, another kind or a table for printing. `check_response` decides for every response:
 
-- A Status other than Success is an `ApiError`, whatever was requested (client-go's rule).
+- A Status other than Success is an `ApiError` for every request (client-go's rule).
 - A Status Success is a response to deletions, and to requests whose result is not an object.
 - Anything else must have one of the accepted kinds, or is an `InvalidResponse`.
 

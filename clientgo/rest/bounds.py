@@ -63,12 +63,12 @@ def read_error(stream: HTTPStream, limit: int, clock: Clock) -> bytes:
     A server may send without end, or a byte now and then: reading ends after `SILENCE` seconds. The status has been
     received, and the body is only a message: it need not be complete.
     """
-    parts: list[bytes] = []
+    pieces: list[bytes] = []
     left, end = limit, clock.now() + min(SILENCE, time_left())
     try:
-        for part in stream:
-            parts.append(part[:left])
-            left -= len(part)
+        for piece in stream:
+            pieces.append(piece[:left])
+            left -= len(piece)
             if left <= 0 or clock.now() >= end:
                 break
             stream.idle_timeout = end - clock.now()
@@ -76,7 +76,7 @@ def read_error(stream: HTTPStream, limit: int, clock: Clock) -> bytes:
         pass  # the server broke off its message
     finally:
         stream.close()
-    body = b"".join(parts)
+    body = b"".join(pieces)
     if stream.headers.get("content-encoding") != "gzip":
         return body
     try:

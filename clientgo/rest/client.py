@@ -337,10 +337,10 @@ class RESTClient:
         answer = send(target)
         followed = 0
         while 300 <= answer.status < 400 and method in _READS and followed < MAX_REDIRECTS:
-            found = redirect_target(self.server, target, answer.status, answer.headers)
-            if found is None:
+            location = redirect_target(self.server, target, answer.status, answer.headers)
+            if location is None:
                 break
-            target, answer = found, send(found)
+            target, answer = location, send(location)
             followed += 1
         return answer
 

@@ -65,11 +65,11 @@ class InFlightRequest(Deadline):
     stopping = False
     """True once one of the stop events was set."""
     aborted = False
-    """True once `abort` was called; whatever failed since then failed because of it."""
+    """True once `abort` was called, which is the cause of later failures."""
     _abort: Callable[[], object] | None = None  # guarded by _lock
     _wake: threading.Event | None = None
     _judged = False  # the scopes learn whether it is answered
-    _kept = False
+    _outlasts_block = False
     _token: Token["InFlightRequest | None"] | None = None
 
     def __init__(
@@ -97,14 +97,14 @@ class InFlightRequest(Deadline):
     def __exit__(self, *_: object) -> None:
         if self._token is not None:
             _REQUEST.reset(self._token)
-        if not self._kept:
+        if not self._outlasts_block:
             self.end()
 
     def keep(self, abort: Callable[[], object]) -> None:
         """Let the request outlast the block, as a stream that `abort` ends; `end` must follow."""
         if self._judged:
             self._judge()
-        self._kept = True
+        self._outlasts_block = True
         self.abort_with(abort)
 
     def end(self) -> None:

@@ -85,7 +85,7 @@ def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_accoun
 
 
 def _without_secrets_for_http(config: Config) -> Config:
-    # clientcmd's rule (rest.IsConfigTransportTLS); the impersonated user is no secret.
+    # clientcmd's rule (rest.IsConfigTransportTLS); the impersonated user is not a secret.
     if server_url(config).scheme != "http":
         return config
     public = replace(config, token="", token_file="", username="", password="", delegated=None)  # nosec B106  # none

@@ -105,7 +105,7 @@ class WatchStream:
     def __init__(
         self,
         stream: HTTPStream,
-        where: str,
+        server: str,
         *,
         seconds: float = 0.0,
         bookmarks: bool = False,
@@ -116,13 +116,13 @@ class WatchStream:
         at_first = (seconds or MAX_WATCH_SECONDS) + END_GRACE
         stream.idle_timeout = idle_timeout if bookmarks and not seconds else at_first
         self._stream = stream
-        self._where = where
+        self._server = server
         self._idle_timeout = idle_timeout
         self._splitter = FrameSplitter(max_frame)
         self._closed = False
 
     def __repr__(self) -> str:
-        return f"<WatchStream {self._where} {self._stream!r}>"
+        return f"<WatchStream {self._server} {self._stream!r}>"
 
     def __iter__(self) -> Iterator[RawEvent]:
         splitter, chunk = self._splitter, b""
@@ -139,7 +139,7 @@ class WatchStream:
         except InvalidFrame as error:
             for body in (error.line, chunk):  # a Status may have several lines
                 check_response(body, ANY_RESPONSE)
-            raise InvalidResponse(f"invalid watch stream from {self._where}: {error}") from error
+            raise InvalidResponse(f"invalid watch stream from {self._server}: {error}") from error
         finally:
             self._stream.close()
 

@@ -121,8 +121,8 @@ def look_up(
     name = host.strip("[]")
     began = clock.now()
     try:
-        found = resolve(name, port, type=socket.SOCK_STREAM)
-        return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in found]
+        entries = resolve(name, port, type=socket.SOCK_STREAM)
+        return [SocketAddress(family, kind, protocol, at) for family, kind, protocol, _, at in entries]
     except UnicodeError as error:  # a part of the name is empty or too long
         raise socket.gaierror(socket.EAI_NONAME, str(error)) from error
     finally:
