@@ -124,7 +124,7 @@ class MutationCache(Generic[T]):
         self._ttl = ttl
         self._include_adds = include_adds
         self._reached = reached or (lambda _: backing.resource_version)
-        self._transform = transform
+        self._transform: Callable[[], Transform[T]] = lambda: transform
         self._caught_up = caught_up
         self._clock = clock
         self._lock = threading.Lock()
@@ -144,10 +144,10 @@ class MutationCache(Generic[T]):
         cache = cls(
             informer.indexer,
             reached=informer.last_sync_resource_version_in,
-            transform=lambda obj: informer.transform(obj),
             selection=informer.selection(),
             clock=clock,
         )
+        cache._transform = lambda: informer.transform  # may be set until the start
         informer.add_overlay(cache)
         return cache
 
@@ -183,7 +183,7 @@ class MutationCache(Generic[T]):
         if self._selects_all or self.selection.matches(meta, content or (lambda: to_dict(obj))):
             protect(obj.__class__)
             try:
-                state = transformed(self._transform, obj)
+                state = transformed(self._transform(), obj)
             except CallbackFailed:  # the informer reports the object when it receives it
                 return
         with self._lock:
