@@ -5,7 +5,7 @@ the time is up, including retries and waits, and none is sent afterwards. A read
 waits of a reconciler are not limited. A helper thread is limited if started with `contextvars.copy_context().run`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple, Protocol, get_args
@@ -127,7 +127,7 @@ class WriteObserver(Protocol):
 class WriteObservers(Protocol):
     """Observers by resource."""
 
-    def observers(self, resource: GroupVersionResource) -> Iterable[WriteObserver]:
+    def observers(self, resource: GroupVersionResource) -> Sequence[WriteObserver]:
         """Return the observers of a resource. Those added later must show all writes to it that were sent before."""
 
 
@@ -153,22 +153,26 @@ class RecordingRequester(ForwardingRequester):
             body = self._requester.do(request)
         except NotFound as error:
             if request.verb == "delete" and error.details.name:  # without a name the kind itself is missing
-                self._record(request, [Outcome("deleted", _name_in(request))], b"", before)
+                self._record(request, None, before)
             raise
-        self._record(request, _outcomes(request, body), body, before)
+        self._record(request, body, before)
         return body
 
-    def _record(
-        self, request: Request, outcomes: list[Outcome] | None, body: bytes, before: dict[WriteObserver, Any]
-    ) -> None:
-        for observer in self._observers.observers(request.resource):  # some may be new
+    def _record(self, request: Request, body: bytes | None, before: dict[WriteObserver, Any]) -> None:
+        """Record the outcomes of a write; None is the body if a deletion did not find its object."""
+        observers = self._observers.observers(request.resource)  # some may be new
+        if not observers:
+            return
+        outcomes = [Outcome("deleted", _name_in(request))] if body is None else _outcomes(request, body)
+        for observer in observers:
             try:
-                observer.record(request, outcomes, body, before.get(observer))
+                observer.record(request, outcomes, body or b"", before.get(observer))
             except Exception:  # the write succeeded, and its caller must learn that
                 log.exception("write not recorded: reads are stale until its event", extra={"request": request.path})
 
 
-_RECORDED = frozenset(("create", "update", "patch", "apply", "delete", "deletecollection"))
+_DELETIONS = frozenset(("delete", "deletecollection"))
+_RECORDED = _DELETIONS.union(_WRITES)
 
 
 class _Meta(msgspec.Struct, rename="camel", frozen=True):
@@ -214,11 +218,13 @@ _EVICTION = msgspec.json.Decoder(_Eviction)
 def _is_dry_run(request: Request) -> bool:
     if "dryRun" in request.query:
         return True
+    if request.verb not in _DELETIONS and request.subresource != "eviction":
+        return False
     options: _DeleteOptions | None = None
     with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # the server rejects what is no options
-        if request.verb in ("delete", "deletecollection"):
+        if request.verb in _DELETIONS:
             options = msgspec.json.decode(request.body or b"{}", type=_DeleteOptions)
-        elif request.subresource == "eviction":
+        else:
             options = _EVICTION.decode(request.body or b"{}").delete_options
     return options is not None and bool(options.dry_run)
 
