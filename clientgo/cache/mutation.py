@@ -165,11 +165,7 @@ class MutationCache(Generic[T]):
         return BeforeWrite(serial, stored, stored if entry is None else _uid(self._newest(key, entry)))
 
     def mutation(
-        self,
-        obj: T,
-        *,
-        before: BeforeWrite | None = None,
-        content: Callable[[], Mapping[str, Any]] | None = None,
+        self, obj: T, *, before: BeforeWrite | None = None, content: Callable[[], Mapping[str, Any]] | None = None
     ) -> None:
         """Keep the server's response to a write, unless the store has caught up or a later response was kept.
 
@@ -328,26 +324,28 @@ class MutationCache(Generic[T]):
         return newest if newest is None or not entry.hides(newest) else None
 
     def _overlaid(self, read: Callable[[], List[T]], belongs: Callable[[T], bool]) -> List[T]:
-        if not self._entries:
-            found = read()
-            return found if not self._departed else [obj for obj in found if not self._has_departed(obj)]
+        objects = self._with_writes(read, belongs) if self._entries else read()
+        return [obj for obj in objects if not self._has_departed(obj)] if self._departed else objects
+
+    def _with_writes(self, read: Callable[[], List[T]], belongs: Callable[[T], bool]) -> List[T]:
         with self._lock:
             self._drop_expired()
-            entries = [*self._entries.items()]  # before the store
-        objects = {object_name(obj): obj for obj in read()}
-        for key, entry in entries:
-            if entry.version is None:  # there may be many of these, of objects that are not in the list
-                if (listed := objects.get(key)) is not None and entry.hides(listed):
-                    del objects[key]
-                continue
-            newest = self._newest(key, entry)
-            if newest is not None and belongs(newest):
-                objects[key] = newest
+            entries = dict(self._entries.items())  # before the store
+        objects: list[T] = []
+        written: dict[tuple[str, str], T] = {}  # by plain tuples, which equal the names
+        for obj in read():
+            meta = obj.metadata
+            if (name := (meta.namespace, meta.name)) in entries:
+                written[name] = obj
             else:
-                objects.pop(key, None)
-        if not self._departed:
-            return [*objects.values()]
-        return [obj for obj in objects.values() if not self._has_departed(obj)]
+                objects.append(obj)
+        for key, entry in entries.items():
+            if entry.version is None:  # there may be many of these, of objects that are not in the list
+                if (listed := written.get(key)) is not None and not entry.hides(listed):
+                    objects.append(listed)
+            elif (newest := self._newest(key, entry)) is not None and belongs(newest):
+                objects.append(newest)
+        return objects
 
     def _has_departed(self, obj: T) -> bool:
         tombstone = self._departed.get(obj.metadata.uid)

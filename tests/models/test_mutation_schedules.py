@@ -221,9 +221,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         a_writer_that_reads,
         "mutation",
         (
-            "        if not self._entries:\n            found = read()\n",
-            "        first = read()\n        read = lambda: first\n"
-            "        if not self._entries:\n            found = first\n",
+            "        objects = self._with_writes(read, belongs)",
+            "        first = read()\n        read = lambda: first\n        objects = self._with_writes(read, belongs)",
         ),
     ),
     "the object is read before the version": (
