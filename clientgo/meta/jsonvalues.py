@@ -151,8 +151,9 @@ def encode_value(value: Any) -> bytes:
     """
     try:
         encoded = _encode(value)
-        # Equal to what is read back, in C: no NaN, no set, no key that is a number.
-        if _decode(encoded) == value and _suspicious_number().search(encoded) is None:
+        # Equal to what is read back, in C: no NaN, no set, no key that is a number. Then only a number may need more
+        # than 64 bits, which has at least 19 digits.
+        if _decode(encoded) == value and _DIGITS not in encoded.translate(_DIGITS_TO_ZERO):
             return encoded
     except _UNENCODABLE:
         pass  # the check names the part
@@ -171,20 +172,21 @@ def encode_struct(struct: msgspec.Struct) -> bytes:
         return _encode_checked(struct)
     if b"null" in encoded or _suspicious_time().search(encoded) is not None:
         return _encode_checked(struct)
+    if not _free_form_fields(struct.__class__):
+        return encoded
     checked = _checked_struct(struct, _free_form_fields)
     return encoded if checked is struct else _encode(checked)
 
 
-@cache
-def _suspicious_number() -> re.Pattern[bytes]:
-    """Return the pattern of a number, or of a text that looks like one, that may need more than 64 bits."""
-    return re.compile(rb"(?:^|[:,\[])-?[0-9]{19}")
+# A search for 19 zeros after a translation of all digits takes a tenth of the time of one with a pattern.
+_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"000000000")
+_DIGITS = b"0" * 19
 
 
 @cache
 def _suspicious_time() -> re.Pattern[bytes]:
     """Return the pattern of a time, or of a text that looks like one, that ends without a time zone."""
-    return re.compile(rb'T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"')
+    return re.compile(rb'T\d\d:\d\d:\d\d[.\d]*"')
 
 
 _REMEDIES = {
