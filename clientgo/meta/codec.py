@@ -103,7 +103,7 @@ class Codec(Generic[T]):
     def __init__(self, cls: type[T]) -> None:
         self.cls = cls
         self.api = api_of(cls)
-        self._prefix = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}"'.encode()
+        self._head = f'{{"apiVersion":"{self.api.api_version}","kind":"{self.api.kind}",'.encode()
         check_class(cls)
         self._wire: Any = wire_type(cls)
         self._same = self._wire is cls
@@ -179,16 +179,17 @@ class Codec(Generic[T]):
             name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
             place = f"{error.where.removeprefix('.')} of " if error.where else ""
             raise Unencodable(f"{place}{self.api.kind} {name}", error.cause) from error.__cause__
-        return self._prefix + (b"," + body[1:] if len(body) > 2 else b"}")
+        return self._head + body[1:] if len(body) > 2 else self._head[:-1] + b"}"
 
     def _body(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
         if not isinstance(obj, self.cls):
             content = _foreign_content(obj)
             return encode_value({key: value for key, value in content.items() if key not in ("apiVersion", "kind")})
-        if isinstance(obj, msgspec.Struct):
-            return encode_struct(obj)
-        try:  # by the object's own class: a subclass may have more fields
-            return encode_struct(msgspec.convert(obj, form(type(obj)), from_attributes=True))
+        wire: Any = obj
+        try:
+            if not self._same:  # by the object's own class: a subclass may have more fields
+                wire = msgspec.convert(obj, form(type(obj)), from_attributes=True)
+            return encode_struct(wire)
         except msgspec.ValidationError as error:
             encode_value(obj)  # raises with the place and the remedy, if a value has no JSON form
             raise Unencodable("", text_of(error)) from error

@@ -40,12 +40,12 @@ def wire_type(cls: type) -> type[msgspec.Struct]:
     Raises:
         TypeError: `cls` has no exact JSON form; the message has the reasons and remedies.
     """
-    return cls if issubclass(cls, msgspec.Struct) else _WIRE.get(cls) or _made(cls, _WIRE)
+    return _WIRE.get(cls) or (cls if issubclass(cls, msgspec.Struct) else _made(cls, _WIRE))
 
 
 def declared_type(cls: type) -> type[msgspec.Struct]:
     """Return the declared type of `cls`, created at the first use; raise TypeError like `wire_type`."""
-    return cls if issubclass(cls, msgspec.Struct) else _DECLARED.get(cls) or _made(cls, _DECLARED)
+    return _DECLARED.get(cls) or (cls if issubclass(cls, msgspec.Struct) else _made(cls, _DECLARED))
 
 
 def to_wire(obj: Any) -> msgspec.Struct:
