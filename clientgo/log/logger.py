@@ -5,11 +5,9 @@ Every module of the library has a logger, so this one imports little until a mes
 
 import logging
 from collections.abc import Mapping, MutableMapping
-from contextlib import suppress
 from typing import Any
 
-from clientgo.callbacks import run_callback
-from clientgo.errors import CallbackFailed
+from clientgo.callbacks import callback_failure
 from clientgo.log.fields import Chain, current_chain, fields_in
 
 
@@ -49,11 +47,13 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
     def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
         """Log the message with this level."""
         if self.isEnabledFor(level):
-            # The frames of this method and of run_callback are not the caller's.
-            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 2
-            # Nothing can be reported here: the log is what fails.
-            with suppress(CallbackFailed):
-                run_callback(super().log, level, msg, *args, **kwargs)
+            # The frame of this method is not the caller's. Each further one would take 0.4 microseconds per line.
+            kwargs["stacklevel"] = kwargs.get("stacklevel", 1) + 1
+            try:
+                message, settings = self.process(msg, kwargs)
+                self.logger.log(level, message, *args, **settings)
+            except BaseException as error:  # noqa: BLE001
+                callback_failure(error)  # nothing can be reported here: the log is what fails
 
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
         """Return a message with the facts of `extra` and of the context."""

@@ -5,8 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientgo.callbacks import run_callback, text_of
-from clientgo.errors import CallbackFailed
+from clientgo.callbacks import callback_failure, text_of
 from clientgo.log.credentials import REDACTED, is_secret_name, redact
 
 MAX_TEXT = 16384
@@ -39,9 +38,10 @@ def to_json_value(key: str, value: object, clean: Clean) -> Any:
     if type(value) is str:  # the common case
         return REDACTED if is_secret_name(key) else truncate(value, clean)
     try:
-        return run_callback(_json_value, key, value, clean, 0)
-    except CallbackFailed as error:  # such as a dict that another thread changes: the line must be logged
-        return f"<{type(value).__name__} that can't be shown: {type(error.__cause__).__name__}>"
+        return _json_value(key, value, clean, 0)
+    except BaseException as error:  # noqa: BLE001  # such as a dict that another thread changes: the line must be logged
+        callback_failure(error)
+        return f"<{type(value).__name__} that can't be shown: {type(error).__name__}>"
 
 
 def truncate(text: str, clean: Clean) -> str:
