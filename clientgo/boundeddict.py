@@ -6,6 +6,9 @@ from typing import TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
+# Called through super(), it would take half as long again.
+_SET = OrderedDict.__setitem__
+
 
 class BoundedDict(OrderedDict[K, V]):
     """Dict of at most `size` entries, which evicts the oldest one; setting a key makes it the newest. Not thread-safe.
@@ -21,14 +24,16 @@ class BoundedDict(OrderedDict[K, V]):
         self.size = size
 
     def __setitem__(self, key: K, value: V) -> None:
-        others = self.size - 1
+        excess = len(self) - self.size
         if key in self:
             self.move_to_end(key)
-            others = self.size
+        else:
+            excess += 1
         # Before the new entry: a thread that reads the length meanwhile never sees more than the size.
-        while len(self) > others:
+        while excess > 0:
             self.popitem(last=False)
-        super().__setitem__(key, value)
+            excess -= 1
+        _SET(self, key, value)
 
     def use(self, key: K) -> V | None:
         """Return the value of a key and make it the newest, as an LRU cache does; None if there is none."""
