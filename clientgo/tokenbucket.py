@@ -7,6 +7,9 @@ import threading
 
 from clientgo.forks import fork_safe
 
+# One for all buckets: a sender of events has thousands of them, and holds it for less than a microsecond.
+_LOCK = fork_safe(threading.Lock())
+
 
 class TokenBucket:
     """Bucket of `burst` tokens, refilled with `qps` per second; thread-safe.
@@ -22,21 +25,20 @@ class TokenBucket:
         self._burst = float(burst)
         self._tokens = float(burst)
         self._last = now
-        self._lock = fork_safe(threading.Lock())
 
     def __repr__(self) -> str:
         return f"<TokenBucket {self._tokens:g} of {self._burst:g} tokens, {self._qps:g} a second>"
 
     def reserve(self, now: float) -> float:
         """Take one token; return the seconds until it is available, 0 if it is."""
-        with self._lock:
+        with _LOCK:
             self._refill(now)
             self._tokens -= 1.0
             return max(0.0, -self._tokens / self._qps)
 
     def reserve_within(self, now: float, limit: float) -> float | None:
         """Take one token and return the seconds until it is available; return None if they exceed `limit`."""
-        with self._lock:
+        with _LOCK:
             self._refill(now)
             wait = max(0.0, (1.0 - self._tokens) / self._qps)
             if wait > limit:
@@ -50,7 +52,7 @@ class TokenBucket:
 
     def give_back(self) -> None:
         """Put back a token that was reserved and not used."""
-        with self._lock:
+        with _LOCK:
             self._tokens = min(self._burst, self._tokens + 1.0)
 
     def _refill(self, now: float) -> None:
