@@ -66,7 +66,6 @@ class EventSender(Generic[C]):
 
     def try_write(self, result: Correlated) -> bool:
         """Write the event once; return False if the write failed and a retry may succeed."""
-        details = _details(result)
         try:
             self._correlator.update_state(self.write(result), result.key)
         except ApiError as error:
@@ -74,17 +73,18 @@ class EventSender(Generic[C]):
             if exists and result.event.series is not None:
                 # It had expired when it was patched, and was created again by another request.
                 log.debug(
-                    "event of a series was created by another request; will retry", extra={"err": error, **details}
+                    "event of a series was created by another request; will retry",
+                    extra={"err": error, **_details(result)},
                 )
                 return False
             expected = exists or error.has_cause(_NAMESPACE_TERMINATING)
             level = logging.DEBUG if expected else logging.ERROR
-            log.log(level, "server rejected event; will not retry", extra={"err": error, **details})
+            log.log(level, "server rejected event; will not retry", extra={"err": error, **_details(result)})
         except LeaseNotHeld as error:
-            log.info("event was not sent", extra={"err": error, **details})
+            log.info("event was not sent", extra={"err": error, **_details(result)})
         # A sink may be the user's: an exception must not end the sending thread.
         except Exception as error:  # noqa: BLE001
-            log.error("unable to write event", extra={"err": error, **details})
+            log.error("unable to write event", extra={"err": error, **_details(result)})
             return _is_permanent(error)
         return True
 
