@@ -73,7 +73,7 @@ clean: ## Remove files left by builds, checks and runs; keep the virtual environ
 check: static test ## Run everything that continuous integration runs: make static and make test
 
 .PHONY: static
-static: $(DEV) ## Run the static checks: style, types, imports, generated code, docs/parity, security
+static: $(DEV) ## Run the static checks: style, types, imports, generated code, docs/reports/parity, security
 	@$(IN_VENV) hack/check.sh
 
 .PHONY: test
@@ -109,7 +109,7 @@ imports: $(DEV) ## Check the import contracts
 	@$(IN_VENV) lint-imports --no-logo
 
 .PHONY: parity
-parity: $(DEV) ## Update the tests listed in docs/parity/
+parity: $(DEV) ## Update the tests listed in docs/reports/parity/
 	@$(IN_VENV) python -m hack.parity $(ARGS)
 
 .PHONY: audit
@@ -118,7 +118,7 @@ audit: $(DEV) ## Check for insecure code and for known vulnerabilities of the lo
 	@$(IN_VENV) python -m hack.audit hack/requirements.lock $(ARGS)
 
 .PHONY: reliability
-reliability: $(DEV) ## Inject every fault once and write the results to docs/reliability.md
+reliability: $(DEV) ## Inject every fault once and write the results to docs/reports/reliability.md
 	@$(IN_VENV) python -m hack.reliability $(ARGS)
 
 .PHONY: soak

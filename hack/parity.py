@@ -1,4 +1,4 @@
-"""Update of the tables in docs/parity/ from the tests; run by `make parity`, with --check by `make check`.
+"""Update of the tables in docs/reports/parity/ from the tests; run by `make parity`, with --check by `make check`.
 
 A row is `| id | behaviour | evidence |`. A test refers to a row by `@pytest.mark.behaviour("WQ-04")` or
 `feature("A-11")`, on a function, a class, a `pytest.param` or the module. This script writes the tests into the third
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     """Write the pages, or compare them with --check; return 1 for a problem."""
     problems = []
     for mark, name in PAGES.items():
-        path = root / "docs" / "parity" / name
+        path = root / "docs" / "reports" / "parity" / name
         old = path.read_text(encoding="utf-8")
         new, wrong = updated(old, shown(root / "tests", mark))
         problems += [f"{name}: {problem}" for problem in wrong]

@@ -1,4 +1,4 @@
-"""Generator of docs/reliability.md from a run of the fault suite; run by `make reliability`."""
+"""Generator of docs/reports/reliability.md from a run of the fault suite; run by `make reliability`."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "reliability.md"
+PAGE = ROOT / "docs" / "reports" / "reliability.md"
 RESULTS = "RELIABILITY_RESULTS"
 
 Row = Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Report of the fault runs at the end of a test session, and rows for docs/reliability.md."""
+"""Report of the fault runs at the end of a test session, and rows for docs/reports/reliability.md."""
 
 import os
 from collections.abc import Callable

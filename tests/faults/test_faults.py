@@ -1,4 +1,4 @@
-"""Every fault in docs/reliability.md heals by itself, in time, and shows; nothing is lost."""
+"""Every fault in docs/reports/reliability.md heals by itself, in time, and shows; nothing is lost."""
 
 import socket
 from collections.abc import Callable

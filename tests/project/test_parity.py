@@ -1,4 +1,4 @@
-"""Tables of docs/parity/, and their script."""
+"""Tables of docs/reports/parity/, and their script."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ PAGE = "| id | behaviour | test, or reason |\n| --- | --- | --- |\n| AB-01 | a k
 
 
 def write(root: Path, page: str, test: str) -> None:
-    (root / "docs" / "parity").mkdir(parents=True)
-    (root / "docs" / "parity" / "behaviours.md").write_text(page)
-    (root / "docs" / "parity" / "features.md").write_text("")
+    (root / "docs" / "reports" / "parity").mkdir(parents=True)
+    (root / "docs" / "reports" / "parity" / "behaviours.md").write_text(page)
+    (root / "docs" / "reports" / "parity" / "features.md").write_text("")
     (root / "tests").mkdir()
     (root / "tests" / "test_it.py").write_text(test)
 
@@ -32,7 +32,7 @@ def test_tests_are_written_into_the_table(tmp_path: Path, source: str, evidence:
     write(tmp_path, PAGE.format(""), source)
     assert main(["--check"], tmp_path) == 1
     assert main([], tmp_path) == 0
-    assert (tmp_path / "docs" / "parity" / "behaviours.md").read_text() == PAGE.format(evidence)
+    assert (tmp_path / "docs" / "reports" / "parity" / "behaviours.md").read_text() == PAGE.format(evidence)
     assert main(["--check"], tmp_path) == 0
 
 

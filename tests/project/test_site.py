@@ -34,13 +34,20 @@ ELSEWHERE: dict[str, str] = CONFIG["extra"]["elsewhere"]
 MODULES = [page.removeprefix("reference/").removesuffix(".md") for page in NAVIGATION if page.startswith("reference/")]
 
 
-def test_navigation_has_every_page_once() -> None:
-    written = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
-    known = written | {uri for uri in ELSEWHERE if uri.endswith(".md")}
+def test_navigation_has_every_page_but_the_reports_once() -> None:
+    written = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents}
+    expected = written | {uri for uri in ELSEWHERE if uri.endswith(".md")}
     listed = [page for page in NAVIGATION if not page.startswith("reference/")]
-    assert sorted(known - set(listed)) == [], "add new pages to `nav` in mkdocs.yml"
-    assert sorted(set(listed) - known) == [], "remove deleted pages from `nav` in mkdocs.yml"
+    assert sorted(expected - set(listed)) == [], "add new pages to `nav` in mkdocs.yml"
+    assert sorted(set(listed) - expected) == [], "remove deleted pages from `nav` in mkdocs.yml"
     assert len(listed) == len(set(listed))
+
+
+def test_reports_are_linked_from_other_pages() -> None:
+    others = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents)]
+    text = "".join(page.read_text() for page in others)
+    reports = [str(page.relative_to(DOCS)) for page in (DOCS / "reports").rglob("*.md")]
+    assert [report for report in reports if report not in text] == []
 
 
 def test_pages_from_outside_of_docs_exist() -> None:
