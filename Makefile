@@ -41,7 +41,7 @@ help: ## List all targets
 		/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
-PACKAGING := setup.cfg setup.py pyproject.toml hack/venv.sh
+PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg hack/venv.sh
 
 $(RUNTIME): $(PACKAGING)
 	@hack/venv.sh "$(PYTHON)" "$(VENV)" embedded
@@ -106,7 +106,7 @@ typecheck: $(DEV) ## Run the type checker
 
 .PHONY: imports
 imports: $(DEV) ## Check the import contracts
-	@$(IN_VENV) lint-imports --no-logo
+	@$(IN_VENV) lint-imports --no-logo && cd apiserver && $(IN_VENV) lint-imports --no-logo
 
 .PHONY: parity
 parity: $(DEV) ## Update the tests listed in docs/reports/parity/
@@ -152,8 +152,8 @@ verify-codegen: $(DEV) ## Fail with a diff if generated code does not match the 
 ##@ Build
 
 .PHONY: build
-build: $(DEV) ## Build the library's wheel into dist/
-	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . && ls dist/*.whl
+build: $(DEV) ## Build the wheels of the library and of the API server into dist/
+	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver && ls dist/*.whl
 
 .PHONY: docs
 docs: $(DOCS) ## Build the documentation site into build/site; REPO_URL=address links it to the source files

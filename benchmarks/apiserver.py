@@ -64,7 +64,7 @@ def server(*arguments: str) -> Iterator[Server]:
     """Start a server process with the CRD of Foo; without `--tls` over plain HTTP, without authentication."""
     tls = "--tls" in arguments
     flags = [one for one in arguments if one != "--tls"] + ([] if tls else ["--anonymous"])
-    command = [sys.executable, "-m", "clientgo.apiserver", "--crd", str(ROOT / "artifacts" / "crd"), *flags]
+    command = [sys.executable, "-m", "clientgo_apiserver", "--crd", str(ROOT / "artifacts" / "crd"), *flags]
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kubeconfig"

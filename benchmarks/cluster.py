@@ -69,7 +69,7 @@ def cluster_for(setting: Setting, *flags: str, audit: bool = False) -> Iterator[
         return
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         kubeconfig, log = Path(folder) / "kubeconfig", Path(folder) / "audit"
-        command = [sys.executable, "-m", "clientgo.apiserver", "--kubeconfig-out", str(kubeconfig)]
+        command = [sys.executable, "-m", "clientgo_apiserver", "--kubeconfig-out", str(kubeconfig)]
         command += ["--crd", str(ROOT / "artifacts" / "crd"), "--no-simulate", *flags]
         if audit:
             command += ["--audit-log", str(log), "--audit-reads"]

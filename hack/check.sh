@@ -12,6 +12,7 @@ step ruff check
 step ruff format --check
 step mypy
 step lint-imports --no-logo
+(cd apiserver && step lint-imports --no-logo)
 step hack/verify-codegen.sh
 step python -m hack.parity --check
 step hack/bandit.sh

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("apiserver/tests", "tests")
+PLACES = tuple(f"`{folder}/" for folder in FOLDERS)
 REASON = "; "
 PAGES = {"behaviour": "behaviours.md", "feature": "features.md"}
 
@@ -31,12 +33,12 @@ def marks(path: Path, mark: str) -> Iterator[tuple[str, str]]:
             yield from ((ast.literal_eval(argument), name) for argument in call.args)
 
 
-def shown(tests: Path, mark: str) -> dict[str, list[str]]:
+def shown(root: Path, mark: str) -> dict[str, list[str]]:
     """Return the tests of each id, in pytest's format: `tests/test_x.py::test_y`."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(tests.rglob("test_*.py")):
+    for path in sorted(path for folder in FOLDERS for path in (root / folder).rglob("test_*.py")):
         for id_, name in marks(path, mark):
-            where = path.relative_to(tests.parent).as_posix()
+            where = path.relative_to(root).as_posix()
             found[id_].append(f"{where}::{name}" if name else where)
     return found
 
@@ -50,7 +52,7 @@ def updated(page: str, tests: dict[str, list[str]]) -> tuple[str, list[str]]:
             lines.append(line)
             continue
         id_, text, evidence = row.groups()
-        reason = evidence.partition(REASON)[2] if evidence.startswith("`tests/") else evidence
+        reason = evidence.partition(REASON)[2] if evidence.startswith(PLACES) else evidence
         names = left.pop(id_, [])
         more = f" (+{len(names) - 1})" if len(names) > 1 else ""
         evidence = REASON.join(filter(None, [f"`{names[0]}`{more}" if names else "", reason]))
@@ -67,7 +69,7 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     for mark, name in PAGES.items():
         path = root / "docs" / "reports" / "parity" / name
         old = path.read_text(encoding="utf-8")
-        new, wrong = updated(old, shown(root / "tests", mark))
+        new, wrong = updated(old, shown(root, mark))
         problems += [f"{name}: {problem}" for problem in wrong]
         if "--check" not in arguments:
             path.write_text(new, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Data of the bundled API server that is a copy of what a real one serves.
 
-`python -m hack.server_data` reads it from the server of kubectl's current context and writes, in `clientgo/apiserver`:
+`python -m hack.server_data` reads it from the server of kubectl's current context and writes into `clientgo_apiserver`:
 
 - `registry/openapi_documents.xz` (a line per document: its path, a tab, JSON) and `registry/openapi_hashes.txt`
 - `bootstrap.jsonl`: the objects of the first start, one per line, with `NOW` and `PORT` for those of the start
@@ -17,10 +17,10 @@ from typing import Any
 
 import urllib3
 
-from clientgo.apiserver.registry.builtin import builtin_resources
-from clientgo.apiserver.registry.openapi import path_of
+from clientgo_apiserver.registry.builtin import builtin_resources
+from clientgo_apiserver.registry.openapi import path_of
 
-FOLDER = Path(__file__).resolve().parent.parent / "clientgo" / "apiserver"
+FOLDER = Path(__file__).resolve().parent.parent / "apiserver" / "clientgo_apiserver"
 # Kinds, and the label of the objects that the server creates.
 _SOURCES = (
     ("services,servicecidrs,priorityclasses,flowschemas,prioritylevelconfigurations", ""),

@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _apiserver(arguments: Sequence[str]) -> int:
     try:
         # Imported here: only this command needs the server and its dependencies.
-        from clientgo.apiserver.__main__ import run as serve  # noqa: PLC0415
+        from clientgo_apiserver.__main__ import run as serve  # noqa: PLC0415
     except ModuleNotFoundError as error:
         message = f"clientgo apiserver: {error.name} is missing: install it with pip install 'clientgo[embedded]'"
         print(message, file=sys.stderr)  # noqa: T201  # the command's answer

@@ -13,7 +13,7 @@ from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.template_files import parts
 from clientgo.cli.webhooks import add_webhooks, asked
-from clientgo.cli.wheels import add_wheel
+from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ def init(options: argparse.Namespace, root: Path) -> int:
     words = header(options.license, options.owner, options.license_file)
     writer = ScaffoldWriter(root, tell=tell)
     if options.clientgo_from:
-        writer.note("created", add_wheel(root, options.clientgo_from))
+        for wheel in add_wheels(root, options.clientgo_from):
+            writer.note("created", wheel)
     begin(writer, project, root, words)
     _close(writer, project, root, "created")
     say("Next: clientgo create api --group GROUP --version v1alpha1 --kind KIND")

@@ -55,7 +55,7 @@ PYTHONS = ((3, 11), (3, 14))
 """Oldest and newest tested version."""
 
 EXTRAS = {
-    "embedded": ("the local API server", ("cel_expr_python", "cryptography", "httptools", "re2", "uvicorn")),
+    "embedded": ("the local API server", ("clientgo_apiserver",)),
     "secure-serving": ("metrics over HTTPS without a given certificate", ("cryptography",)),
 }
 """Optional dependencies of the distribution: what needs them, and their modules."""

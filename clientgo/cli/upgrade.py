@@ -19,7 +19,7 @@ from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.webhooks import Asked, add_webhooks
-from clientgo.cli.wheels import add_wheel
+from clientgo.cli.wheels import add_wheels
 from clientgo.version import VERSION
 
 _MOST_CONFLICTS = 127
@@ -44,7 +44,8 @@ def upgrade(options: argparse.Namespace, root: Path) -> int:
     """
     project = Project.read(root)
     if options.clientgo_from:
-        tell("created", add_wheel(root, options.clientgo_from))
+        for wheel in add_wheels(root, options.clientgo_from):
+            tell("created", wheel)
     writer = ScaffoldWriter(root, tell=tell)
     new = _scaffold(project, root, writer.written)
     labels = ("yours", f"clientgo {project.cli_version}", f"clientgo {VERSION}")

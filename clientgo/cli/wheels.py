@@ -1,4 +1,4 @@
-"""Wheel of the library in a project's folder wheels/, for versions that no package index has."""
+"""Wheels of the library and its API server in a project's folder wheels/, for versions that no package index has."""
 
 import shutil
 import subprocess
@@ -13,11 +13,13 @@ from clientgo.version import VERSION
 
 FOLDER = "wheels"
 
-_PATTERN = "clientgo-*.whl"
+_LIBRARY, _SERVER = "clientgo-*.whl", "clientgo_apiserver-*.whl"
 
 
-def add_wheel(root: Path, source: Path) -> str:
-    """Copy a wheel into the project, or build it from a checkout, in place of any other; return its path there.
+def add_wheels(root: Path, source: Path) -> list[str]:
+    """Copy a wheel of the library into the project, and that of the server beside it, or build both from a checkout.
+
+    They replace others. Return their paths in the project.
 
     Raises:
         CommandError: the source is neither, or cannot be built.
@@ -25,31 +27,47 @@ def add_wheel(root: Path, source: Path) -> str:
     with TemporaryDirectory() as folder:
         if source.is_dir() and (source / "clientgo" / "version.py").is_file():
             _build(source, folder)
-        elif source.is_file() and source.match(_PATTERN):
-            shutil.copy(source, folder)
+        elif source.is_file() and source.match(_LIBRARY):
+            for wheel in (source, *sorted(source.parent.glob(_SERVER))[-1:]):
+                shutil.copy(wheel, folder)
         else:
             raise CommandError(
-                f"invalid --clientgo-from {source}: expected a checkout of clientgo or its wheel ({_PATTERN})"
+                f"invalid --clientgo-from {source}: expected a checkout of clientgo or its wheel ({_LIBRARY})"
             )
-        [wheel] = Path(folder).glob(_PATTERN)
         to = path_below(root, FOLDER)
         to.mkdir(exist_ok=True)
-        for old in to.glob(_PATTERN):
+        for old in (*to.glob(_LIBRARY), *to.glob(_SERVER)):
             old.unlink()
-        shutil.copy(wheel, to)
-    return f"{FOLDER}/{wheel.name}"
+        wheels = sorted(Path(folder).glob("*.whl"))
+        for wheel in wheels:
+            shutil.copy(wheel, to)
+    return [f"{FOLDER}/{wheel.name}" for wheel in wheels]
 
 
 def install_words(root: Path) -> Mapping[str, str]:
-    """Return the template words of the library's requirement: the project's wheel if it has one, else the version."""
-    for wheel in (root / FOLDER).glob(_PATTERN):
-        return {"clientgo": f"./{FOLDER}/{wheel.name}", "at_least": "", "copy_wheels": f"COPY {FOLDER} ./{FOLDER}\n"}
-    return {"clientgo": "clientgo", "at_least": f">={VERSION}", "copy_wheels": ""}
+    """Return the template words of the requirements: the project's wheels if it has them, else the version."""
+    library = next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(_LIBRARY)), "")
+    server = next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(_SERVER)), "")
+    clientgo, at_least = (library, "") if library else ("clientgo", f">={VERSION}")
+    return {
+        "clientgo": clientgo,
+        "at_least": at_least,
+        "server": server or f"{clientgo}[embedded]{at_least}",
+        "copy_wheels": f"COPY {FOLDER} ./{FOLDER}\n" if library else "",
+    }
 
 
 def _build(source: Path, folder: str) -> None:
     options = ["--quiet", "--no-deps", "--disable-pip-version-check", "--wheel-dir", folder]
-    command = [sys.executable, "-m", "pip", "wheel", *options, str(source.resolve())]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        *options,
+        str(source.resolve()),
+        str(source.resolve() / "apiserver"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # the user's checkout
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no output"])[-1]

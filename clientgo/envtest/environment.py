@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from clientgo.apiserver.auth.users import ADMIN, authenticated
-from clientgo.apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
-from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import ServerOptions
-from clientgo.apiserver.storage.journal import load_or_create_key
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
 from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
+from clientgo_apiserver.auth.users import ADMIN, authenticated
+from clientgo_apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
+from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.journal import load_or_create_key
 
 if TYPE_CHECKING:
     from clientgo.envtest.controlplane import ControlPlane

@@ -28,7 +28,7 @@ def _own_line(innermost_first: Iterable[tuple[FrameType, int]]) -> str:
 
 def _is_library(frame: FrameType) -> bool:
     package = str(frame.f_globals.get("__name__")).partition(".")[0]
-    return package == "clientgo" or package in sys.stdlib_module_names
+    return package in ("clientgo", "clientgo_apiserver") or package in sys.stdlib_module_names
 
 
 @lru_cache(maxsize=256)

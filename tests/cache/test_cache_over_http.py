@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.cache import (
     DeletedFinalStateUnknown,
     InformerFactory,
@@ -31,6 +30,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
+from clientgo_apiserver.server import BundledServer
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")

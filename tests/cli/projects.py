@@ -46,9 +46,10 @@ def read_files(folder: Path) -> dict[str, str]:
 def environment(library: Path) -> Mapping[str, str]:
     """Return environment variables for a project's programs, which import this library from the folder `library`.
 
-    The folder has only a link, so that other modules of this repository (main, controller) cannot be imported.
+    The folder has only links, so that other modules of this repository (main, controller) cannot be imported.
     """
-    (library / "clientgo").symlink_to(ROOT / "clientgo", target_is_directory=True)
+    for package in (ROOT / "clientgo", ROOT / "apiserver" / "clientgo_apiserver"):
+        (library / package.name).symlink_to(package, target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     imports = {"PYTHONPATH": str(library), "MYPYPATH": str(library), "MYPY_CACHE_DIR": str(MYPY_CACHE)}

@@ -209,10 +209,26 @@ def test_project_installs_the_given_wheel_everywhere(tmp_path: Path, capsys: pyt
     assert {".devcontainer/post-install.sh", ".github/workflows/lint.yml", ".github/workflows/test.yml"} <= {*installs}
 
 
+def test_server_s_wheel_beside_the_library_s_is_installed_for_tests(tmp_path: Path) -> None:
+    server = "clientgo_apiserver-9.9.9-py3-none-any.whl"
+    for name in (WHEEL, server):
+        (tmp_path / name).write_text(f"wheel {name}")
+    project = tmp_path / "p"
+    project.mkdir()
+
+    assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
+
+    made = read_files(project)
+    assert made[f"wheels/{server}"] == f"wheel {server}"
+    assert f"./wheels/{server}" in made["requirements-dev.txt"].splitlines()
+    assert "apiserver" not in made["requirements.txt"]
+
+
 def test_project_without_a_wheel_requires_the_installed_version(tmp_path: Path) -> None:
     made = read_files(new_project(tmp_path / "p"))
 
     assert f"clientgo[secure-serving]>={VERSION}" in made["requirements.txt"].splitlines()
+    assert f"clientgo[embedded]>={VERSION}" in made["requirements-dev.txt"].splitlines()
     assert "COPY requirements.txt ./\nRUN" in made["Dockerfile"]
 
 

@@ -13,8 +13,6 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.apiserver.kubeconfig import write_kubeconfig
-from clientgo.apiserver.state import WebhookEndpoint
 from clientgo.envtest import Environment
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
@@ -25,6 +23,8 @@ from clientgo.rest.request import Request
 from clientgo.testing.eventually import eventually
 from clientgo.webhook.injection import Targets
 from clientgo.webhook.rotation import SelfSignedCertificates
+from clientgo_apiserver.kubeconfig import write_kubeconfig
+from clientgo_apiserver.state import WebhookEndpoint
 from tests.cli.processes import SECONDS, free_port, in_background
 from tests.cli.test_examples import HOME, REDIS, copy_project
 from tests.e2e.kubectl import Kubectl

@@ -69,9 +69,10 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     assert 'spec.image: Invalid value: "nginx:latest": use the tag of a release' in text
     assert "v1: 2" in text
     assert re.search(r"^foo-v1 +3 +3 ", text, re.MULTILINE)
-    wheels = [path.name for path in (tmp_path / "foo" / "wheels").iterdir()]
-    assert wheels == [f"clientgo-{VERSION}-py3-none-any.whl"]
-    assert f"./wheels/{wheels[0]}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
+    library, server = (f"{name}-{VERSION}-py3-none-any.whl" for name in ("clientgo", "clientgo_apiserver"))
+    assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {library, server}
+    assert f"./wheels/{library}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
+    assert f"./wheels/{server}\n" in (tmp_path / "foo" / "requirements-dev.txt").read_text()
 
 
 def test_every_tutorial_file_has_a_path() -> None:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from apiserver.tests.inprocess import DEFINITIONS, Kube
 from clientgo.meta import from_dict, to_dict
-from tests.apiserver.inprocess import DEFINITIONS, Kube
 from tests.codegen.filling import sample_value
 from tests.codegen.generating import CREDENTIALS, as_text, generate, importable
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.dynamic import (
     DynamicClientset,
     MetadataClient,
@@ -19,6 +18,7 @@ from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import METADATA, METADATA_LIST, Request
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
+from clientgo_apiserver.server import BundledServer
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 META = {"name": "a", "namespace": "ns", "resourceVersion": "7", "labels": {"app": "x"}}

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.kubeconfig import kubeconfig
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import read_crds, uninstall
@@ -26,6 +25,7 @@ from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.lifecycle import Group
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config, RESTClient, load_config
+from clientgo_apiserver.kubeconfig import kubeconfig
 
 _BUNDLED: EnvironmentKind = "bundled server"
 _PLANE: EnvironmentKind = "control plane"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.auth.users import MASTERS, authenticated
-from clientgo.apiserver.server import BundledServer
 from clientgo.envtest import Environment
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.eventually import eventually
+from clientgo_apiserver.auth.users import MASTERS, authenticated
+from clientgo_apiserver.server import BundledServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import parse
 from controller.program import run

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.faults import Fault
 from clientgo.envtest import Environment
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta
 from clientgo.rest import RESTClient
 from clientgo.testing.eventually import eventually
+from clientgo_apiserver.faults import Fault
 from controller.api.v1alpha1 import Foo, FooSpec
 from generated.clientset import Clientset
 from tests.e2e.clusters import namespace

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import ServerOptions
 from clientgo.envtest import Environment
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.rest import Config, RESTClient, load_config
+from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.state import ServerOptions
 
 pytestmark = pytest.mark.integration
 

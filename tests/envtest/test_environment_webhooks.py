@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.tests.webhookserver import allow, deny, patch, serving
 from clientgo.envtest import Environment
 from clientgo.envtest.crds import install, read_crds
 from clientgo.envtest.webhooks import WebhookInstall
@@ -18,7 +19,6 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import RESTClient
-from tests.apiserver.webhookserver import allow, deny, patch, serving
 
 pytestmark = pytest.mark.integration
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable
 
-from clientgo.apiserver.faults import Fault
-from clientgo.apiserver.server import BundledServer
 from clientgo.cache.reflector import Reflector
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.clientset import Clientset
@@ -12,6 +10,8 @@ from clientgo.meta import ObjectMeta
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, WatchEvent
 from clientgo.rest import Config
+from clientgo_apiserver.faults import Fault
+from clientgo_apiserver.server import BundledServer
 from tests.faults.case import MACHINE, Row
 
 EXPIRED_PAGE = "410 at the next page of a list"

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK
@@ -34,6 +33,7 @@ from clientgo.rest import RESTClient
 from clientgo.rest.request import EventStream, Request
 from clientgo.serving import Diagnostics, serve_diagnostics
 from clientgo.testing.eventually import ConditionTimeout, eventually
+from clientgo_apiserver.server import BundledServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import Options, parse
 from controller.program import control, diagnostics_for

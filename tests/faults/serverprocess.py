@@ -6,13 +6,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.rest import Config, load_config
+from clientgo_apiserver.server import BundledServer
 from tests.processes import Child
 
 
 class ServerProcess:
-    """`python -m clientgo.apiserver` at one port, with persistent data."""
+    """`python -m clientgo_apiserver` at one port, with persistent data."""
 
     server: BundledServer | None = None
 
@@ -36,7 +36,7 @@ class ServerProcess:
         output = self._folder / "server.txt"
         output.unlink(missing_ok=True)
         self._process = Child(
-            [sys.executable, "-m", "clientgo.apiserver", *flags],
+            [sys.executable, "-m", "clientgo_apiserver", *flags],
             output,
             cwd=Path(__file__).parent.parent.parent,
             env={k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))},

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.errors import BadRequest, ClientGoError, ConnectionFailed, NotFound
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta.objects import GroupVersionResource
@@ -16,6 +15,7 @@ from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
+from clientgo_apiserver.server import BundledServer
 
 pytestmark = pytest.mark.integration
 

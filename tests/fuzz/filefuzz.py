@@ -11,12 +11,12 @@ from pathlib import Path
 
 import yaml
 
-from clientgo.apiserver.__main__ import _parser as apiserver_parser
 from clientgo.codegen.__main__ import main as codegen
 from clientgo.commandline import flag_values
 from clientgo.envtest.crds import read_crds
 from clientgo.errors import ConfigError
 from clientgo.rest.kubeconfig import config_from
+from clientgo_apiserver.__main__ import _parser as apiserver_parser
 from controller.options import parse
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import check_text, sentence

@@ -17,8 +17,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.http.nesting import MAX_DEPTH as SERVER_DEPTH
-from clientgo.apiserver.http.nesting import json_error, yaml_error
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import error_from_response
 from clientgo.meta.shallow_json import elements, members, names_alone
@@ -29,6 +27,8 @@ from clientgo.rest.retry import retry_for_response
 from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest
+from clientgo_apiserver.http.nesting import MAX_DEPTH as SERVER_DEPTH
+from clientgo_apiserver.http.nesting import json_error, yaml_error
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.grammar import Grammar, repeated
 from tests.fuzz.sentences import sentence

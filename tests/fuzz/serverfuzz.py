@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from clientgo.apiserver.http.protobuf import MEDIA_TYPE, read_envelope
-from clientgo.apiserver.registry.builtin import builtin_resources
-from clientgo.apiserver.registry.registry import Resource
-from tests.apiserver.fuzzinputs import CREATABLE, FIELDS, PATCH_TYPES, PATCHED, outcome, with_objects
-from tests.apiserver.http.protobufs import envelope
-from tests.apiserver.inprocess import FOOS, Kube, foo
+from apiserver.tests.fuzzinputs import CREATABLE, FIELDS, PATCH_TYPES, PATCHED, outcome, with_objects
+from apiserver.tests.http.protobufs import envelope
+from apiserver.tests.inprocess import FOOS, Kube, foo
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE, read_envelope
+from clientgo_apiserver.registry.builtin import builtin_resources
+from clientgo_apiserver.registry.registry import Resource
 from tests.fuzz.engine import Target
 
 RESTART = 20_000
@@ -67,7 +67,7 @@ def server_requests(data: bytes) -> str:
 def _protobufs() -> list[tuple[Resource, bytes]]:
     """Return recorded messages of Go's clients, each with its resource."""
     resources = {(resource.api_version, resource.kind): resource for resource in builtin_resources()}
-    path = Path(__file__).parents[1] / "apiserver" / "http" / "protobuf_bodies.json"
+    path = Path(__file__).parents[2] / "apiserver" / "tests" / "http" / "protobuf_bodies.json"
     sent = [read_envelope(bytes.fromhex(one["body"])) for one in json.loads(path.read_text(encoding="utf-8"))]
     return [(found, one.raw) for one in sent if (found := resources.get((one.api_version, one.kind))) is not None]
 

@@ -2,11 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from clientgo.apiserver.apiextensions import jsonpath
-from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.registry.builtin import builtin_resources
-from clientgo.apiserver.registry.registry import Resource
-from clientgo.apiserver.storage.selection import select
 from clientgo.errors import BadRequest
 from clientgo.log import redact
 from clientgo.meta.listwatch import at_least, compare_resource_versions
@@ -16,6 +11,11 @@ from clientgo.meta.quantities import ParsedQuantity
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request
 from clientgo.rest.urls import target_of
+from clientgo_apiserver.apiextensions import jsonpath
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.registry.builtin import builtin_resources
+from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.storage.selection import select
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import sentence
 

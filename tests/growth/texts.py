@@ -8,15 +8,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.apiextensions import jsonpath
-from clientgo.apiserver.apiextensions.fieldpaths import find_field
-from clientgo.apiserver.handlers.options import check_timeout
-from clientgo.apiserver.http.messages import parse_query
-from clientgo.apiserver.http.nesting import json_error, yaml_error
-from clientgo.apiserver.http.status import ApiFailure
-from clientgo.apiserver.registry.builtin import builtin_resources
-from clientgo.apiserver.registry.validation.workloads.cron import schedule_error
-from clientgo.apiserver.storage.selection import select
 from clientgo.commandline import FlagParser, flag
 from clientgo.flags import seconds
 from clientgo.log import redact, register_secret
@@ -29,6 +20,15 @@ from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
+from clientgo_apiserver.apiextensions import jsonpath
+from clientgo_apiserver.apiextensions.fieldpaths import find_field
+from clientgo_apiserver.handlers.options import check_timeout
+from clientgo_apiserver.http.messages import parse_query
+from clientgo_apiserver.http.nesting import json_error, yaml_error
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.registry.builtin import builtin_resources
+from clientgo_apiserver.registry.validation.workloads.cron import schedule_error
+from clientgo_apiserver.storage.selection import select
 
 PODS = next(one for one in builtin_resources() if one.plural == "pods")
 PEM = CertificateAuthority.create("growth").certificate

@@ -311,7 +311,8 @@ def test_unknown_level_or_format_is_rejected(options: dict[str, Any], message: s
 
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [ROOT / "main.py", *sorted((ROOT / "clientgo").rglob("*.py")), *sorted((ROOT / "controller").rglob("*.py"))]
+FOLDERS = ("clientgo", "apiserver/clientgo_apiserver", "controller")
+SOURCES = [ROOT / "main.py", *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))]
 
 
 def extras(tree: ast.AST) -> Iterator[tuple[int, str]]:

@@ -10,13 +10,13 @@ from random import Random
 
 import pytest
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import ControllerBuilder, Manager, Options, Result
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.rest import Config
 from clientgo.testing.eventually import eventually
+from clientgo_apiserver.server import BundledServer
 from tests.manager.managed import running
 
 RUNS = int(os.environ.get("KEEP_TWO_RUNS", "20"))

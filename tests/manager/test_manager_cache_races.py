@@ -11,7 +11,6 @@ from itertools import count
 
 import pytest
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.manager import ByObject, CacheOptions, Client, Manager, Options
@@ -19,6 +18,7 @@ from clientgo.meta import ObjectMeta, ObjectName, Scheme
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Requester
 from clientgo.testing.fake import FakeRequester
+from clientgo_apiserver.server import BundledServer
 from tests.manager.managed import running
 
 READS = int(os.environ.get("OWN_WRITE_READS", "2000"))

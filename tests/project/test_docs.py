@@ -20,16 +20,29 @@ from clientgo.testing.eventually import eventually
 from tests.processes import MYPY_CACHE, Child
 
 ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "clientgo"
+SERVER = ROOT / "apiserver" / "clientgo_apiserver"
 README = (ROOT / "README.md").read_text()
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "apiserver").rglob("*.md")])
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-OWN_PACKAGES = ("clientgo", "controller", "generated", "tests", "hack", "docs", "artifacts", "benchmarks", ".ci")
+OWN_FOLDERS = (
+    "apiserver",
+    "artifacts",
+    "benchmarks",
+    ".ci",
+    "clientgo",
+    "controller",
+    "docs",
+    "generated",
+    "hack",
+    "tests",
+)
 
 
-def setup_cfg() -> configparser.ConfigParser:
+def setup_cfg(folder: Path = ROOT) -> configparser.ConfigParser:
     parser = configparser.ConfigParser()
-    parser.read(ROOT / "setup.cfg")
+    parser.read(folder / "setup.cfg")
     return parser
 
 
@@ -111,8 +124,8 @@ def test_example_is_strictly_typed(example: Path) -> None:
 def test_every_dependency_is_explained_and_none_besides() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
-    declared = "\n".join([options["options"]["install_requires"], *extras.values()])
-    names = set(re.findall(r"^([A-Za-z][\w-]*)", declared, re.MULTILINE)) - {"clientgo"}
+    declared = "\n".join([options["options"]["install_requires"], *extras.values(), required_by_the_server()])
+    names = set(re.findall(r"^([A-Za-z][\w-]*)", declared, re.MULTILINE)) - {"clientgo", "clientgo-apiserver"}
     assert {name.strip("`") for name, *_ in rows((ROOT / "docs/dependencies.md").read_text())} == names
 
 
@@ -138,24 +151,35 @@ def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
     return tuple(found)
 
 
-def imported_distributions() -> set[str]:
-    """Return the distributions that the library imports."""
-    found = [modules for path in (ROOT / "clientgo").rglob("*.py") for modules, _ in imports_of(path)]
+def imported_distributions(package: Path) -> set[str]:
+    """Return the other distributions that a package imports."""
+    found = [modules for path in package.rglob("*.py") for modules, _ in imports_of(path)]
     modules = {module for names in found for module in names}
-    tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {"clientgo"}
+    tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {package.name}
     distributions = importlib.metadata.packages_distributions()
     return {name.lower().replace("_", "-") for top in tops for name in distributions[top]}
 
 
+def required_by_the_server() -> str:
+    return setup_cfg(SERVER.parent)["options"]["install_requires"]
+
+
 def test_what_the_library_imports_is_declared() -> None:
     options = setup_cfg()
-    declared = options["options"]["install_requires"] + options["options.extras_require"]["embedded"]
-    assert imported_distributions() <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
+    extras = options["options.extras_require"]
+    declared = options["options"]["install_requires"] + extras["embedded"] + extras["secure-serving"]
+    assert imported_distributions(LIBRARY) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
+
+
+def test_what_the_server_imports_is_declared() -> None:
+    declared = set(re.findall(r"^([a-z][\w-]*)", required_by_the_server(), re.MULTILINE))
+    of_the_library = set(re.findall(r"^([a-z][\w-]*)", setup_cfg()["options"]["install_requires"], re.MULTILINE))
+    assert imported_distributions(SERVER) <= declared | of_the_library
 
 
 def test_run_time_dependencies_are_used() -> None:
     declared = set(re.findall(r"^([a-z][\w-]*)", setup_cfg()["options"]["install_requires"], re.MULTILINE))
-    assert declared <= imported_distributions()
+    assert declared <= imported_distributions(LIBRARY)
 
 
 def test_every_guarantee_names_a_test() -> None:
@@ -174,7 +198,8 @@ def test_guides_with_guarantees_name_their_tests() -> None:
 
 def test_every_import_that_waits_is_listed() -> None:
     """An import inside a function is a decision; performance.md lists its saving."""
-    sources = [ROOT / "main.py", *(ROOT / "clientgo").rglob("*.py"), *(ROOT / "controller").rglob("*.py")]
+    folders = (LIBRARY, SERVER, ROOT / "controller")
+    sources = [ROOT / "main.py", *(path for folder in folders for path in folder.rglob("*.py"))]
     waiting = {str(path.relative_to(ROOT)) for path in sources if any(waits for _, waits in imports_of(path))}
     listed = {
         where.strip("`") for where, *_ in rows(section((ROOT / "docs/performance.md").read_text(), "Lazy imports"))
@@ -211,14 +236,13 @@ ABOUT_PROJECTS = ("projects.md", "tutorial.md", "upgrading.md", "022-reload-rest
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     text = page.read_text()
-    files = {
-        name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(tuple(f"{p}/" for p in OWN_PACKAGES))
-    }
+    own = tuple(f"{folder}/" for folder in OWN_FOLDERS)
+    files = {name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(own)}
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
-    own, scaffolded = ROOT / "Makefile", ROOT / "clientgo" / "cli" / "templates" / "make.tmpl"
-    makefiles = [scaffolded] if page.name in ABOUT_PROJECTS else [own]
+    repository, scaffolded = ROOT / "Makefile", ROOT / "clientgo" / "cli" / "templates" / "make.tmpl"
+    makefiles = [scaffolded] if page.name in ABOUT_PROJECTS else [repository]
     if page.name == "CHANGELOG.md":
-        makefiles = [own, scaffolded]
+        makefiles = [repository, scaffolded]
     texts = [makefile.read_text() for makefile in makefiles]
     targets = {target for text in texts for target in re.findall(r"^([a-z-]+):", text, re.MULTILINE)}
     named = set(re.findall(r"(?:`|^)make ([a-z][a-z-]*)", text, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Every exception of the library can be pickled and copied: process pools and futures do both."""
+"""Every exception of the library and the server can be pickled and copied: process pools and futures do both."""
 
 import copy
 import importlib
@@ -6,11 +6,13 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
 
 import clientgo
+import clientgo_apiserver
 from clientgo.errors import StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, OwnerReference
@@ -39,8 +41,9 @@ ARGUMENTS: dict[str, Any] = {
 
 
 def exceptions() -> Iterator[type[BaseException]]:
-    """Yield the exceptions that the library's modules define; classes of other modules may be hostile."""
-    for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
+    """Yield the exceptions that the modules define; classes of other modules may be hostile."""
+    packages = (clientgo, clientgo_apiserver)
+    for module in chain.from_iterable(pkgutil.walk_packages(p.__path__, f"{p.__name__}.") for p in packages):
         if module.name.endswith("__main__"):
             continue
         for value in vars(importlib.import_module(module.name)).values():

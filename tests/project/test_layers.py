@@ -14,7 +14,7 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 RUNS = ("subprocess.run", "subprocess.check_output", "subprocess.check_call", "subprocess.call")
 HELPER = {"tests/processes.py"}
-FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
+FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("apiserver/tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
 
 
 def unbounded(source: str) -> list[int]:

@@ -60,7 +60,8 @@ def test_shared_names_are_found(sources: Mapping[str, str], expected: Mapping[st
 
 
 def test_no_two_public_classes_share_a_name() -> None:
-    files = {path.relative_to(ROOT).as_posix(): path for path in ROOT.glob("clientgo/**/*.py")}
+    paths = [*ROOT.glob("clientgo/**/*.py"), *ROOT.glob("apiserver/clientgo_apiserver/**/*.py")]
+    files = {path.relative_to(ROOT).as_posix(): path for path in paths}
     found = shared({name: path.read_text(encoding="utf-8") for name, path in files.items()})
     excused = {name for name, paths in found.items() if sum(not path.startswith(GENERATED) for path in paths) == 1}
     assert {name: paths for name, paths in found.items() if name not in excused & ALLOWED.keys()} == {}

@@ -1,6 +1,7 @@
-"""The wheel contains the whole library, and nothing else."""
+"""Wheels of the library and the API server: each contains its whole package, and nothing else."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).parents[2]
 INGREDIENTS = (
+    "apiserver",
     "clientgo",
     "controller",
     "generated",
@@ -23,23 +25,26 @@ INGREDIENTS = (
     "setup.cfg",
     "setup.py",
 )
+PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver"}
+"""Folder of each package; in the wheels' names, that of the distribution is the same."""
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy, which has more files than the wheel may contain."""
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Build the wheels from a copy, which has more files than the wheels may contain."""
     source = tmp_path_factory.mktemp("source")
     for name in INGREDIENTS:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, source / name)
+    before = {path.name for path in (source / "apiserver").iterdir()}
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", "dist"]
-    command = [sys.executable, "-m", "pip", "wheel", *options, "."]
+    command = [sys.executable, "-m", "pip", "wheel", *options, ".", "./apiserver"]
     subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=100)
     assert {path.name for path in source.iterdir()} == {*INGREDIENTS, "dist"}, "the build leaves nothing in the tree"
-    [built] = (source / "dist").iterdir()
-    return built
+    assert {path.name for path in (source / "apiserver").iterdir()} == before
+    return {path.name.partition("-")[0]: path for path in (source / "dist").iterdir()}
 
 
 def contents(wheel: Path) -> set[str]:
@@ -47,24 +52,47 @@ def contents(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+def required(wheel: Path) -> set[str]:
+    """Return the distributions that a wheel requires without extras."""
+    [path] = [path for path in contents(wheel) if path.endswith(".dist-info/METADATA")]
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(path).decode()
+    lines = re.findall(r"^Requires-Dist: ([\w-]+)(.*)$", metadata, re.MULTILINE)
+    return {name for name, condition in lines if "extra ==" not in condition}
+
+
 @pytest.mark.timeout(120)
-def test_wheel_holds_every_file_of_the_library_and_nothing_else(wheel: Path) -> None:
-    files = {str(path.relative_to(ROOT)) for path in (ROOT / "clientgo").rglob("*") if path.is_file()}
-    library = {path for path in files if "__pycache__" not in path}
-    assert {path for path in contents(wheel) if ".dist-info/" not in path} == library
-    assert "clientgo/py.typed" in library
+@pytest.mark.parametrize("package", PACKAGES)
+def test_wheel_holds_every_file_of_its_package_and_nothing_else(wheels: dict[str, Path], package: str) -> None:
+    folder = PACKAGES[package]
+    files = {str(path.relative_to(folder)) for path in (folder / package).rglob("*") if path.is_file()}
+    own = {path for path in files if "__pycache__" not in path}
+    assert {path for path in contents(wheels[package]) if ".dist-info/" not in path} == own
+    assert f"{package}/py.typed" in own
 
 
-def test_wheel_carries_its_licence(wheel: Path) -> None:
-    assert [path for path in contents(wheel) if path.endswith("licenses/LICENSE")]
+@pytest.mark.parametrize("package", PACKAGES)
+def test_wheel_carries_its_licence(wheels: dict[str, Path], package: str) -> None:
+    assert [path for path in contents(wheels[package]) if path.endswith("licenses/LICENSE")]
 
 
-def test_library_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
+def test_server_requires_the_library_and_the_library_no_server(wheels: dict[str, Path]) -> None:
+    assert "clientgo" in required(wheels["clientgo_apiserver"])
+    assert required(wheels["clientgo"]).isdisjoint({"clientgo-apiserver", "uvicorn", "cryptography"})
+
+
+@pytest.mark.parametrize(
+    ("names", "module"),
+    [(["clientgo"], "clientgo.meta"), (["clientgo", "clientgo_apiserver"], "clientgo_apiserver.server")],
+)
+def test_package_imports_from_the_wheels_alone(
+    wheels: dict[str, Path], tmp_path: Path, names: list[str], module: str
+) -> None:
     """Python imports from a wheel like from a folder; the repository is not on its path."""
-    code = "import clientgo.meta, clientgo.version as v; print(v.__file__)"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": str(wheel)}
+    path = os.pathsep.join(str(wheels[name]) for name in names)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | {"PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", f"import {module} as m; print(m.__file__)"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -72,4 +100,4 @@ def test_library_imports_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> No
         check=True,
         timeout=60,
     )
-    assert done.stdout.startswith(str(wheel))
+    assert done.stdout.startswith(str(wheels[names[-1]]))

@@ -16,12 +16,14 @@ from clientgo.meta import jsonvalues, shallow_json, typemeta
 from tests.project.ambiguity import super_linear
 
 ROOT = Path(__file__).parents[2]
-GENERATED = ROOT / "clientgo" / "kubernetes"
+LIBRARY = ROOT / "clientgo"
+SERVER = ROOT / "apiserver" / "clientgo_apiserver"
+GENERATED = LIBRARY / "kubernetes"
 FLAGS_AT = {"compile": 1, "match": 2, "fullmatch": 2, "search": 2, "findall": 2, "finditer": 2, "split": 3, "sub": 4}
 METHODS = FLAGS_AT.keys() - {"compile"}
 
 BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
-    "clientgo/apiserver/registry/scalars.py": [],  # elements of a layout: literals and counted digits
+    "clientgo_apiserver/registry/scalars.py": [],  # elements of a layout: literals and counted digits
     "clientgo/codegen/inputs/apitypes.py": [(re.compile(r"\s+x\s*:.*=\s*(\[|\{|list\(|dict\(|set\()"), "match")],
     "clientgo/log/credentials.py": [
         *((pattern, "sub") for pattern, _ in credentials._shapes()),
@@ -53,7 +55,7 @@ class Source:
     """Syntax tree of a module, with the values of its expressions."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path.relative_to(ROOT).as_posix()
+        self._path = path.relative_to(SERVER.parent if SERVER in path.parents else ROOT).as_posix()
         self._tree = ast.parse(path.read_text(encoding="utf-8"))
         self._functions = [node for node in ast.walk(self._tree) if isinstance(node, ast.FunctionDef)]
 
@@ -125,7 +127,7 @@ def _value(expression: ast.expr, values: dict[str, Any]) -> Any:
 
 USES = [
     use
-    for path in sorted((ROOT / "clientgo").rglob("*.py"))
+    for path in sorted([*LIBRARY.rglob("*.py"), *SERVER.rglob("*.py")])
     if GENERATED not in path.parents
     for use in Source(path).uses()
 ]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.http.messages import HTTPRequest
 from clientgo.errors import ConfigError
 from clientgo.rest.auth import credentials_for
 from clientgo.rest.auth_plugins import Credential
@@ -19,6 +18,7 @@ from clientgo.rest.config import ClientCertificate, Config, Delegated, Impersona
 from clientgo.rest.execplugin import ExecStatus
 from clientgo.rest.kubeconfig import AuthInfo, parse
 from clientgo.rest.loading import in_cluster_config, load_config
+from clientgo_apiserver.http.messages import HTTPRequest
 
 PLAIN = """
 apiVersion: v1

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.apiserver.auth.users import User
-from clientgo.apiserver.server import BundledServer
-from clientgo.apiserver.state import ServerOptions
 from clientgo.errors import ConnectionFailed, Unauthorized
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.auth.users import User
+from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.state import ServerOptions
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.codegen.crd.celcost import CRD_LIMIT, RULE_LIMIT, cel_type, cost_of, is_choice
 from clientgo.codegen.crd.rules import unchanging
 from clientgo.codegen.inputs.apitypes import OwnKind
@@ -17,6 +16,7 @@ from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
+from clientgo_apiserver.apiextensions.structural import cel_name
 
 Schema = dict[str, Any]
 SchemaPath = tuple[str, ...]

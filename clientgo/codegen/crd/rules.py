@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clientgo.apiserver.apiextensions.structural import cel_name
 from clientgo.meta.constraints import Meta, Rule
+from clientgo_apiserver.apiextensions.structural import cel_name
 
 
 def unchanging() -> Rule:

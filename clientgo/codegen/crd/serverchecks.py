@@ -14,7 +14,7 @@ def pattern_errors(pattern: str) -> Iterator[str]:
     """Yield the error of a pattern that is not in RE2 syntax."""
     with suppress(ModuleNotFoundError):
         # Loaded here, 15 ms, because most classes have neither patterns nor defaults.
-        from clientgo.apiserver.cel.functions.patterns import pattern_error  # noqa: PLC0415
+        from clientgo_apiserver.cel.functions.patterns import pattern_error  # noqa: PLC0415
 
         if error := pattern_error(pattern):
             yield f"invalid pattern {pattern!r}: {error}: write RE2 syntax, or a CEL rule (rules=)"
@@ -23,8 +23,8 @@ def pattern_errors(pattern: str) -> Iterator[str]:
 def default_errors(schema: Schema, default: Any) -> Iterator[str]:
     """Yield what the API server has against a default."""
     with suppress(ModuleNotFoundError):
-        from clientgo.apiserver.apiextensions.schema import schema_errors  # noqa: PLC0415  # loaded here, as above
-        from clientgo.apiserver.apiextensions.structural import prune  # noqa: PLC0415
+        from clientgo_apiserver.apiextensions.schema import schema_errors  # noqa: PLC0415  # loaded here, as above
+        from clientgo_apiserver.apiextensions.structural import prune  # noqa: PLC0415
 
         wrapped, unknown = {"type": "object", "properties": {"default": schema}}, list[str]()
         prune(wrapped, {"default": default}, unknown)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from apiserver.tests.inprocess import APPLY, DEFINITIONS, Kube
 from clientgo.kubernetes.types.apiextensions_v1 import JSONSchemaProps
 from clientgo.kubernetes.types.core_v1 import (
     Container,
@@ -17,7 +18,6 @@ from clientgo.kubernetes.types.core_v1 import (
 )
 from clientgo.kubernetes.types.shared import LabelSelector
 from clientgo.meta import ObjectMeta, from_dict, to_dict
-from tests.apiserver.inprocess import APPLY, DEFINITIONS, Kube
 from tests.codegen.generating import generate
 from tests.codegen.kinds.bakery import Oven, OvenSpec
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from apiserver.tests.inprocess import DEFINITIONS, FOOS, Kube
 from clientgo.codegen.__main__ import main
 from clientgo.kubernetes.applyconfigurations import for_kind as built_in_for_kind
 from clientgo.kubernetes.scheme import KINDS as BUILT_IN_KINDS
@@ -26,7 +27,6 @@ from generated.applyconfigurations.samplecontroller_v1alpha1 import (
 from generated.clientset.fake import FakeClientset
 from generated.clientset.scheme import SCHEME, add_to_scheme
 from generated.informers import SharedInformerFactory
-from tests.apiserver.inprocess import DEFINITIONS, FOOS, Kube
 from tests.codegen.generating import CREDENTIALS, generate, importable
 
 NAME = ObjectMetaApplyConfiguration(name="f", namespace="default")

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from clientgo.apiserver.faults import Fault
+from clientgo_apiserver.faults import Fault
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.rig import Rig
 

@@ -4,10 +4,10 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from clientgo.apiserver.server import BundledServer
 from clientgo.cache.state import InformerState
 from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo_apiserver.server import BundledServer
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.cases.network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE
 from tests.faults.rig import SECONDS, Rig

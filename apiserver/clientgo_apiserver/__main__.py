@@ -1,0 +1,139 @@
+"""The bundled API server as a process: `clientgo apiserver` and `python -m clientgo_apiserver`.
+
+It serves TLS and accepts only the token in its kubeconfig, which only its user can read; with `--anonymous` it serves
+plain HTTP to every user of the machine. It listens on loopback unless an address is given, and keeps objects in memory
+unless a data directory is given. It prints one line with the address, the kubeconfig and an example command.
+"""
+
+import argparse
+import errno
+import gc
+import ipaddress
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from clientgo.envtest.environment import Environment
+from clientgo.envtest.webhooks import WebhookInstall
+from clientgo.errors import ApiError, ConfigError, ConnectionFailed
+from clientgo.flags import port, seconds
+from clientgo.signals import stop_on_signals
+from clientgo_apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
+from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
+from clientgo_apiserver.storage.journal import DataUnusable
+
+
+def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo_apiserver") -> int:
+    """Run the server as the main program of this process until SIGINT or SIGTERM; return the exit code."""
+    # Stored objects and loaded modules have no cycles; scanning them is a tenth of the time of a write. Only here: a
+    # program that imports the server decides about its own garbage collection.
+    gc.freeze()
+    gc.set_threshold(10_000, 50, 100)
+    return main(arguments, prog=prog)
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    prog: str = "python -m clientgo_apiserver",
+    out: TextIO = sys.stdout,
+    err: TextIO = sys.stderr,
+) -> int:
+    """Serve until SIGINT or SIGTERM; return the exit code: 1 if the server could not start."""
+    options = _parser(prog).parse_args(arguments)
+    stop = stop_on_signals()
+    try:
+        with _serving(options) as (url, path):
+            place = shlex.quote(str(path))
+            out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
+            out.flush()
+            stop.wait()
+    except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
+        in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+        why = f"port {options.port} of {options.host} is in use" if in_use else str(error)
+        err.write(f"cannot start the API server: {why}\n")
+        return 1
+    return 0
+
+
+@contextmanager
+def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+    """Run the server and yield its URL and kubeconfig, both of which are removed afterwards."""
+    environment = Environment(
+        crd_paths=[Path(item) for item in options.crd],
+        port=options.port,
+        host=options.host,
+        secure=not options.anonymous,
+        bundled=True,
+        simulate=not options.no_simulate,
+        ready_seconds=options.ready_seconds,
+        replica_sets=options.replica_sets,
+        bookmark_interval=options.bookmark_interval,
+        data_dir=Path(options.data_dir) if options.data_dir else None,
+        enable_faults=options.enable_faults,
+        audit_log=Path(options.audit_log) if options.audit_log else None,
+        audit_reads=options.audit_reads,
+    )
+    with ExitStack() as stack:
+        stack.callback(environment.stop)
+        config = environment.start()
+        if options.webhook_dir and environment.server is not None:
+            _call_webhooks_here(environment.server, Path(options.webhook_dir), stack)
+        # Mode 0700: other users can neither read nor replace the file in it.
+        folder = "" if options.kubeconfig_out else stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-"))
+        path = Path(options.kubeconfig_out or f"{folder}/kubeconfig")
+        # Only a file written here is removed at the end: another configuration is rejected by write_kubeconfig.
+        path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
+        stack.callback(path.unlink, missing_ok=True)
+        yield config.host, path
+
+
+def _call_webhooks_here(server: BundledServer, folder: Path, stack: ExitStack) -> None:
+    """Call the webhooks of all Services at a free port of this machine; write it and a certificate to the folder."""
+    webhooks = WebhookInstall((), cert_dir=folder)
+    stack.callback(webhooks.close)
+    endpoint = WebhookEndpoint(webhooks.url, webhooks.ca.decode())
+    server.run(lambda api: api.state.options.webhook_services.update({ANY_SERVICE: endpoint}))
+    port_file = folder / "port"
+    stack.callback(port_file.unlink, missing_ok=True)
+    port_file.write_text(str(webhooks.port), encoding="ascii")
+
+
+def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=__doc__.partition("\n")[0])
+    defaults = ServerOptions()
+    flag = parser.add_argument
+    flag("--port", type=port, default=0, help="port to listen on (default: a free port)")
+    flag("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    flag("--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization")
+    flag("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
+    flag("--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install")
+    hooks = "call the webhooks of Services on this machine; write their server's files port, tls.crt and tls.key here"
+    flag("--webhook-dir", metavar="DIR", help=hooks)
+    flag("--data-dir", metavar="DIR", help="store objects in this directory (default: in memory)")
+    flag("--enable-faults", action="store_true", help="serve fault injection at /faults")
+    flag("--audit-log", metavar="FILE", help="append audit.k8s.io/v1 events of writes to this file, one per line")
+    flag("--audit-reads", action="store_true", help="include reads in the audit log")
+    flag("--no-simulate", action="store_true", help="do not simulate workloads")
+    flag("--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history")
+    ready = "delay until replicas become available; 0: before the response to the write (default: %(default)s)"
+    flag("--ready-seconds", type=seconds, default=defaults.ready_seconds, metavar="SECONDS", help=ready)
+    bookmarks = "interval between bookmarks of a watch (default: %(default)s)"
+    flag("--bookmark-interval", type=seconds, default=defaults.bookmark_interval, metavar="SECONDS", help=bookmarks)
+    return parser
+
+
+def _host(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"invalid address {text!r}: expected an IP address of this machine") from None
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -1,0 +1,171 @@
+"""Built-in mutating admission: what a new object takes over from the cluster's classes and from its protection.
+
+These are the plugins Priority, DefaultTolerationSeconds, RuntimeClass, DefaultStorageClass, DefaultIngressClass,
+StorageObjectInUseProtection and TaintNodesByCondition; a class is looked up when the object is created.
+"""
+
+from collections.abc import Callable, Mapping
+
+from clientgo_apiserver.admission.limitranges import with_range_defaults
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+PRIORITY_CLASSES: Key = ("scheduling.k8s.io", "priorityclasses")
+_RUNTIME_CLASSES: Key = ("node.k8s.io", "runtimeclasses")
+STORAGE_CLASSES: Key = ("storage.k8s.io", "storageclasses")
+_INGRESS_CLASSES: Key = ("networking.k8s.io", "ingressclasses")
+_PREEMPTING = "PreemptLowerPriority"
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_EVICTING = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NOT_READY: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+Default = Callable[[State, Write, Object], Object]
+
+
+def with_policy_defaults(state: State, write: Write, new: Object, old: Object | None) -> Object:
+    """Return a decoded object with the defaults of the cluster's policies, which an update keeps (403)."""
+    if old is not None:
+        return _keep_policy_defaults(write, new, old)
+    for default in () if write.subresource else _DEFAULTS.get(write.resource.storage, ()):
+        new = default(state, write, new)
+    return new
+
+
+def _keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
+    """Return a pod that replaces `old` with the priority and the tolerations it was created with, if it lacks them."""
+    if write.resource.storage != ("", "pods") or write.subresource or new["spec"] == old["spec"]:
+        return new
+    kept = {field: old["spec"][field] for field in ("priority", "preemptionPolicy") if field in old["spec"]}
+    return _with_tolerations({**new, "spec": {**kept, **new["spec"]}})
+
+
+def _with_spec(obj: Object, **fields: object) -> Object:
+    return {**obj, "spec": {**obj["spec"], **fields}}
+
+
+def _set_priority(state: State, write: Write, pod: Object) -> Object:
+    spec, name = pod["spec"], pod["spec"].get("priorityClassName")
+    found = _priority_class(state, name) if name else _default_priority(state)
+    if name and found is None:
+        raise forbidden(write.resource, _name(pod), f"no PriorityClass with name {name} was found")
+    found = found or {}
+    priority, policy = found.get("value", 0), found.get("preemptionPolicy") or _PREEMPTING
+    for field, kind, computed in (("priority", "integer", priority), ("preemptionPolicy", "string", policy)):
+        given = spec.get(field, computed)
+        if given != computed:
+            shown = "PreemptionPolicy" if kind == "string" else field
+            why = f"the {kind} value of {shown} ({given}) must not be provided in pod spec; priority admission"
+            why += f" controller computed {computed} from the given PriorityClass name"
+            raise forbidden(write.resource, _name(pod), why)
+    named = name or (found.get("metadata") or {}).get("name")
+    return _with_spec(
+        pod, priority=priority, preemptionPolicy=policy, **({"priorityClassName": named} if named else {})
+    )
+
+
+def _priority_class(state: State, name: str) -> Object | None:
+    found = state.store.get(PRIORITY_CLASSES, "", name)
+    return {"value": _SYSTEM_CLASSES[name]} if found is None and name in _SYSTEM_CLASSES else found
+
+
+def _default_priority(state: State) -> Object | None:
+    found = [one for one in state.store.list(PRIORITY_CLASSES) if one.get("globalDefault")]
+    return min(found, key=lambda one: one.get("value", 0), default=None)
+
+
+def _add_tolerations(_: State, __: Write, pod: Object) -> Object:
+    return _with_tolerations(pod)
+
+
+def _with_tolerations(pod: Object) -> Object:
+    given = pod["spec"].get("tolerations") or []
+    added = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for key in _EVICTING
+        if not any(
+            (one.get("key") or key) == key and (one.get("effect") or "NoExecute") == "NoExecute" for one in given
+        )
+    ]
+    return _with_spec(pod, tolerations=[*given, *added]) if added else pod
+
+
+def _set_runtime(state: State, write: Write, pod: Object) -> Object:
+    spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
+    found = state.store.get(_RUNTIME_CLASSES, "", name) if name else None
+    if name and found is None:
+        raise forbidden(write.resource, _name(pod), f'pod rejected: RuntimeClass "{name}" not found')
+    overhead = ((found or {}).get("overhead") or {}).get("podFixed")
+    if spec.get("overhead") and spec["overhead"] != overhead:
+        why = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+        if not overhead:
+            why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(write.resource, _name(pod), f"pod rejected: {why}")
+    changed: Object = {"overhead": overhead} if overhead else {}
+    scheduling = (found or {}).get("scheduling") or {}
+    wanted, own = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
+    for key in sorted(wanted):
+        if own.get(key, wanted[key]) != wanted[key]:
+            why = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {wanted[key]}"
+            raise forbidden(write.resource, _name(pod), f"{why}; pod.spec.nodeSelector[{key}] = {own[key]}")
+    if wanted:
+        changed["nodeSelector"] = {**own, **wanted}
+    tolerations, present = scheduling.get("tolerations") or (), spec.get("tolerations") or []
+    if tolerations:
+        changed["tolerations"] = [*present, *(one for one in tolerations if one not in present)]
+    return _with_spec(pod, **changed) if changed else pod
+
+
+def _set_storage_class(state: State, _: Write, claim: Object) -> Object:
+    if "storageClassName" in claim["spec"] or _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {}):
+        return claim
+    name = _default_class(state, STORAGE_CLASSES, "storageclass.kubernetes.io/is-default-class")
+    return _with_spec(claim, storageClassName=name) if name else claim
+
+
+def _set_ingress_class(state: State, _: Write, ingress: Object) -> Object:
+    annotations = ingress["metadata"].get("annotations") or {}
+    if "ingressClassName" in ingress["spec"] or "kubernetes.io/ingress.class" in annotations:
+        return ingress
+    name = _default_class(state, _INGRESS_CLASSES, "ingressclass.kubernetes.io/is-default-class")
+    return _with_spec(ingress, ingressClassName=name) if name else ingress
+
+
+def _default_class(state: State, key: Key, annotation: str) -> str:
+    """Return the name of the default class, the newest if there are several; "" if there is none."""
+    found = [one["metadata"] for one in state.store.list(key)]
+    marked = [meta for meta in found if (meta.get("annotations") or {}).get(annotation) == "true"]
+    newest = max((meta["creationTimestamp"] for meta in marked), default="")
+    return min((str(meta["name"]) for meta in marked if meta["creationTimestamp"] == newest), default="")
+
+
+def _protect(finalizer: str) -> Default:
+    def default(_: State, __: Write, obj: Object) -> Object:
+        meta = obj["metadata"]
+        present = meta.get("finalizers") or []
+        return obj if finalizer in present else {**obj, "metadata": {**meta, "finalizers": [*present, finalizer]}}
+
+    return default
+
+
+def _taint(_: State, __: Write, node: Object) -> Object:
+    taints = node["spec"].get("taints") or []
+    known = any(one.get("key") == _NOT_READY["key"] and one.get("effect") == "NoSchedule" for one in taints)
+    return node if known else _with_spec(node, taints=[*taints, _NOT_READY])
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"].get("name", ""))
+
+
+PVC_PROTECTION, PV_PROTECTION = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+_DEFAULTS: Mapping[Key, tuple[Default, ...]] = {
+    ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime),
+    ("", "nodes"): (_taint,),
+    ("", "persistentvolumeclaims"): (_set_storage_class, _protect(PVC_PROTECTION)),
+    ("", "persistentvolumes"): (_protect(PV_PROTECTION),),
+    ("networking.k8s.io", "ingresses"): (_set_ingress_class,),
+}

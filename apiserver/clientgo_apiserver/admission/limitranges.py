@@ -1,0 +1,122 @@
+"""Limit ranges: default requests and limits of containers, and admission of pods and volume claims within them."""
+
+from collections.abc import Iterator
+
+from clientgo.meta.quantities import ParsedQuantity
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts, quality_of_service
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+KEY: Key = ("", "limitranges")
+ANNOTATION = "kubernetes.io/limit-ranger"
+_KINDS = {"request": "requests", "limit": "limits"}
+_CONTAINERS = ("containers", "initContainers")
+_PODS: Key = ("", "pods")
+_CLAIM = "PersistentVolumeClaim"
+
+
+def with_range_defaults(state: State, write: Write, pod: Object) -> Object:
+    """Return a new pod whose containers have the defaults of its namespace's limit ranges."""
+    if not state.store.count(KEY):
+        return pod
+    notes: list[str] = []
+    for item in _items(state, write.namespace, "Container"):
+        spec = {**pod["spec"]}
+        for field in _CONTAINERS:
+            if spec.get(field):
+                what = "init container" if field == "initContainers" else "container"
+                spec[field] = [_filled(container, item, notes, what) for container in spec[field]]
+        pod = {**pod, "spec": spec}
+    if not notes:
+        return pod
+    meta, text = pod["metadata"], f"LimitRanger plugin set: {'; '.join(notes)}"
+    status = {**(pod.get("status") or {}), "qosClass": quality_of_service(pod["spec"])}
+    return {
+        **pod,
+        "status": status,
+        "metadata": {**meta, "annotations": {**(meta.get("annotations") or {}), ANNOTATION: text}},
+    }
+
+
+def check_ranges(state: State, write: Write, obj: Object, old: Object | None) -> None:
+    """Check a new pod, or a volume claim, against the limit ranges of its namespace (403)."""
+    if not state.store.count(KEY) or (old is not None and write.resource.storage == _PODS):
+        return
+    found: list[str] = []
+    measured = _measured_pod(obj) if write.resource.storage == _PODS else _measured_claim(obj)
+    for one in state.store.list(KEY, write.namespace):
+        for item in (one.get("spec") or {}).get("limits") or ():
+            for asked in measured.get(item.get("type", ""), ()):
+                found += [fault for fault in _faults(item, asked) if fault not in found]
+    if found:
+        why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+        raise forbidden(write.resource, obj["metadata"]["name"], why)
+
+
+Resources = dict[str, dict[str, ParsedQuantity]]
+
+
+def _measured_pod(pod: Object) -> dict[str, list[Resources]]:
+    containers = [one.get("resources") or {} for field in _CONTAINERS for one in pod["spec"].get(field) or ()]
+    return {
+        "Container": [{kind: amounts(one.get(name)) for kind, name in _KINDS.items()} for one in containers],
+        "Pod": [{kind: pod_amounts(pod, name) for kind, name in _KINDS.items()}],
+    }
+
+
+def _measured_claim(claim: Object) -> dict[str, list[Resources]]:
+    requests = amounts((claim["spec"].get("resources") or {}).get("requests"))
+    return {_CLAIM: [{"request": requests, "limit": {}}]}
+
+
+def _items(state: State, namespace: str, kind: str) -> Iterator[Object]:
+    for one in state.store.list(KEY, namespace):
+        yield from (item for item in (one.get("spec") or {}).get("limits") or () if item.get("type") == kind)
+
+
+def _filled(container: Object, item: Object, notes: list[str], what: str) -> Object:
+    resources = dict(container.get("resources") or {})
+    for kind, field in (("request", "defaultRequest"), ("limit", "default")):
+        own = resources.get(_KINDS[kind]) or {}
+        missing = {name: amount for name, amount in (item.get(field) or {}).items() if name not in own}
+        if missing:
+            resources[_KINDS[kind]] = {**own, **missing}
+            notes.append(f"{', '.join(sorted(missing))} {kind} for {what} {container['name']}")
+    return {**container, "resources": resources}
+
+
+def _faults(item: Object, asked: Resources) -> Iterator[str]:
+    kind = item["type"]
+    largest = "request" if kind == _CLAIM else "limit"  # a claim has no limits
+    for field, told, first in (("min", "minimum", "request"), ("max", "maximum", largest)):
+        for name, bound in sorted(amounts(item.get(field)).items()):
+            start = f"{told} {name} usage per {kind} is {bound}"
+            if name not in asked[first]:
+                yield f"{start}.  No {first} is specified"
+                continue
+            # The first that is beyond the bound, of the request and the limit.
+            for what in dict.fromkeys((first, "request", "limit")):
+                amount = asked[what].get(name)
+                if amount is not None and (
+                    amount.value < bound.value if field == "min" else amount.value > bound.value
+                ):
+                    yield f"{start}, but {what} is {asked[what][name]}"
+                    break
+    yield from () if kind == _CLAIM else _ratio_faults(item, asked)
+
+
+def _ratio_faults(item: Object, asked: Resources) -> Iterator[str]:
+    kind = item["type"]
+    for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
+        start = f"{name} max limit to request ratio per {kind} is {bound}, but"
+        for what in ("request", "limit"):
+            if name not in asked[what] or not asked[what][name].value:
+                yield f"{start} no {what} is specified or {what} is 0"
+                break
+        else:
+            ratio = asked["limit"][name].value / asked["request"][name].value
+            if ratio > bound.value:
+                yield f"{start} provided ratio is {float(ratio):.6f}"

@@ -1,0 +1,106 @@
+"""Patches of mutating admission policies: applied configurations and JSON patches made by expressions."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from clientgo.meta.apply.fieldsets import MergeRules, items
+from clientgo.meta.patches import PatchError, jsonpatch
+from clientgo_apiserver.admission.expressions import PolicyError
+from clientgo_apiserver.cel.environment import convert
+from clientgo_apiserver.cel.values import StructValue
+from clientgo_apiserver.handlers.patches import rules_of
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.typedvalues import typed_errors
+
+
+def applied(resource: Resource, live: Object, patch: StructValue) -> Object:
+    """Return the object with the fields of an applied configuration.
+
+    Raises:
+        PolicyError: the configuration has objects of another place, or changes a part of an atomic field.
+    """
+    _check_names(patch, "Object")
+    plain, rules = _plain(patch), rules_of(resource)
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind, **plain}
+    if why := typed_errors(resource, typed, rules):
+        raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {why}")
+    atomic = _atomic_paths(plain, rules, ())
+    if atomic:
+        why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
+        raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {why}")
+    merged: Object = _merged(live, plain, rules, ())
+    return merged
+
+
+def json_patched(live: Object, operations: list[StructValue]) -> Object:
+    """Return the object with a JSON patch applied; a `test` that fails leaves it as it is.
+
+    Raises:
+        PolicyError: the patch cannot be applied.
+    """
+    for one in operations:
+        if isinstance(one.get("value"), StructValue):
+            _check_names(one["value"], one["value"].type_name)
+    plain = [_plain(one) for one in operations]
+    try:
+        patched: Object = jsonpatch.apply(live, plain)
+    except PatchError as error:
+        if any(one.get("op") == "test" for one in plain) and "test" in str(error):
+            return live
+        raise PolicyError(f"JSON Patch: {error}") from None
+    return patched
+
+
+def _check_names(value: Any, name: str) -> None:
+    """Check that each object is of the type of the field that holds it."""
+    if isinstance(value, StructValue):
+        if value.type_name != name:
+            told = f'unexpected type name "{value.type_name}", expected "{name}"'
+            raise PolicyError(f"type mismatch: {told}, which matches field name path from root Object type")
+        for field, child in value.items():
+            _check_names(child, f"{name}.{field}")
+    elif isinstance(value, list):
+        for child in value:
+            _check_names(child, name)
+    elif isinstance(value, dict):
+        for child in value.values():
+            _check_names(child, name)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(child) for key, child in value.items()}
+    if isinstance(value, list):
+        return [_plain(child) for child in value]
+    return convert("string", value) if isinstance(value, datetime | timedelta) else value
+
+
+def _atomic_paths(value: Any, rules: MergeRules, where: tuple[str, ...]) -> list[str]:
+    rule = rules(where) if isinstance(value, dict | list) else None
+    found = []
+    if isinstance(value, list):
+        path = f".{'.'.join(where)}"
+        if rule is None or rule.list_type not in ("map", "set"):
+            found.append(path)
+        elif rule.atomic_items:
+            found += [f"{path}[{index}]" for index in range(len(value))]
+        return found + [path for item in value for path in _atomic_paths(item, rules, where)]
+    if isinstance(value, dict):
+        if rule is not None and rule.list_type == "atomic":
+            found.append(f".{'.'.join(where)}")
+        return found + [path for field, item in value.items() for path in _atomic_paths(item, rules, (*where, field))]
+    return found
+
+
+def _merged(live: Any, patch: Any, rules: MergeRules, where: tuple[str, ...]) -> Any:
+    if isinstance(patch, dict) and isinstance(live, dict):
+        return {
+            **live,
+            **{field: _merged(live.get(field), child, rules, (*where, field)) for field, child in patch.items()},
+        }
+    rule = rules(where) if isinstance(patch, list) else None
+    if rule is None or not isinstance(live, list):
+        return patch
+    given = dict(items(patch, rule))
+    kept = [_merged(item, given.pop(key), rules, where) if key in given else item for key, item in items(live, rule)]
+    return [*kept, *given.values()]

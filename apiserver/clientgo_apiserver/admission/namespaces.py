@@ -1,0 +1,63 @@
+"""Namespaces: the initial ones, and the requirement that an object's namespace exists."""
+
+import uuid
+
+from clientgo_apiserver.http.status import Cause, forbidden, not_found
+from clientgo_apiserver.registry.metadata import timestamp
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+KEY: Key = ("", "namespaces")
+INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
+_IMMORTAL = ("default", "kube-public", "kube-system")
+_FINALIZER = "kubernetes"
+
+
+def is_namespace(resource: Resource) -> bool:
+    """Return whether this is the resource of namespaces."""
+    return resource.storage == KEY
+
+
+def require_namespace(state: State, resource: Resource, namespace: str, name: str) -> None:
+    """Check that objects can be created in the namespace (404, 403)."""
+    if not namespace:
+        return
+    found = state.store.get(KEY, "", namespace)
+    if found is None:
+        served = state.registry.find("", "v1", "namespaces")
+        assert served is not None, "namespaces are built in"
+        raise not_found(served, namespace)
+    if "deletionTimestamp" in found["metadata"]:
+        cause = Cause("NamespaceTerminating", "metadata.namespace", f"namespace {namespace} is being terminated")
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(resource, name, why, [cause])
+
+
+def require_deletable(resource: Resource, name: str) -> None:
+    """Check that an object may be deleted: not the namespaces that every cluster has (403)."""
+    if is_namespace(resource) and name in _IMMORTAL:
+        raise forbidden(resource, name, "this namespace may not be deleted")
+
+
+def create_initial(state: State) -> None:
+    """Store the namespaces of every cluster."""
+    for name in INITIAL:
+        if state.store.entry(KEY, "", name) is None:
+            state.store.put(KEY, new_namespace(state, name))
+
+
+def new_namespace(state: State, name: str) -> Object:
+    """Return a namespace created by the server."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": name,
+            "uid": str(uuid.uuid4()),
+            "creationTimestamp": timestamp(state.clock),
+            "labels": {"kubernetes.io/metadata.name": name},
+        },
+        "spec": {"finalizers": [_FINALIZER]},
+        "status": {"phase": "Active"},
+    }

@@ -1,0 +1,149 @@
+"""Built-in admission plugins, by kind. They apply to the server's own controllers too.
+
+OwnerReferencesPermissionEnforcement is optional. Clusters that enable it, such as OpenShift, let a user set a blocking
+owner only with the permission to update the owner's `finalizers`, and change owners only with the permission to delete
+the object.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from clientgo_apiserver.admission import podsecurity
+from clientgo_apiserver.admission.defaulting import PRIORITY_CLASSES, STORAGE_CLASSES
+from clientgo_apiserver.admission.limitranges import check_ranges
+from clientgo_apiserver.auth.authorization import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    Attributes,
+    check_escalation,
+    decide,
+)
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.registry.defaults.pods import amounts
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+
+def check_owners(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that the user may set the owners (403)."""
+    if write.request.internal or not state.options.owner_references_permissions:
+        return
+    before, after = _owners(old or {}), _owners(new)
+    if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
+        return
+    if old is not None:
+        resource, place = write.resource, (write.subresource, write.namespace, write.name)
+        asked = Attributes(write.request.user, "delete", resource.group, resource.version, resource.plural, *place)
+        decision = decide(state, asked)
+        if not decision.allowed:
+            why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
+            raise forbidden(resource, write.name, why)
+    known = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
+    for owner in after:
+        if owner.get("blockOwnerDeletion") and owner.get("uid") not in known:
+            _check_finalizers(state, write, new, owner)
+
+
+def _check_finalizers(state: State, write: Write, new: Object, owner: Object) -> None:
+    group, _, version = str(owner.get("apiVersion", "")).rpartition("/")
+    name, kind = new["metadata"]["name"], owner.get("kind", "")
+    resource = state.registry.by_kind(group, version, kind)
+    if resource is None:
+        api_version = owner.get("apiVersion", "")
+        why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion"
+        why += f' {api_version} Kind {kind}: no matches for kind "{kind}" in version "{api_version}"'
+        raise forbidden(write.resource, name, why)
+    namespace = write.namespace if resource.namespaced else ""
+    place = (resource.plural, "finalizers", namespace, owner.get("name", ""))
+    decision = decide(state, Attributes(write.request.user, "update", group, version, *place))
+    if not decision.allowed:
+        why = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
+        raise forbidden(write.resource, name, f"{why}: {decision.reason}, <nil>")
+
+
+def _check_approver(state: State, write: Write, request: Object) -> None:
+    """Check that the user may approve certificates of the request's signer (403)."""
+    signer: str = request["spec"].get("signerName", "")
+    group = "certificates.k8s.io"
+    for name in (signer, f"{signer.partition('/')[0]}/*"):
+        place = ("signers", "", "", name)
+        if decide(state, Attributes(write.request.user, "approve", group, "*", *place)).allowed:
+            return
+    why = f'user not permitted to approve requests with signerName "{signer}"'
+    raise forbidden(write.resource, write.name, why)
+
+
+def _owners(obj: Object) -> list[Object]:
+    found: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
+    return found
+
+
+def _check_priority_class(state: State, write: Write, new: Object, _: Object | None) -> None:
+    """Check that at most one class is the default of pods (403)."""
+    name = new["metadata"].get("name", "")
+    if not new.get("globalDefault"):
+        return
+    for other in state.store.list(PRIORITY_CLASSES):
+        known = other["metadata"]["name"]
+        if other.get("globalDefault") and known != name:
+            why = f"PriorityClass {known} is already marked as default. Only one default can exist"
+            raise forbidden(write.resource, name, why)
+
+
+def _check_resize(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a claim grows only if its volume can (403)."""
+    before, after = (_storage((one or {}).get("spec") or {}) for one in (old, new))
+    if old is None or after <= before:
+        return
+    name = new["metadata"]["name"]
+    if (old.get("status") or {}).get("phase") != "Bound":
+        raise forbidden(write.resource, name, "Only bound persistent volume claims can be expanded")
+    storage_class = state.store.get(STORAGE_CLASSES, "", new["spec"].get("storageClassName") or "")
+    if not (storage_class or {}).get("allowVolumeExpansion"):
+        why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc"
+        raise forbidden(write.resource, name, f"{why} must support resize")
+
+
+def _storage(spec: Object) -> Fraction:
+    found = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    return found.value if found is not None else Fraction(0)
+
+
+Plugin = Callable[[State, Write, Object, Object | None], None]
+
+
+def check_policies(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check an object that is about to be created or updated; for subresources, only its owners."""
+    check_owners(state, write, new, old)
+    if write.subresource == "approval":
+        _check_approver(state, write, old or {})
+    if not write.subresource:
+        for plugin in _PLUGINS.get(write.resource.storage, ()):
+            plugin(state, write, new, old)
+
+
+_PODS: Key = ("", "pods")
+_PLUGINS: dict[Key, tuple[Plugin, ...]] = {
+    **dict.fromkeys((ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS), (check_escalation,)),
+    _PODS: (check_ranges, podsecurity.check_pod),
+    ("", "persistentvolumeclaims"): (check_ranges, _check_resize),
+    PRIORITY_CLASSES: (_check_priority_class,),
+    ("", "namespaces"): (podsecurity.check_namespace,),
+    **dict.fromkeys(
+        (
+            ("", "podtemplates"),
+            ("", "replicationcontrollers"),
+            ("apps", "daemonsets"),
+            ("apps", "deployments"),
+            ("apps", "replicasets"),
+            ("apps", "statefulsets"),
+            ("batch", "cronjobs"),
+            ("batch", "jobs"),
+        ),
+        (podsecurity.check_workload,),
+    ),
+}

@@ -1,0 +1,327 @@
+"""Admission policies: which bindings match a write, and what they reject, warn about or change."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clientgo.errors import Restorable
+from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.admission.expressions import (
+    PolicyError,
+    Values,
+    admission_values,
+    conditions_hold,
+    evaluated,
+    with_variables,
+)
+from clientgo_apiserver.admission.matching import (
+    GROUP,
+    MUTATING_POLICIES,
+    VALIDATING_POLICIES,
+    Case,
+    admission_request,
+    converted,
+    matched_resource,
+    object_name,
+    selected,
+)
+from clientgo_apiserver.admission.mutations import applied, json_patched
+from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope
+from clientgo_apiserver.cel.types import ExprType
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import ApiFailure, details_of
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.validation.expressions import composed_variables
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.selection import selects
+from clientgo_apiserver.storage.stored import Key
+
+VALIDATING: tuple[Key, Key] = (VALIDATING_POLICIES, (GROUP, "validatingadmissionpolicybindings"))
+MUTATING: tuple[Key, Key] = (MUTATING_POLICIES, (GROUP, "mutatingadmissionpolicybindings"))
+_CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
+_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+_MOST_MESSAGE, _MOST_VALUE = 5 << 10, 10 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A policy with a binding that matches a write, and the version of the resource that it requests."""
+
+    policy: Object
+    binding: Object
+    resource: Resource
+
+    @property
+    def spec(self) -> Object:
+        """The spec of the policy."""
+        spec: Object = self.policy["spec"]
+        return spec
+
+    @property
+    def strict(self) -> bool:
+        """True if errors of the policy reject the write."""
+        return self.spec.get("failurePolicy") != "Ignore"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Names of the policy and the binding."""
+        return self.policy["metadata"]["name"], self.binding["metadata"]["name"]
+
+
+def _invocations(state: State, keys: tuple[Key, Key], write: Write, case: Case) -> Iterator[Invocation]:
+    policies, bindings = keys
+    if write.resource.storage in (*VALIDATING, *MUTATING):
+        return
+    for policy in state.store.list(policies):
+        resource = _matched(state, policy["spec"].get("matchConstraints") or {}, write, case)
+        if resource is None:
+            continue
+        for binding in state.store.list(bindings):
+            spec = binding["spec"]
+            named = spec.get("policyName") == policy["metadata"]["name"]
+            if named and _matched(state, spec.get("matchResources") or {}, write, case) is not None:
+                yield Invocation(policy, binding, resource)
+
+
+def _matched(state: State, match: Object, write: Write, case: Case) -> Resource | None:
+    if not selected(state, match, write, *case[1:]):
+        return None
+    exact = match.get("matchPolicy") == "Exact"
+    if matched_resource(state, match.get("excludeResourceRules") or (), write, case, exact=exact) is not None:
+        return None
+    rules = match.get("resourceRules")
+    return matched_resource(state, rules, write, case, exact=exact) if rules else write.resource
+
+
+class UnknownParams(Restorable, PolicyError):
+    """Failure of a policy and all of its bindings: the kind of its parameters is not served."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"failed to configure policy: failed to find resource referenced by paramKind: '{kind}'")
+
+
+def _params(state: State, invocation: Invocation, namespace: str) -> list[Object | None]:
+    """Return the parameters of a binding; one None if it has none.
+
+    Raises:
+        PolicyError: the parameters are misconfigured or missing.
+    """
+    kind, reference = invocation.spec.get("paramKind"), invocation.binding["spec"].get("paramRef")
+    if kind is None or reference is None:
+        return [None]
+    group, _, version = kind["apiVersion"].rpartition("/")
+    served = [
+        one
+        for one in state.registry.resources()
+        if (one.group, one.version, one.kind) == (group, version, kind["kind"])
+    ]
+    if not served:
+        raise UnknownParams(f"{group}/{version}, Kind={kind['kind']}")
+    found = _referenced(state, served[0], reference, namespace)
+    if not found and reference.get("parameterNotFoundAction") == "Deny":
+        raise PolicyError(
+            "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+        )
+    return list(found)
+
+
+def _referenced(state: State, resource: Resource, reference: Object, namespace: str) -> list[Object]:
+    place = (reference.get("namespace") or namespace) if resource.namespaced else ""
+    if resource.namespaced and not place:
+        why = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+        raise PolicyError(f"failed to configure binding: {why}")
+    if not resource.namespaced and reference.get("namespace"):
+        why = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+        raise PolicyError(f"failed to configure binding: {why}")
+    if reference.get("name"):
+        one = state.store.get(resource.storage, place, reference["name"])
+        return [] if one is None else [one]
+    listed = (one for one in state.store.list(resource.storage) if one["metadata"].get("namespace", "") == place)
+    return [one for one in listed if selects(reference.get("selector"), one["metadata"].get("labels") or {})]
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """Variables of the expressions of an invocation, for one parameter."""
+
+    invocation: Invocation
+    values: Values
+    composed: tuple[tuple[str, ExprType], ...] | None
+
+    def scope(self, *, authorizer: bool = True, patches: bool = False) -> AdmissionScope:
+        """Return the scope of expressions in the policy."""
+        return AdmissionScope("paramKind" in self.invocation.spec, authorizer, patches, self.composed)
+
+    def matches(self) -> bool:
+        """Return whether the matchConditions hold; they do not see the policy's variables."""
+        scope = AdmissionScope("paramKind" in self.invocation.spec)
+        return conditions_hold(self.invocation.spec.get("matchConditions") or (), scope, self.values)
+
+
+async def _subjects(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Subject]:
+    operation, new, old = case
+    own, wanted = write.resource, invocation.resource
+    new, old = [None if one is None else await converted(own, wanted, one) for one in (new, old)]
+    request = await admission_request(write, wanted, case)
+    values = admission_values(state, write, request, (operation, new, old))
+    composed = composed_variables(invocation.spec)
+    return [
+        _Subject(invocation, with_variables({**values, "params": params}, invocation.spec, composed), composed)
+        for params in _params(state, invocation, write.namespace)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    message: str
+    reason: str = "Invalid"
+    index: int = 0
+    unbound: bool = False
+    """True for a failure of the policy without its binding."""
+    certain: bool = False
+    """True for errors of a strict policy, which reject the write regardless of the binding's actions."""
+
+
+async def validate(state: State, write: Write, case: Case) -> None:
+    """Evaluate the validating policies (403, 413, 422)."""
+    denied: tuple[str, str] | None = None
+    for invocation in _invocations(state, VALIDATING, write, case):
+        policy, binding = invocation.names
+        for failure in await _failures(state, write, invocation, case):
+            bound = "" if failure.unbound else f" with binding '{binding}'"
+            message = f"ValidatingAdmissionPolicy '{policy}'{bound} denied request: {failure.message}"
+            actions = ["Deny"] if failure.certain else invocation.binding["spec"].get("validationActions") or []
+            if "Deny" in actions and denied is None:
+                denied = message, failure.reason
+            if "Warn" in actions:
+                told = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding}'"
+                write.request.warnings.append(f"{told}: {failure.message}")
+            if "Audit" in actions:
+                _audit(write, _FAILURE, _audited(failure, invocation))
+    if denied is not None:
+        raise _rejected(write, object_name(write, case), *denied)
+
+
+def _rejected(write: Write, name: str, message: str, reason: str, *, plain: bool = False) -> ApiFailure:
+    details = {**details_of(write.resource, name), "causes": [{"message": message}]}
+    text = message if plain else f'{write.resource.qualified} "{name}" is forbidden: {message}'
+    return ApiFailure(_CODES.get(reason, 422), reason, text, details=details)
+
+
+def _audit(write: Write, key: str, value: str) -> None:
+    write.request.annotations[key] = value
+
+
+def _audited(failure: _Failure, invocation: Invocation) -> str:
+    policy, binding = invocation.names
+    told = {"message": failure.message, "policy": policy, "binding": binding, "expressionIndex": failure.index}
+    actions = invocation.binding["spec"].get("validationActions")
+    return msgspec.json.encode([{**told, "validationActions": actions}]).decode()
+
+
+async def _failures(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Failure]:
+    found: list[_Failure] = []
+    try:
+        for subject in await _subjects(state, write, invocation, case):
+            try:
+                if subject.matches():
+                    found += _validated(subject)
+                    found += _annotated(write, subject)
+            except PolicyError as error:
+                if invocation.strict:
+                    found.append(_Failure(str(error)))
+    except PolicyError as error:
+        if invocation.strict:
+            found.append(_Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams)))
+    return found
+
+
+def _validated(subject: _Subject) -> Iterator[_Failure]:
+    for index, one in enumerate(subject.invocation.spec.get("validations") or ()):
+        try:
+            holds = evaluated(one["expression"], subject.scope(), subject.values, BOOL)
+        except PolicyError as error:
+            if subject.invocation.strict:
+                yield _Failure(str(error), index=index)
+            continue
+        if holds is not True:
+            yield _Failure(_message(subject, one), one.get("reason") or "Invalid", index)
+
+
+def _message(subject: _Subject, validation: Object) -> str:
+    text = ""
+    if validation.get("messageExpression"):
+        try:
+            scope = subject.scope(authorizer=False)
+            text = str(evaluated(validation["messageExpression"], scope, subject.values, STRING)).strip()
+        except PolicyError:
+            text = ""  # Kubernetes falls back to the message, too.
+    if "\n" in text or len(text.encode()) > _MOST_MESSAGE:
+        text = ""
+    return (
+        text or str(validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
+    )
+
+
+def _annotated(write: Write, subject: _Subject) -> Iterator[_Failure]:
+    policy, _ = subject.invocation.names
+    for one in subject.invocation.spec.get("auditAnnotations") or ():
+        try:
+            value = evaluated(one["valueExpression"].strip(), subject.scope(), subject.values, STRING, NULL)
+        except PolicyError as error:
+            if subject.invocation.strict:
+                yield _Failure(str(error), certain=True)
+            continue
+        if value is not None and value.strip():
+            _audit(write, f"{policy}/{one['key']}", value.strip()[:_MOST_VALUE])
+
+
+async def mutate(state: State, write: Write, case: Case) -> Object | None:
+    """Return the object after the mutating policies (403); the same object if they change nothing."""
+    operation, new, old = case
+    if new is None:
+        return new
+    again: list[Invocation] = []
+    called: list[Invocation] = []
+    for invocation in _invocations(state, MUTATING, write, case):
+        changed = await _mutated(state, write, invocation, (operation, new, old))
+        if not same(changed, new):
+            again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
+        called.append(invocation)
+        new = changed
+    for invocation in again:
+        new = await _mutated(state, write, invocation, (operation, new, old))
+    return new
+
+
+async def _mutated(state: State, write: Write, invocation: Invocation, case: Case) -> Object:
+    new = case[1]
+    assert new is not None
+    before = new
+    try:
+        for subject in await _subjects(state, write, invocation, case):
+            if subject.matches():
+                shown = subject.values["object"]
+                for mutation in invocation.spec.get("mutations") or ():
+                    shown = _patched(subject, mutation, shown)
+                new = await converted(invocation.resource, write.resource, shown)
+    except PolicyError as error:
+        if not invocation.strict:
+            return before
+        policy, binding = invocation.names
+        message = f"policy '{policy}' with binding '{binding}' denied request: {error}"
+        raise _rejected(write, object_name(write, case), message, "Invalid", plain=True) from None
+    return new
+
+
+def _patched(subject: _Subject, mutation: Object, shown: Any) -> Object:
+    values = {**subject.values, "object": shown}
+    if subject.composed is not None:
+        values = with_variables(values, subject.invocation.spec, subject.composed)
+    scope = subject.scope(patches=True)
+    if mutation["patchType"] == "JSONPatch":
+        return json_patched(shown, evaluated(mutation["jsonPatch"]["expression"].strip(), scope, values, PATCHES))
+    patch = evaluated(mutation["applyConfiguration"]["expression"].strip(), scope, values, OBJECT)
+    return applied(subject.invocation.resource, shown, patch)

@@ -1,0 +1,201 @@
+"""Resource quotas: the usage of a namespace, and admission of objects within its quotas.
+
+Objects are counted (`pods`, `services`, ..., `count/<plural>.<group>` for any kind), and the requests and limits of
+pods (`requests.cpu`, `limits.memory`, ...) and the storage of claims are summed. Usage is always computed from the
+stored objects, so it cannot drift. Updates are checked where they can change the usage: of Services, claims and pods.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clientgo.meta.quantities import ParsedQuantity, total
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.registry.defaults.pods import amounts, pod_amounts
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import Key
+
+Usage = dict[str, ParsedQuantity]
+
+KEY: Key = ("", "resourcequotas")
+PODS: Key = ("", "pods")
+SERVICES: Key = ("", "services")
+CLAIMS: Key = ("", "persistentvolumeclaims")
+CHANGEABLE = (PODS, SERVICES, CLAIMS)
+"""Keys of the objects whose usage an update can change."""
+
+_COUNTED = frozenset(
+    ["configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "resourcequotas", "secrets", "services"]
+)
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_REQUIRED = frozenset(f"{kind}{name}" for kind in ("", "requests.", "limits.") for name in ("cpu", "memory"))
+_STORAGE = "requests.storage"
+_BY_CLASS = ".storageclass.storage.k8s.io/"
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_FINISHED = ("Succeeded", "Failed")
+
+
+def check_quota(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check an object against the quotas of its namespace (403)."""
+    if not state.store.count(KEY) or not write.namespace or write.subresource not in ("", "resize"):
+        return
+    key = write.resource.storage
+    if old is not None and key not in CHANGEABLE:
+        return
+    for quota in state.store.list(KEY, write.namespace):
+        if not _matches(quota, key, new):
+            continue
+        hard, name = _hard(quota), quota["metadata"]["name"]
+        if key == PODS and old is None and (missing := _unspecified(hard, new)):
+            raise forbidden(write.resource, new["metadata"]["name"], f"failed quota: {name}: must specify {missing}")
+        before = _usage_of(key, old) if old is not None and _matches(quota, key, old) else {}
+        more = _increase(_usage_of(key, new), before, hard)
+        used = usage(state.store, quota, more)
+        beyond = [one for one in sorted(more) if used[one].value + more[one].value > hard[one].value]
+        if beyond:
+            told = (("requested", more), ("used", used), ("limited", hard))
+            texts = ((word, ",".join(f"{one}={listed[one]}" for one in beyond)) for word, listed in told)
+            why = ", ".join(f"{word}: {text}" for word, text in texts)
+            raise forbidden(write.resource, new["metadata"]["name"], f"exceeded quota: {name}, {why}")
+
+
+def _increase(usage_after: Usage, before: Usage, hard: Usage) -> Usage:
+    """Return how much more of what is limited is used."""
+    found = {}
+    for name in usage_after.keys() & hard.keys():
+        amount = total([usage_after[name]])
+        amount.value -= before[name].value if name in before else 0
+        if amount.value > 0:
+            found[name] = amount
+    return found
+
+
+def usage(store: Store, quota: Object, names: Iterable[str] | None = None) -> Usage:
+    """Return the usage of everything the quota limits (or of these `names`)."""
+    wanted = set(_hard(quota)) if names is None else set(names)
+    parts: dict[str, list[ParsedQuantity]] = {name: [] for name in wanted}
+    for key in {_counted_key(name) for name in wanted}:
+        for obj in store.list(key, quota["metadata"]["namespace"]):
+            if _matches(quota, key, obj):
+                for name, amount in _usage_of(key, obj).items():
+                    if name in parts:
+                        parts[name].append(amount)
+    return {name: total(each) for name, each in parts.items()}
+
+
+def _hard(quota: Object) -> Usage:
+    return amounts((quota.get("spec") or {}).get("hard"))
+
+
+def _counted_key(name: str) -> Key:
+    """Return the resource that one of a quota's names counts; pods for requests and limits."""
+    if name.startswith("count/"):
+        plural, _, group = name.removeprefix("count/").partition(".")
+        return (group, plural)
+    if name.startswith("services"):
+        return SERVICES
+    if name == _STORAGE or _BY_CLASS in name:
+        return CLAIMS
+    return ("", name) if name in _COUNTED else PODS
+
+
+def _usage_of(key: Key, obj: Object) -> Usage:
+    """Return the usage of one object, under every name that a quota may have for it."""
+    one = ParsedQuantity("1")
+    found = {f"count/{key[1]}.{key[0]}" if key[0] else f"count/{key[1]}": one}
+    if key == PODS:
+        return {**found, **_pod_usage(obj)}
+    if not key[0] and key[1] in _COUNTED:
+        found[key[1]] = one
+    spec = obj.get("spec") or {}
+    if key == CLAIMS:
+        found |= _claim_usage(obj, spec)
+    elif key == SERVICES and spec.get("type") in ("NodePort", "LoadBalancer"):
+        ports = spec.get("ports") or ()
+        if spec.get("allocateLoadBalancerNodePorts") is False:
+            ports = [port for port in ports if port.get("nodePort")]
+        found["services.nodeports"] = total([one] * len(ports))
+        if spec["type"] == "LoadBalancer":
+            found["services.loadbalancers"] = one
+    return found
+
+
+def _claim_usage(claim: Object, spec: Object) -> Usage:
+    found = {"persistentvolumeclaims": ParsedQuantity("1")}
+    requests = amounts((spec.get("resources") or {}).get("requests"))
+    if "storage" in requests:
+        found[_STORAGE] = requests["storage"]
+    name = (claim["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION) or spec.get("storageClassName")
+    return {**found, **{f"{name}{_BY_CLASS}{kind}": amount for kind, amount in found.items() if name}}
+
+
+def _pod_usage(pod: Object) -> Usage:
+    if (pod.get("status") or {}).get("phase") in _FINISHED:
+        return {}
+    requests, limits = (pod_amounts(pod, kind) for kind in ("requests", "limits"))
+    return {"pods": ParsedQuantity("1"), **_computed(requests, limits)}
+
+
+def _computed(requests: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Return requests and limits by the names that a quota has for them."""
+    found = {f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE}
+    for name, amount in requests.items():
+        if name in _COMPUTE or name.startswith("hugepages-"):
+            found[name] = amount
+        if name in _COMPUTE or name.startswith("hugepages-") or "/" in name:
+            found[f"requests.{name}"] = amount
+    return found
+
+
+def _unspecified(hard: Usage, pod: Object) -> str:
+    """Return the limited resources that containers do not specify: `cpu for: a,b; limits.memory for: a`."""
+    if (pod["spec"].get("resources") or {}).keys() & {"requests", "limits"}:
+        return ""
+    missing: dict[str, set[str]] = {}
+    for one in (*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ())):
+        resources = one.get("resources") or {}
+        given = _computed(resources.get("requests") or {}, resources.get("limits") or {})
+        for name in _REQUIRED & hard.keys() - given.keys():
+            missing.setdefault(name, set()).add(one["name"])
+    return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+
+
+def _matches(quota: Object, key: Key, obj: Object) -> bool:
+    """Return whether an object is in all scopes of a quota; only pods are in any."""
+    spec = quota.get("spec") or {}
+    selectors = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
+    selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
+    return all(key == PODS and _in_scope(one, obj) for one in selectors)
+
+
+def _in_scope(selector: Object, pod: Object) -> bool:
+    spec = pod.get("spec") or {}
+    best_effort = (pod.get("status") or {}).get("qosClass") == "BestEffort"
+    terminating = spec.get("activeDeadlineSeconds") is not None
+    name, operator, values = (selector.get(field) for field in ("scopeName", "operator", "values"))
+    if name == "PriorityClass":
+        own = spec.get("priorityClassName")
+        found = bool(own) if operator in ("Exists", "DoesNotExist") else own in (values or ())
+        return found is (operator in ("Exists", "In"))
+    holds = {
+        "BestEffort": best_effort,
+        "NotBestEffort": not best_effort,
+        "Terminating": terminating,
+        "NotTerminating": not terminating,
+        "CrossNamespacePodAffinity": any(_crosses(term) for term in _affinity_terms(spec)),
+    }
+    return holds.get(str(name), False)
+
+
+def _affinity_terms(spec: Object) -> Iterable[Object]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        found = (spec.get("affinity") or {}).get(kind) or {}
+        yield from found.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        for one in found.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            yield one.get("podAffinityTerm") or {}
+
+
+def _crosses(term: Object) -> bool:
+    return bool(term.get("namespaces")) or term.get("namespaceSelector") is not None

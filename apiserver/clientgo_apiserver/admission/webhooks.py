@@ -1,0 +1,247 @@
+"""Admission webhooks: which webhooks match a write, and what they change or reject.
+
+Mutating webhooks are called one after the other, each with the result of the previous one; validating webhooks
+concurrently.
+"""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.admission.matching import (
+    GROUP,
+    Case,
+    admission_request,
+    converted,
+    matched_resource,
+    selected,
+)
+from clientgo_apiserver.handlers.patches import decoded_operations, json_patch
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.decode import parse_json
+from clientgo_apiserver.http.nesting import value_error
+from clientgo_apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of
+
+MUTATING: Key = (GROUP, "mutatingwebhookconfigurations")
+VALIDATING: Key = (GROUP, "validatingwebhookconfigurations")
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One webhook of one configuration, and the version of the resource that its rules request."""
+
+    configuration: str
+    spec: Mapping[str, Any]
+    resource: Resource
+
+    @property
+    def name(self) -> str:
+        """Name of the webhook in messages."""
+        return str(self.spec.get("name", ""))
+
+    @property
+    def lenient(self) -> bool:
+        """True if the write continues after a failed call."""
+        return self.spec.get("failurePolicy") == "Ignore"
+
+
+def _hooks(state: State, key: Key, write: Write, case: Case) -> Iterator[Hook]:
+    """Yield the webhooks whose rules match this write, by the names of their configurations."""
+    for configuration in state.store.list(key):
+        for spec in configuration.get("webhooks") or ():
+            resource = matched_resource(
+                state, spec.get("rules") or (), write, case, exact=spec.get("matchPolicy") == "Exact"
+            )
+            if resource is not None:
+                yield Hook(configuration["metadata"]["name"], spec, resource)
+
+
+def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) -> bool:
+    conditions = hook.spec.get("matchConditions")
+    if not conditions:
+        return True
+    # Imported where they are used, like policies: CEL takes longer to load than a tenth of a server's start.
+    from clientgo_apiserver.admission.expressions import (  # noqa: PLC0415
+        PolicyError,
+        admission_values,
+        conditions_hold,
+    )
+    from clientgo_apiserver.cel.admission import AdmissionScope  # noqa: PLC0415
+
+    case = request["operation"], request.get("object"), request.get("oldObject")
+    values = admission_values(state, write, request, case)
+    try:
+        return conditions_hold(conditions, AdmissionScope(), values)
+    except PolicyError as error:
+        if hook.lenient:
+            return False
+        raise forbidden(write.resource, write.name, str(error)) from None
+
+
+_API_VERSION = "admission.k8s.io/v1"
+
+
+class _AdmissionResponse(msgspec.Struct, rename="camel"):
+    """Response of an admission webhook."""
+
+    uid: str | None = None
+    allowed: bool | None = None
+    status: ReviewStatus | None = None
+    patch: bytes | None = None
+    patch_type: str | None = None
+    audit_annotations: dict[str, str] | None = None
+    warnings: list[str] | None = None
+
+
+class _AdmissionReview(msgspec.Struct, rename="camel"):
+    """A webhook's AdmissionReview."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    response: _AdmissionResponse | None = None
+
+
+async def mutate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> Object | None:
+    """Return the object after the mutating webhooks; the same object if unchanged."""
+    if write.resource.group == GROUP:
+        return new
+    called: list[Hook] = []
+    again: list[Hook] = []
+    for hook in _hooks(state, MUTATING, write, (operation, new, old)):
+        changed = await _mutated(state, write, hook, (operation, new, old))
+        if not same(changed, new):
+            again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
+        called.append(hook)
+        new = changed
+    for hook in again:
+        new = await _mutated(state, write, hook, (operation, new, old))
+    return new
+
+
+async def validate(state: State, write: Write, operation: str, new: Object | None, old: Object | None) -> None:
+    """Call the validating webhooks (4xx, 500)."""
+    if write.resource.group != GROUP:
+        case = (operation, new, old)
+        await concurrently(
+            _judge(state, write, hook, case, _no_patch) for hook in _hooks(state, VALIDATING, write, case)
+        )
+
+
+def may_be_called(state: State, write: Write) -> bool:
+    """Return whether there are webhooks that may be called for a write."""
+    return not write.request.internal and (state.store.count(MUTATING) > 0 or state.store.count(VALIDATING) > 0)
+
+
+async def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object | None:
+    new = case[1]
+    operations = await _judge(state, write, hook, case, _patch_of)
+    if not operations:
+        return new
+    if new is None:
+        why = f'admission webhook "{hook.name}" attempted to modify the object'
+        raise internal_error(f"{why}, which is not supported for this operation")
+    shown = await converted(write.resource, hook.resource, new)
+    try:
+        patched = json_patch(shown, operations)
+    except ApiFailure as error:
+        raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {error}') from error
+    if not isinstance(patched, dict) or any(patched.get(one) != shown[one] for one in ("apiVersion", "kind")):
+        raise internal_error(f'webhook "{hook.name}" made another kind of the object')
+    if too_deep := value_error(patched):
+        raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {too_deep}')
+    return new if same(patched, shown) else await converted(hook.resource, write.resource, patched)
+
+
+async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Callable[[_AdmissionResponse], Any]) -> Any:
+    """Call a webhook that matches, and return what `read` reads from the response; None if there is none.
+
+    Errors of `read` are failures of the call, which the webhook's failurePolicy may ignore.
+    """
+    _, new, old = case
+    if not selected(state, hook.spec, write, new, old):
+        return None
+    request = await admission_request(write, hook.resource, case)
+    if not _conditions_hold(state, hook, write, request):
+        return None
+    if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
+        raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
+    try:
+        response = await _call(state, hook, request)
+        annotations = (response.audit_annotations or {}).items()
+        write.request.annotations.update((f"{hook.name}/{key}", value) for key, value in annotations)
+        write.request.warnings += response.warnings or []
+        if not response.allowed:
+            raise _denial(hook, response.status or ReviewStatus())
+        return read(response)
+    except CallFailed as error:
+        if hook.lenient:
+            return None
+        raise internal_error(f'failed calling webhook "{hook.name}": {error}') from error
+
+
+async def _call(state: State, hook: Hook, request: Object) -> _AdmissionResponse:
+    """Return the response of a webhook to this request; raise `CallFailed`."""
+    client, seconds = hook.spec.get("clientConfig") or {}, float(hook.spec.get("timeoutSeconds") or 10)
+    service, uid = client.get("service") or {}, str(uuid.uuid4())
+    exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
+    body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}
+    try:
+        endpoint = endpoint_of(client, state.options.webhook_services, seconds=seconds, exists=exists)
+        review = await state.webhooks.post(endpoint, body, seconds, _AdmissionReview)
+    except CallFailed as error:
+        raise CallFailed(f"failed to call webhook: {error}") from error
+    response = review.response
+    if response is None:
+        raise _invalid("webhook response was absent")
+    if response.uid != uid:
+        raise _invalid(f'expected response.uid="{uid}", got "{response.uid or ""}"')
+    # As in Go, which decodes into a type, the names may be absent.
+    given = f"{review.api_version or _API_VERSION}, Kind={review.kind or 'AdmissionReview'}"
+    if given != f"{_API_VERSION}, Kind=AdmissionReview":
+        raise _invalid(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {given}")
+    return response
+
+
+def _invalid(why: str) -> CallFailed:
+    return CallFailed(f"received invalid webhook response: {why}")
+
+
+def _no_patch(response: _AdmissionResponse) -> None:
+    """Check that a validating webhook does not patch the object."""
+    for field, value in (("patch", response.patch or None), ("patchType", response.patch_type)):
+        if value is not None:
+            raise _invalid(f"validating webhook may not return response.{field}")
+
+
+def _patch_of(response: _AdmissionResponse) -> Any:
+    """Return the operations of a mutating webhook's JSON patch; none if it has no patch."""
+    kind = response.patch_type
+    if response.patch and kind is None:
+        raise _invalid("webhook returned response.patch but not response.patchType")
+    if not response.patch and kind is not None:
+        raise _invalid("webhook returned response.patchType but not response.patch")
+    if not response.patch:
+        return []
+    if kind != "JSONPatch":
+        raise CallFailed(f'unsupported patch type "{kind}"')
+    try:
+        return decoded_operations(parse_json(response.patch))
+    except ValueError as error:
+        raise CallFailed(f"received undecodable patch in webhook response: {error}") from error
+
+
+def _denial(hook: Hook, status: ReviewStatus) -> ApiFailure:
+    denied = f'admission webhook "{hook.name}" denied the request'
+    reason = status.message or status.reason
+    message = f"{denied}: {reason}" if reason else f"{denied} without explanation"
+    code = status.code if status.code and 400 <= status.code < 600 else 400
+    details = None if status.details is None else msgspec.to_builtins(status.details)
+    return ApiFailure(code, status.reason or "", message, details=details)

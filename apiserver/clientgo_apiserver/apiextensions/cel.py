@@ -1,0 +1,255 @@
+"""CEL rules (x-kubernetes-validations) of structural schemas: compiled at their first use, evaluated on every write.
+
+A rule with `oldSelf` applies only if there is a comparable old value. A failure in a part that an update leaves as it
+was becomes a warning, so that a stricter rule does not block changes of other parts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.apiextensions.fieldpaths import find_field
+from clientgo_apiserver.apiextensions.structural import (
+    RULES,
+    cached_by_identity,
+    cel_name,
+    has_rules,
+    join,
+    member_schemas,
+)
+from clientgo_apiserver.cel import types
+from clientgo_apiserver.cel.declarations import bound, declare
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression, compile_expression
+from clientgo_apiserver.cel.syntax import keyword_field
+from clientgo_apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
+from clientgo_apiserver.http.status import Cause, quoted
+
+Schema = dict[str, Any]
+
+_REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
+_MOST_MESSAGE = 5 << 10
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A compiled rule; `error` and `message_error` say why an expression is invalid."""
+
+    spec: dict[str, Any]
+    expression: Expression | None = None
+    error: str = ""
+    message: Expression | None = None
+    message_error: str = ""
+
+    @property
+    def uses_old(self) -> bool:
+        """True if the rule is about changes."""
+        return self.expression is not None and "oldSelf" in self.expression.used
+
+    @property
+    def text(self) -> str:
+        """Text of the rule in messages."""
+        return str(self.spec.get("message") or self.spec["rule"]).strip()
+
+
+def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
+    """Return the compiled rules of a schema, without those below it."""
+    declared = declare(schema, "selfType", root=root)
+    if declared is None:
+        return []
+    structs = {one.type.name: one.fields for one in declared.structs()}
+
+    def fields(struct: str, name: str) -> types.ExprType | None:
+        members = structs.get(struct, {})
+        found = members.get(name) or members.get(keyword_field(name))
+        return found.type if found else None
+
+    def compiled(spec: dict[str, Any]) -> CompiledRule:
+        old = types.optional_of(declared.type) if spec.get("optionalOldSelf") else declared.type
+        variables = {"self": declared.type, "oldSelf": old}
+        try:
+            expression = compile_expression(spec["rule"], variables, fields)
+        except InvalidExpression as error:
+            return CompiledRule(spec, error=f"compilation failed: {error}")
+        if expression.result != types.BOOL:
+            return CompiledRule(spec, error="cel expression must evaluate to a bool")
+        if expression.constant_error:
+            return CompiledRule(spec, error=f"program instantiation failed: {expression.constant_error}")
+        if not spec.get("messageExpression"):
+            return CompiledRule(spec, expression)
+        try:
+            message = compile_expression(spec["messageExpression"], variables, fields)
+        except InvalidExpression as error:
+            return CompiledRule(spec, expression, message_error=f"messageExpression compilation failed: {error}")
+        if message.result != types.STRING:
+            return CompiledRule(spec, expression, message_error="messageExpression must evaluate to a string")
+        return CompiledRule(spec, expression, message=message)
+
+    return [compiled(spec) for spec in schema.get(RULES) or () if spec["rule"].strip()]
+
+
+_all_of = cached_by_identity(
+    lambda schema: [
+        {**schema, RULES: part[RULES], "allOf": []} for part in schema.get("allOf") or () if part.get(RULES)
+    ]
+)
+_root_rules = cached_by_identity(lambda schema: compile_rules(schema, root=True))
+_rules = cached_by_identity(lambda schema: compile_rules(schema))
+
+
+def cel_errors(
+    schema: Schema | None, new: dict[str, Any], old: dict[str, Any] | None, warnings: list[str] | None = None
+) -> list[Cause]:
+    """Return an error for each rule that does not hold; failures of unchanged parts are added to `warnings`."""
+    if schema is None or not has_rules(schema):
+        return []
+    walk = _Walk([] if warnings is None else warnings)
+    return list(walk.visit(schema, _Place("", new, _ABSENT if old is None else old, root=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A value at a path with its old value; `bound` is the value as CEL sees it, if it is known already."""
+
+    path: str
+    new: Any
+    old: Any
+    bound: Any = _ABSENT
+    bound_old: Any = _ABSENT
+    unchanged: bool = False
+    root: bool = False
+
+
+class _Walk:
+    def __init__(self, warnings: list[str]) -> None:
+        self._warnings = warnings
+
+    def visit(self, schema: Schema, place: _Place) -> Iterator[Cause]:
+        """Yield the errors of a value and of what is below it."""
+        if place.new is None or not has_rules(schema):
+            return
+        if place.old is not _ABSENT:
+            place = _replaced(place, unchanged=same(place.new, place.old))
+        if schema.get(RULES):
+            old = place.old
+            bound_new = bound(schema, place.new) if place.bound is _ABSENT else place.bound
+            bound_old = _ABSENT if old is _ABSENT or old is None else bound(schema, old)
+            place = _replaced(place, bound=bound_new, bound_old=bound_old)
+            for rule in (_root_rules if place.root else _rules)(schema):
+                yield from self._judge(schema, rule, place)
+        for part in _all_of(schema) if "allOf" in schema else ():
+            yield from self.visit(part, place)
+        yield from self._below(schema, place)
+
+    def _below(self, schema: Schema, place: _Place) -> Iterator[Cause]:
+        if isinstance(place.new, dict):
+            known, properties = member_schemas(schema), schema.get("properties") or {}
+            for field, child in place.new.items():
+                below = known(field)
+                if below is None or not has_rules(below):
+                    continue
+                path = join(place.path, field) if field in properties else f"{place.path}[{field}]"
+                old = place.old.get(field, _ABSENT) if isinstance(place.old, dict) else _ABSENT
+                name = cel_name(field) if field in properties else field
+                inner = place.bound.get(name, _ABSENT) if isinstance(place.bound, dict) else _ABSENT
+                yield from self.visit(below, _Place(path, child, old, inner, unchanged=place.unchanged))
+        elif isinstance(place.new, list) and isinstance(schema.get("items"), dict) and has_rules(schema["items"]):
+            for index, child in enumerate(place.new):
+                old = _counterpart(schema, child, place.old)
+                inner = place.bound[index] if isinstance(place.bound, list) else _ABSENT
+                below_place = _Place(f"{place.path}[{index}]", child, old, inner, unchanged=place.unchanged)
+                yield from self.visit(schema["items"], below_place)
+
+    def _judge(self, schema: Schema, rule: CompiledRule, place: _Place) -> Iterator[Cause]:
+        optional = bool(rule.spec.get("optionalOldSelf"))
+        if rule.uses_old and place.bound_old is _ABSENT and not optional:
+            return
+        values = {"self": place.bound}
+        if optional:
+            values["oldSelf"] = NONE if place.bound_old is _ABSENT else OptionalValue((place.bound_old,))
+        elif place.bound_old is not _ABSENT:
+            values["oldSelf"] = place.bound_old
+        if rule.expression is None:
+            yield self._invalid(schema, place, f"rule compile error: {rule.error}")
+            return
+        try:
+            holds = rule.expression.evaluate(values)
+        except CelError as error:
+            yield self._invalid(schema, place, _evaluation_error(error, rule))
+            return
+        except CostLimitExceeded as error:
+            why = "no further validation rules will be run due to call cost exceeds limit for rule"
+            yield self._invalid(schema, place, f"'{error}': {why}: {rule.text}")
+            return
+        if holds is True:
+            return
+        if optional:  # Messages see the old value itself.
+            values["oldSelf"] = None if place.bound_old is _ABSENT else place.bound_old
+        cause = _failure(schema, rule, place, _message(rule, values))
+        if place.unchanged and not rule.uses_old:
+            self._warnings.append(cause.text)
+        else:
+            yield cause
+
+    def _invalid(self, schema: Schema, place: _Place, detail: str) -> Cause:
+        text = f"Invalid value: {quoted(schema.get('type', ''))}: {detail}"
+        return Cause("FieldValueInvalid", place.path or "<nil>", text)
+
+
+def _replaced(place: _Place, **changes: Any) -> _Place:
+    fields = {name: getattr(place, name) for name in _Place.__slots__}
+    return _Place(**{**fields, **changes})
+
+
+def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
+    """Return the old item with the same key; only lists of type map have one."""
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if not keys or not isinstance(old, list) or not isinstance(item, dict):
+        return _ABSENT
+    return next((one for one in old if all(same(one.get(key), item.get(key)) for key in keys)), _ABSENT)
+
+
+def _evaluation_error(error: CelError, rule: CompiledRule) -> str:
+    text = str(error)
+    if text.startswith("no such overload"):
+        told = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{text}': {told}: {rule.text}"
+    return f"{text} evaluating rule: {rule.text}"
+
+
+def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
+    """Return the message of a rule that does not hold; a messageExpression that fails is ignored."""
+    if rule.message is not None:
+        try:
+            text = str(rule.message.evaluate(values)).strip()
+        except (CelError, CostLimitExceeded):
+            text = ""
+        if text and "\n" not in text and len(text.encode()) <= _MOST_MESSAGE:
+            return text
+    return rule.text if rule.spec.get("message") else f"failed rule: {rule.text}"
+
+
+def _failure(schema: Schema, rule: CompiledRule, place: _Place, message: str) -> Cause:
+    reason = rule.spec.get("reason") or "FieldValueInvalid"
+    path = ".".join(filter(None, (place.path, normalized_path(schema, rule.spec.get("fieldPath") or "")))) or "<nil>"
+    if reason in _REASONS:
+        return Cause(reason, path, f"{_REASONS[reason]}: {message}")
+    value = "" if schema.get("type") in ("object", "array") else quoted(place.new)
+    if reason == "FieldValueDuplicate":
+        return Cause(reason, path, f"Duplicate value{': ' if value else ''}{value}")
+    return Cause(reason, path, f"Invalid value: {value + ': ' if value else ''}{message}")
+
+
+def normalized_path(schema: Schema, path: str) -> str:
+    """Return a rule's fieldPath as it appears in errors."""
+    if not path:
+        return ""
+    text = ""
+    for name in find_field(schema, path)[0]:
+        properties = schema.get("properties")
+        if properties is None:
+            text, schema = f"{text}[{name}]", schema["additionalProperties"]
+        else:
+            text, schema = join(text, name), properties[name]
+    return text

@@ -1,0 +1,133 @@
+"""Validation of the CEL rules in CustomResourceDefinitions: types, and costs estimated from the bounds of schemas."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clientgo_apiserver.apiextensions.cel import CompiledRule, compile_rules
+from clientgo_apiserver.apiextensions.goforms import go_form
+from clientgo_apiserver.apiextensions.structural import RULES
+from clientgo_apiserver.cel.declarations import MOST_BYTES, SchemaType, declare
+from clientgo_apiserver.cel.environment import Expression
+from clientgo_apiserver.cel.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
+
+Schema = dict[str, Any]
+
+_MOST = (1 << 64) - 1
+_MOST_TOLD = 4
+_CONTRIBUTED = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+_UNTYPED = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert"
+    " structural schema to CEL declarations"
+)
+_HINT = (
+    "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are"
+    " declared)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A schema's path; `times` is how many values an object has for it at most, None if only its size limits that."""
+
+    where: str
+    times: int | None = 1
+    root: bool = False
+    uncorrelatable: str = ""
+
+
+@dataclass(slots=True)
+class _Costs:
+    total: int = 0
+    expensive: list[tuple[int, str]] = field(default_factory=list)
+
+    def observe(self, where: str, cost: int) -> None:
+        self.total = min(self.total + cost, _MOST)
+        if cost >= ESTIMATED_CRD_COST_LIMIT // 100:
+            self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MOST_TOLD]
+
+
+def rule_errors(schema: Schema, where: str) -> list[Cause]:
+    """Return the errors of all rules of a valid schema."""
+    costs = _Costs()
+    found = list(_walked(schema, _Place(where, root=True), costs))
+    if costs.total > ESTIMATED_CRD_COST_LIMIT:
+        found += [forbidden_field(path, _CONTRIBUTED) for _, path in costs.expensive]
+        told = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        found.append(forbidden_field(where, _exceeded(told, costs.total, ESTIMATED_CRD_COST_LIMIT)))
+    return found
+
+
+def _walked(schema: Schema, place: _Place, costs: _Costs) -> Iterator[Cause]:
+    for part, below, times in _children(schema):
+        uncorrelatable = place.uncorrelatable
+        if part == "items" and schema.get("x-kubernetes-list-type") != "map":
+            uncorrelatable = uncorrelatable or place.where
+        most = None if place.times is None or times is None else min(place.times * times, _MOST)
+        yield from _walked(below, _Place(f"{place.where}.{part}", most, uncorrelatable=uncorrelatable), costs)
+    if schema.get(RULES):
+        declared = declare(schema, root=place.root)
+        if declared is None:
+            yield Cause("InternalError", f"{place.where}.{RULES}", f"Internal error: {_UNTYPED}")
+        for index, rule in enumerate(compile_rules(schema, root=place.root)):
+            yield from _one(rule, replace(place, where=f"{place.where}.{RULES}[{index}]"), declared, costs)
+
+
+def _children(schema: Schema) -> Iterator[tuple[str, Schema, int | None]]:
+    """Yield the schemas below a schema, with how many values of each a value has at most."""
+    additional, items = schema.get("additionalProperties"), schema.get("items")
+    if isinstance(additional, dict):
+        yield "additionalProperties", additional, _most(schema, "maxProperties")
+    for name, below in (schema.get("properties") or {}).items():
+        yield f"properties[{name}]", below, 1
+    if isinstance(items, dict):
+        yield "items", items, _most(schema, "maxItems")
+
+
+def _most(schema: Schema, limit: str) -> int | None:
+    return max(int(schema[limit]), 0) if limit in schema else None
+
+
+def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: _Costs) -> Iterator[Cause]:
+    assert declared is not None
+    where, form = place.where, go_form(rule.spec, "ValidationRule")
+    times = MOST_BYTES // (declared.least_bytes + 1) if place.times is None else place.times
+    cost = min(_cost(rule.expression, declared) * times, _MOST)
+    if cost > ESTIMATED_COST_LIMIT:
+        yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))
+    costs.observe(f"{where}.rule", cost)
+    if rule.error:
+        yield invalid_value(f"{where}.rule", form, rule.error)
+    if rule.message_error:
+        yield invalid_value(f"{where}.messageExpression", form, rule.message_error)
+    elif rule.message is not None:
+        message_cost = _cost(rule.message, declared)
+        if message_cost > ESTIMATED_COST_LIMIT:
+            told = _exceeded("estimated messageExpression cost", message_cost, ESTIMATED_COST_LIMIT)
+            yield forbidden_field(f"{where}.messageExpression", told)
+        costs.observe(f"{where}.messageExpression", message_cost)
+    if rule.uses_old and place.uncorrelatable:
+        told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelatable}"
+        yield invalid_value(f"{where}.rule", rule.spec["rule"], told)
+    elif not rule.uses_old and rule.spec.get("optionalOldSelf") is not None:
+        told = "may not be set if oldSelf is not used in rule"
+        yield invalid_value(f"{where}.optionalOldSelf", rule.spec["optionalOldSelf"], told)
+
+
+def _cost(expression: Expression | None, declared: SchemaType) -> int:
+    if expression is None:
+        return 0
+
+    def sizes(path: tuple[str, ...]) -> int | None:
+        found = declared.at(path[1:])
+        return found.most if found else None
+
+    return expression.most_cost(sizes)
+
+
+def _exceeded(what: str, cost: int, limit: int) -> str:
+    factor = cost / limit
+    text = f"{factor:.6f}x" if factor < 1.5 else f"{factor:.1f}x"
+    text = "more than 100x" if factor > 100 else text
+    return f"{what} exceeds budget by factor of {text} {_HINT}"

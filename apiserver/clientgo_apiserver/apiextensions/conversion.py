@@ -1,0 +1,134 @@
+"""Conversion of custom objects between versions.
+
+With strategy None only `apiVersion` changes. With strategy Webhook the definition's webhook converts whole lists at
+once; results are cached, so that an object is converted once for all lists. As on a real server, of the metadata it may
+change only labels and annotations.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from clientgo.boundeddict import BoundedDict
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
+
+Key = bytes
+
+_API_VERSION = "apiextensions.k8s.io/v1"
+_SECONDS = 30.0  # apiextensions-apiserver's limit
+_CACHE_SIZE = 20_000
+_CHANGEABLE = ("labels", "annotations")
+_encode = msgspec.json.Encoder().encode
+
+
+class _ConversionResponse(msgspec.Struct, rename="camel"):
+    """Response of a conversion webhook."""
+
+    uid: str | None = None
+    converted_objects: list[Any] | None = None
+    result: ReviewStatus | None = None
+
+
+class _ConversionReview(msgspec.Struct):
+    """A webhook's ConversionReview."""
+
+    response: _ConversionResponse | None = None
+
+
+class WebhookConverter:
+    """Conversion by the webhook of one definition; converters with the same configuration are equal."""
+
+    def __init__(
+        self, kind: str, config: Mapping[str, Any], services: Mapping[str, WebhookEndpoint], client: WebhookClient
+    ) -> None:
+        self._kind = kind
+        self._config = dict(config)
+        self._services = services
+        self._client = client
+        self._converted: BoundedDict[Key, Object] = BoundedDict(_CACHE_SIZE)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WebhookConverter) and (self._kind, self._config) == (other._kind, other._config)
+
+    def __hash__(self) -> int:
+        return hash(self._kind)
+
+    async def convert(self, objects: Sequence[Object], api_version: str) -> list[Object]:
+        """Return the objects in this version, in the same order (500)."""
+        keys = [b"" if obj["apiVersion"] == api_version else _key(obj, api_version) for obj in objects]
+        missing = {key: obj for key, obj in zip(keys, objects, strict=True) if key and key not in self._converted}
+        results = {key: self._converted[key] for key in keys if key and key not in missing}
+        if missing:
+            results |= zip(missing, await self._call_webhook([*missing.values()], api_version), strict=True)
+            self._converted.update((key, results[key]) for key in missing)
+        return [results[key] if key else obj for key, obj in zip(keys, objects, strict=True)]
+
+    async def _call_webhook(self, objects: list[Object], api_version: str) -> list[Object]:
+        uid = str(uuid.uuid4())
+        request = {"uid": uid, "desiredAPIVersion": api_version, "objects": objects}
+        review = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request}
+        try:
+            endpoint = endpoint_of(self._config, self._services, seconds=_SECONDS)
+            answer = await self._client.post(endpoint, review, _SECONDS, _ConversionReview)
+            return _checked(objects, answer.response, uid, api_version)
+        except CallFailed as error:
+            start = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind} failed: "
+            raise ApiFailure(500, "", f"{start}{error}") from error
+
+
+def converter_of(
+    definition: Object, services: Mapping[str, WebhookEndpoint], client: WebhookClient
+) -> WebhookConverter | None:
+    """Return the converter of a definition; None if only apiVersion differs."""
+    spec = definition["spec"]
+    conversion = spec.get("conversion") or {}
+    if conversion.get("strategy") != "Webhook":
+        return None
+    config = (conversion.get("webhook") or {}).get("clientConfig") or {}
+    return WebhookConverter(spec["names"]["kind"], config, services, client)
+
+
+def _checked(objects: list[Object], response: _ConversionResponse | None, uid: str, api_version: str) -> list[Object]:
+    if response is None:
+        raise CallFailed("no response provided")
+    if response.uid != uid:
+        raise CallFailed(f'expected response.uid="{uid}", got "{response.uid or ""}"')
+    result, converted = response.result or ReviewStatus(), response.converted_objects or []
+    if result.status != "Success":
+        raise CallFailed(result.message or "response.result.status was 'Failure', not 'Success'")
+    if len(converted) != len(objects):
+        raise CallFailed(f"webhook returned {len(converted)} objects, expected {len(objects)}")
+    restored = []
+    for index, (original, given) in enumerate(zip(objects, converted, strict=True)):
+        why = _change(original, given, api_version)
+        if why:
+            raise CallFailed(f"invalid converted object at index {index}: {why}")
+        # Of the metadata, only labels and annotations may change.
+        meta = {field: value for field, value in original["metadata"].items() if field not in _CHANGEABLE}
+        meta |= {field: given["metadata"][field] for field in _CHANGEABLE if given["metadata"].get(field)}
+        restored.append({**given, "metadata": meta})
+    return restored
+
+
+def _change(original: Object, given: Any, api_version: str) -> str:
+    if not isinstance(given, dict) or not isinstance(given.get("metadata"), dict):
+        return "no object with metadata"
+    for field, wanted in (("apiVersion", api_version), ("kind", original["kind"])):
+        if given.get(field) != wanted:
+            return f"invalid {field}: expected {wanted}, got {given.get(field) or ''}"
+    for field in _CHANGEABLE:
+        value = given["metadata"].get(field) or {}
+        if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+            return f"metadata.{field} must be a map of strings"
+    fields = ("name", "namespace", "uid")
+    changed = [one for one in fields if given["metadata"].get(one, "") != original["metadata"].get(one, "")]
+    return f"metadata.{changed[0]} must not change" if changed else ""
+
+
+def _key(obj: Object, api_version: str) -> Key:
+    return hashlib.blake2b(_encode(obj), key=api_version.encode()[:64]).digest()

@@ -1,0 +1,149 @@
+"""Controller of CustomResourceDefinitions: accepts names, serves the kinds, and deletes their objects with them.
+
+A definition becomes Established right after the response to its creation, so a client that waits for the condition, as
+it must on a real cluster, waits one turn of the loop.
+"""
+
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update
+from clientgo_apiserver.apiextensions.conversion import converter_of
+from clientgo_apiserver.apiextensions.crdschema import served_resources
+from clientgo_apiserver.apiextensions.crdstatus import (
+    FINALIZER,
+    KEY,
+    accepted_names,
+    approval_condition,
+    merged_conditions,
+)
+from clientgo_apiserver.controllers.base import InternalController, conditions_of
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.gotypes import rules_of_kind
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.storage.stored import Key
+
+_VERSION = "apiextensions.k8s.io/v1"
+_MANAGER = FieldManager("kube-apiserver", "Update", _VERSION, "status")
+_STATUS = ManagedType(rules_of_kind(_VERSION, "CustomResourceDefinition"), ignored=("metadata", "spec"))
+
+_DELETING = ("Terminating", "True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+_DELETED = ("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
+
+
+class DefinitionController(InternalController):
+    """Keeps the registry in sync with the stored definitions."""
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        self._served: dict[str, list[Resource]] = {}
+
+    def start(self) -> None:
+        """Serve the stored definitions, and react to every change from now on."""
+        super().start()
+        for definition in self._store.list(KEY):
+            self._sync(definition["metadata"]["name"])
+
+    def _sync(self, *names: str) -> None:
+        (name,) = names
+        definition = self._store.get(KEY, "", name)
+        if definition is None:
+            self._serve(name, [])
+            for other in self._store.list(KEY):
+                if other["metadata"]["name"].partition(".")[2] == name.partition(".")[2]:
+                    self._schedule(other["metadata"]["name"])  # it may have waited for a name
+        elif "deletionTimestamp" in definition["metadata"]:
+            self._finalize(definition)
+        else:
+            self._accept(definition)
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == KEY:
+            self._schedule((new or old or {})["metadata"]["name"])
+        elif new is None and old is not None and key in self._terminating():
+            self._schedule(f"{key[1]}.{key[0]}")
+
+    def _terminating(self) -> list[Key]:
+        """Return the keys of definitions that wait for their last object to be deleted."""
+        return [
+            (definition["spec"]["group"], definition["spec"]["names"]["plural"])
+            for definition in self._store.list(KEY)
+            if "deletionTimestamp" in definition["metadata"]
+        ]
+
+    def _accept(self, definition: Object) -> None:
+        accepted, conflict = accepted_names(definition, self._names_in_use(definition))
+        conditions = conditions_of(definition)
+        established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+        wanted = [("NamesAccepted", *(conflict or ("True", "NoConflicts", "no conflicts found")))]
+        if not established and conflict is None:
+            established = True
+            wanted.append(("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"))
+        elif not established:
+            wanted.append(("Established", "False", "NotAccepted", "not all names are accepted"))
+        if approval := approval_condition(definition):
+            wanted.append(approval)
+        merged = merged_conditions(conditions, wanted, self._now())
+        status = {**(definition.get("status") or {}), "acceptedNames": accepted, "conditions": merged}
+        definition = {**definition, "status": status}
+        converter = converter_of(definition, self._state.options.webhook_services, self._state.webhooks)
+        name = definition["metadata"]["name"]
+        known = self._served.get(name, [])
+        self._serve(name, served_resources(definition, converter, known) if established else [])
+        self._put(definition)
+
+    def _names_in_use(self, definition: Object) -> tuple[set[str], set[str]]:
+        """Return the accepted names and kinds of the definition's group, its own included."""
+        names, kinds = set[str](), set[str]()
+        for other in self._store.list(KEY):
+            if other["spec"]["group"] == definition["spec"]["group"]:
+                known = (other.get("status") or {}).get("acceptedNames") or {}
+                names |= {known.get("plural") or "", known.get("singular") or "", *(known.get("shortNames") or ())}
+                kinds |= {known.get("kind") or "", known.get("listKind") or ""}
+        return names, kinds
+
+    def _finalize(self, definition: Object) -> None:
+        spec, meta = definition["spec"], definition["metadata"]
+        finalizers = meta.get("finalizers", [])
+        empty = self._delete_all((spec["group"], spec["names"]["plural"]))
+        kept = [one for one in finalizers if one != FINALIZER or not empty]
+        if not kept:
+            self._store.remove(KEY, "", meta["name"])
+            return
+        condition = _DELETED if empty else _DELETING
+        conditions = merged_conditions(conditions_of(definition), [condition], self._now())
+        status = {**(definition.get("status") or {}), "conditions": conditions}
+        self._put({**definition, "metadata": {**meta, "finalizers": kept}, "status": status})
+
+    def _put(self, wanted: Object) -> None:
+        known = self._store.get(KEY, "", wanted["metadata"]["name"])
+        if known is not None and wanted != known:
+            meta, now = wanted["metadata"], self._now()
+            entries = after_update(meta.get("managedFields", []), known, wanted, _MANAGER, _STATUS, time=now)
+            self._store.put(KEY, {**wanted, "metadata": {**meta, "managedFields": entries}} if entries else wanted)
+
+    def _serve(self, name: str, resources: list[Resource]) -> None:
+        known = self._served.get(name, [])
+        if known == resources:
+            return
+        for resource in known:
+            if not any(resource.version == kept.version for kept in resources):
+                self._state.registry.remove(resource)
+                self._end_watches(resource)
+        for resource in resources:
+            self._state.registry.add(resource)
+        if resources:
+            self._served[name] = resources
+        else:
+            self._served.pop(name, None)
+
+    def _end_watches(self, resource: Resource) -> None:
+        """End the open watches of a resource that is no longer served, after its last events."""
+        store = self._store
+
+        def end(_: object = None) -> None:
+            for watcher in store.watchers(resource.storage):
+                watcher.unserved(resource)
+
+        # Uncommitted deletions still have to be delivered.
+        if store.committed:
+            end()
+        else:
+            store.when_committed(end)

@@ -1,0 +1,110 @@
+"""Status of CustomResourceDefinitions: accepted names, conditions, and the state of definitions being deleted."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from clientgo_apiserver.http.status import forbidden
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+KEY: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+APPROVAL = "api-approved.kubernetes.io"
+PROPOSAL = "see https://github.com/kubernetes/enhancements/pull/1111"
+
+DefinitionCondition = tuple[str, str, str, str]
+"""Type, status, reason and message."""
+
+_PENDING = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+_NAMES = (("plural", "Plural"), ("singular", "Singular"), ("shortNames", "ShortNames"))
+_KINDS = (("kind", "Kind"), ("listKind", "ListKind"))
+
+
+def accepted_names(definition: Object, used: tuple[set[str], set[str]]) -> tuple[Object, tuple[str, str, str] | None]:
+    """Return the names that the definition may have, and the last conflict as status, reason and message, or None.
+
+    `used` are the accepted names and kinds of the group. Where there is a conflict, the names accepted before stay.
+    """
+    wanted, known = definition["spec"]["names"], (definition.get("status") or {}).get("acceptedNames") or {}
+    found, conflict = {**known}, None
+    for fields, taken in zip((_NAMES, _KINDS), used, strict=True):
+        for field, word in fields:
+            new, old = _listed(wanted.get(field)), _listed(known.get(field))
+            clashes = [f'"{name}" is already in use' for name in new if name in taken and name not in old]
+            if clashes:
+                message = clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+                conflict = ("False", f"{word}Conflict", message)
+            elif wanted.get(field):
+                found[field] = wanted[field]
+            else:
+                found.pop(field, None)
+    found.pop("categories", None)
+    if wanted.get("categories"):
+        found["categories"] = wanted["categories"]
+    return found, conflict
+
+
+def _listed(names: Any) -> list[str]:
+    return names if isinstance(names, list) else [names or ""]
+
+
+def merged_conditions(present: list[Object], wanted: list[DefinitionCondition], now: str) -> list[Object]:
+    """Return the conditions with the wanted ones; the time changes only with the status."""
+    merged = {condition["type"]: condition for condition in present}
+    for kind, status, reason, message in wanted:
+        known = merged.get(kind)
+        if known is None or (known["status"], known["reason"], known["message"]) != (status, reason, message):
+            since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
+            told = {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
+            merged[kind] = told
+    return list(merged.values())
+
+
+def approval_condition(definition: Object) -> DefinitionCondition | None:
+    """Return the condition about the approval that Kubernetes' own groups need, or None for other groups."""
+    if not is_protected(definition["spec"]["group"]):
+        return None
+    status, word, message = approval_of(definition["metadata"])
+    return ("KubernetesAPIApprovalPolicyConformant", status, f"{word}Annotation", message)
+
+
+def is_protected(group: str) -> bool:
+    """Return whether a group belongs to Kubernetes' community."""
+    return f".{group}".endswith((".k8s.io", ".kubernetes.io"))
+
+
+def approval_of(meta: Object) -> tuple[str, str, str]:
+    """Return whether a definition is approved (True or False), a word for the state, and the reason."""
+    approval = str((meta.get("annotations") or {}).get(APPROVAL, ""))
+    needed = f'protected groups must have approval annotation "{APPROVAL}"'
+    if not approval:
+        return "False", "Missing", f"{needed}, {PROPOSAL}"
+    if approval.startswith("unapproved"):
+        return "False", "Unapproved", f'not approved: "{approval}"'
+    try:
+        parts = urlsplit(approval)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme and parts.netloc:
+        return "True", "Approved", f"approved in {approval}"
+    form = 'with either a URL or a reason starting with "unapproved"'
+    return "False", "Invalid", f"{needed} {form}, {PROPOSAL}"
+
+
+def terminating(definition: Object, now: str) -> Object:
+    """Return the definition marked for deletion, which waits for the deletion of its objects."""
+    meta, status = definition["metadata"], definition.get("status") or {}
+    finalizers = meta.get("finalizers", [])
+    finalizers = finalizers if FINALIZER in finalizers else [*finalizers, FINALIZER]
+    condition = ("Terminating", "True", "InstanceDeletionPending", _PENDING)
+    conditions = merged_conditions(status.get("conditions") or [], [condition], now)
+    marked = {**meta, "deletionTimestamp": now, "finalizers": finalizers}
+    return {**definition, "metadata": marked, "status": {**status, "conditions": conditions}}
+
+
+def require_lasting(state: State, resource: Resource, name: str) -> None:
+    """Check that an object can be created: its definition is not being deleted (403)."""
+    definition = state.store.get(KEY, "", resource.definition) if resource.definition else None
+    if definition is not None and "deletionTimestamp" in definition["metadata"]:
+        raise forbidden(resource, name, "create not allowed while custom resource definition is terminating")

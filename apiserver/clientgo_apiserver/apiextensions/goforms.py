@@ -1,0 +1,58 @@
+"""Parts of CustomResourceDefinitions as messages print them: with every field of Kubernetes' internal types."""
+
+from functools import cache
+from typing import Any
+
+from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo_apiserver.registry.gotypes import members
+
+_ZEROS = {"s": "", "b": False, "i": 0, "l": 0}
+_LISTS = {"JSONSchemaPropsOrArray": "JSONSchemas", "JSONSchemaPropsOrStringArray": "Property"}
+
+
+def go_form(value: Any, kind: str = "JSONSchemaProps") -> Any:
+    """Return a decoded schema, or a part of one, as Go prints the internal type of this name."""
+    if kind == "JSONSchemaPropsOrBool":
+        schema = go_form(value) if isinstance(value, dict) else None
+        return {"Allows": value is not False, "Schema": schema}
+    if kind in _LISTS:
+        schema, many = (go_form(value), None) if isinstance(value, dict) else (None, value)
+        return {"Schema": schema, _LISTS[kind]: many and [go_form(one) for one in many]}
+    if kind not in _messages() or not isinstance(value, dict):
+        return value
+    fields = sorted(members(_messages()[kind]), key=lambda field: (field.name not in _FIRST, 0))
+    return {_go_name(field.name): _member(value, field) for field in fields}
+
+
+_GO_NAMES = {"id": "ID", "url": "URL", "jsonPath": "JSONPath"}
+_FIRST = ("id", "$schema", "$ref", "description", "type", "nullable", "rule")
+
+
+def _member(value: dict[str, Any], field: ProtobufField) -> Any:
+    if field.name not in value:
+        return None if field.pointer or field.repeated or field.mapped else _ZEROS.get(field.type)
+    child = value[field.name]
+    if field.mapped:
+        return {name: go_form(child[name], field.type) for name in sorted(child)}
+    return [go_form(one, field.type) for one in child] if field.repeated else go_form(child, field.type)
+
+
+@cache
+def _messages() -> dict[str, Message]:
+    """Return the messages of which definitions consist, by name."""
+    definition, found = find_message("apiextensions.k8s.io/v1", "CustomResourceDefinition"), dict[str, Message]()
+    waiting = [definition]
+    while waiting:
+        message = waiting.pop()
+        if message is not None and message.name not in found:
+            found[message.name] = message
+            waiting += [field.message for field in message.fields.values()]
+    del found["JSON"]  # any value
+    return found
+
+
+def _go_name(field: str) -> str:
+    if field in _GO_NAMES:
+        return _GO_NAMES[field]
+    words = field.removeprefix("$").replace("x-kubernetes-", "x-").split("-")
+    return "".join(word[0].upper() + word[1:] for word in words)

@@ -1,0 +1,154 @@
+"""Validation of structural schemas: the rules that make pruning and defaulting of custom objects well-defined.
+
+Schemas are decoded, so fields have the right types and empty ones are absent.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.cel.functions.patterns import pattern_error
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, required
+
+Schema = dict[str, Any]
+Causes = Iterator[Cause]
+
+PRESERVE, EMBEDDED, INT_OR_STRING = (
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+)
+_ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_JUNCTORS = ("anyOf", "allOf", "oneOf")
+# Fields that a schema within anyOf, allOf, oneOf or not must not have, and what each must be instead.
+_NOT_NESTED = {
+    "type": "empty",
+    "additionalProperties": "undefined",
+    "default": "undefined",
+    "title": "empty",
+    "description": "empty",
+    "nullable": "false",
+    PRESERVE: "false",
+    EMBEDDED: "false",
+    INT_OR_STRING: "false",
+    "x-kubernetes-list-map-keys": "empty",
+    "x-kubernetes-list-type": "undefined",
+    "x-kubernetes-map-type": "undefined",
+    "x-kubernetes-validations": "empty",
+}
+_METADATA_NAMES = ({"name"}, {"generateName"}, {"name", "generateName"})
+
+
+def structural_errors(schema: Schema, where: str) -> list[Cause]:
+    """Return why a schema is not structural, sorted as by the real server."""
+    found = [*_invariants(schema, where, _ROOT), *_incomplete(schema, schema, where, where, root=True)]
+    return sorted(found, key=lambda cause: cause.text)
+
+
+def _invariants(schema: Schema, where: str, level: str) -> Causes:
+    kind, additional = schema.get("type", ""), schema.get("additionalProperties")
+    if kind == "array" and "items" not in schema:
+        yield required(f"{where}.items", "must be specified")
+    if "items" in schema:
+        yield from _invariants(schema["items"], f"{where}.items", _ITEM)
+    for name, below in schema.get("properties", {}).items():
+        yield from _invariants(below, f"{where}.properties[{name}]", _FIELD)
+    if additional is not None and level == _ROOT:
+        yield forbidden_field(f"{where}.additionalProperties", "must not be used at the root")
+    if isinstance(additional, dict):
+        yield from _invariants(additional, f"{where}.additionalProperties", _FIELD)
+    if schema.get(INT_OR_STRING):
+        for field in (PRESERVE, EMBEDDED):
+            if schema.get(field):
+                yield invalid_value(f"{where}.{field}", True, f"must be false if {INT_OR_STRING} is true")
+    nested = schema.get("allOf", [])
+    yield from _value_rules(
+        schema,
+        where,
+        skip_any=schema.get("anyOf") == _INT_OR_STRING,
+        skip_first=bool(nested) and nested[0].get("anyOf") == _INT_OR_STRING,
+    )
+    yield from _types(schema, where, level)
+    yield from _metadata(schema, where, level)
+
+
+def _types(schema: Schema, where: str, level: str) -> Causes:
+    kind, embedded = schema.get("type", ""), schema.get(EMBEDDED)
+    if embedded and kind != "object":
+        why = f"must be object if {EMBEDDED} is true"
+        yield invalid_value(f"{where}.type", kind, why) if kind else required(f"{where}.type", why)
+    elif not kind and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
+        yield required(f"{where}.type", f"must not be empty {level}")
+    if embedded and "additionalProperties" in schema:
+        yield forbidden_field(f"{where}.additionalProperties", f"must not be used if {EMBEDDED} is set")
+    if level == _ROOT and kind and kind != "object":
+        yield invalid_value(f"{where}.type", kind, "must be object at the root")
+    if embedded and not schema.get(PRESERVE) and not schema.get("properties"):
+        yield required(f"{where}.properties", f"must not be empty if {EMBEDDED} is true without {PRESERVE}")
+
+
+def _metadata(schema: Schema, where: str, level: str) -> Causes:
+    """Check the schemas of kind, apiVersion and metadata of objects and embedded resources."""
+    properties = schema.get("properties", {})
+    if level == _ROOT or schema.get(EMBEDDED):
+        for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+            kind = properties.get(name, {"type": wanted}).get("type", "")
+            if kind != wanted:
+                yield invalid_value(f"{where}.properties[{name}].type", kind, f"must be {wanted}")
+    if level == _ROOT and "metadata" in properties:
+        allowed = {"type", "default"}
+        if properties["metadata"].get("properties", {}).keys() in _METADATA_NAMES:
+            allowed.add("properties")
+        if properties["metadata"].keys() - allowed:
+            why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            yield forbidden_field(f"{where}.properties[metadata]", why)
+
+
+def _value_rules(schema: Schema, where: str, *, skip_any: bool = False, skip_first: bool = False) -> Causes:
+    """Check the pattern, and that the schemas combined with this one have only value validations.
+
+    The forms that allow integers or strings are excepted.
+    """
+    for junctor in _JUNCTORS:
+        if junctor == "anyOf" and skip_any:
+            continue
+        for index, one in enumerate(schema.get(junctor, ())):
+            skip = skip_first and junctor == "allOf" and index == 0
+            yield from _nested(one, f"{where}.{junctor}[{index}]", skip_any=skip)
+    if "not" in schema:
+        yield from _nested(schema["not"], f"{where}.not")
+    if "pattern" in schema and (why := pattern_error(schema["pattern"])):
+        why = f"must be a valid regular expression, but isn't: {why}"
+        yield invalid_value(f"{where}.pattern", schema["pattern"], why)
+
+
+def _nested(schema: Schema, where: str, *, skip_any: bool = False) -> Causes:
+    yield from _value_rules(schema, where, skip_any=skip_any)
+    if "items" in schema:
+        yield from _nested(schema["items"], f"{where}.items")
+    for name, below in schema.get("properties", {}).items():
+        yield from _nested(below, f"{where}.properties[{name}]")
+    for field, wanted in _NOT_NESTED.items():
+        if schema.get(field, False) is not False:
+            yield forbidden_field(f"{where}.{field}", f"must be {wanted} to be structural")
+    if "metadata" in schema.get("properties", {}):
+        yield forbidden_field(f"{where}.properties[metadata]", "must not be specified in a nested context")
+
+
+def _incomplete(nested: Schema, schema: Schema | None, where: str, place: str, *, root: bool = False) -> Causes:
+    """Check that each field with value validations, at `place`, is also specified by the schema at `where`."""
+    if schema is None:
+        yield required(where, f"because it is defined in {place}")
+        return
+    if "not" in nested:
+        yield from _incomplete(nested["not"], schema, where, f"{place}.not")
+    for junctor in _JUNCTORS:
+        for index, one in enumerate(nested.get(junctor, ())):
+            yield from _incomplete(one, schema, where, f"{place}.{junctor}[{index}]")
+    if root:
+        return
+    if "items" in nested:
+        yield from _incomplete(nested["items"], schema.get("items"), f"{where}.items", f"{place}.items")
+    for name, below in nested.get("properties", {}).items():
+        part = f".properties[{name}]"
+        yield from _incomplete(below, schema.get("properties", {}).get(name), where + part, place + part)

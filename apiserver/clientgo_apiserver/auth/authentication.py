@@ -1,0 +1,144 @@
+"""Authentication of requests: by client certificate or bearer token, with impersonation, or anonymous.
+
+Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from urllib.parse import unquote
+
+from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
+from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
+from clientgo_apiserver.auth.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    MASTERS,
+    SERVICE_ACCOUNTS,
+    UNAUTHENTICATED,
+    User,
+    service_account_name,
+)
+from clientgo_apiserver.http.messages import REPEATED, HTTPRequest
+from clientgo_apiserver.http.status import bad_request, quoted, unauthorized
+from clientgo_apiserver.state import State
+
+_PREFIX = "impersonate-"
+_EXTRA = "impersonate-extra-"
+_GROUP = "authentication.k8s.io"
+
+
+def authenticate(state: State, request: HTTPRequest, wanted: Callable[[], Attributes]) -> User:
+    """Return the user of a request, or the user it impersonates (401, 403); `wanted` returns what it requests."""
+    user = _credentials_user(state, request)
+    acting = _impersonated(request)
+    if acting is None:
+        return user
+    mode, request_itself = _impersonation_mode(acting), wanted()
+    constrained = replace(request_itself, user=user, verb=f"impersonate-on:{mode}:{request_itself.verb}")
+    general = _impersonation_checks(user, acting)
+    first = _refused(state, [constrained, *_impersonation_checks(user, acting, mode)] if mode else general)
+    last = _refused(state, general) if first is not None else None
+    if first is not None and last is not None:
+        # A real server reports the mode that last succeeded for the user, or else the constrained one.
+        authorize(state, first if last == general[0] else last)
+    return acting
+
+
+def _refused(state: State, checks: Iterable[Attributes]) -> Attributes | None:
+    """Return the first permission that is lacking."""
+    return next((one for one in checks if not decide(state, one).allowed), None)
+
+
+def _impersonation_mode(acting: User) -> str:
+    """Return the mode of constrained impersonation, by the kind of user; "" if there is none."""
+    account, node = service_account_name(acting.name), acting.name.startswith("system:node:")
+    if account is None and not node:
+        return "user-info" if MASTERS not in acting.groups else ""
+    if acting.uid or acting.extra or _named_groups(acting):
+        return ""
+    return "arbitrary-node" if node else "serviceaccount"
+
+
+def _named_groups(acting: User) -> list[str]:
+    """Return the groups that are not implied by the name."""
+    account = service_account_name(acting.name)
+    implied = {AUTHENTICATED, UNAUTHENTICATED}
+    implied |= {SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}"} if account is not None else set()
+    return [group for group in acting.groups if group not in implied]
+
+
+def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """Return the user of a bearer token, or None if it is invalid or meant for other audiences."""
+    known = state.options.tokens.get(token)
+    if known is not None:
+        return known if ISSUER in audiences else None
+    return token_user(state, token, audiences)
+
+
+def _credentials_user(state: State, request: HTTPRequest) -> User:
+    if request.user is not ANONYMOUS:
+        return request.user  # by its certificate, which was checked with the connection
+    given = request.headers.get("authorization", "")
+    scheme, _, token = given.partition(" ")
+    if scheme.lower() == "bearer":  # a real server ignores credentials of other schemes
+        user = user_of_token(state, token.strip())
+        if user is None:
+            raise unauthorized()
+        return user
+    if not state.options.anonymous:
+        raise unauthorized()
+    return ANONYMOUS
+
+
+def _impersonated(request: HTTPRequest) -> User | None:
+    if _PREFIX not in " ".join(request.headers):
+        return None
+    name = request.headers.get("impersonate-user", "")
+    groups = _repeated(request, "impersonate-group")
+    uid = request.headers.get("impersonate-uid", "")
+    spelled = [header.removeprefix(_EXTRA) for header in request.headers if header.startswith(_EXTRA)]
+    extra = {unquote(key).lower(): _repeated(request, _EXTRA + key) for key in spelled if key}
+    if not name:
+        if groups or extra or uid:
+            fields = f"Groups:{_go_strings(groups)}, Extra:{_go_extra(extra)}"
+            user = f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, {fields}}}'
+            raise bad_request(f"requested {user} without impersonating a user name")
+        return None
+    account = service_account_name(name)
+    if account is not None and not groups:
+        groups = (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{account[0]}")
+    added = UNAUTHENTICATED if name == ANONYMOUS.name else AUTHENTICATED
+    return User(name, groups if added in groups else (*groups, added), uid, extra)
+
+
+def _go_strings(values: Collection[str]) -> str:
+    """Format strings like Go's %#v."""
+    return f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)"
+
+
+def _go_extra(extra: dict[str, tuple[str, ...]]) -> str:
+    members = ", ".join(f"{quoted(key)}:{_go_strings(extra[key])}" for key in sorted(extra))
+    return f"map[string][]string{{{members}}}" if extra else "map[string][]string(nil)"
+
+
+def _repeated(request: HTTPRequest, name: str) -> tuple[str, ...]:
+    """Return the values of a repeatable header; commas do not separate values, as names may contain them."""
+    return tuple(value for value in request.headers.get(name, "").split(REPEATED) if value)
+
+
+def _impersonation_checks(user: User, acting: User, mode: str = "") -> list[Attributes]:
+    """Return the permissions that impersonating `acting` needs; implied groups need none."""
+    verb, home = (f"impersonate:{mode}", _GROUP) if mode else ("impersonate", "")
+    account = service_account_name(acting.name)
+    if account is not None:
+        asked = [Attributes(user, verb, home, "v1", "serviceaccounts", "", account[0], account[1])]
+    elif mode == "arbitrary-node":
+        asked = [Attributes(user, verb, home, "v1", "nodes", "", "", acting.name.rpartition(":")[2])]
+    else:
+        asked = [Attributes(user, verb, home, "v1", "users", "", "", acting.name)]
+    asked += [Attributes(user, verb, home, "v1", "groups", "", "", group) for group in _named_groups(acting)]
+    for key, values in acting.extra.items():
+        asked += [Attributes(user, verb, _GROUP, "v1", "userextras", key, "", value) for value in values]
+    if acting.uid:
+        asked.append(Attributes(user, verb, _GROUP, "v1", "uids", "", "", acting.uid))
+    return asked

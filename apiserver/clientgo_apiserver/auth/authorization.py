@@ -1,0 +1,333 @@
+"""Authorization by RBAC, the guard against privilege escalation, and their errors in Kubernetes' words.
+
+With `Options.authorization` "RBAC" the stored roles and bindings decide, and members of system:masters may do anything;
+with "AlwaysAllow" everything is allowed. Rules only allow, never deny. A binding whose role is missing grants nothing
+and is named in the error message, so that a typing mistake can be found.
+
+Users can grant only permissions that they hold: the writer of a role must hold each of its rules, or the verb
+`escalate` on it; the writer of a binding must hold the rules of its role, or the verb `bind` on it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from clientgo_apiserver.auth.users import MASTERS, User, service_account_name
+from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.http.status import ApiFailure, forbidden, not_found
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import Key
+
+RuleObject = dict[str, Any]
+_encode = msgspec.json.Encoder().encode
+
+GROUP = "rbac.authorization.k8s.io"
+ROLES: Key = (GROUP, "roles")
+CLUSTER_ROLES: Key = (GROUP, "clusterroles")
+ROLE_BINDINGS: Key = (GROUP, "rolebindings")
+CLUSTER_ROLE_BINDINGS: Key = (GROUP, "clusterrolebindings")
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A rule that applies to a user, and the binding that grants it, in words."""
+
+    rule: RuleObject
+    source: str
+
+
+class _ClusterBindings:
+    """The ClusterRoleBindings of a store by subject: most users have few of the many that a cluster has."""
+
+    def __init__(self) -> None:
+        self._bindings: list[Object] | None = None
+        self._places: dict[tuple[str, ...], list[int]] = {}
+
+    def changed(self, _: str, key: Key, *__: Object | None) -> None:
+        """Drop what is known if a binding has changed."""
+        if key == CLUSTER_ROLE_BINDINGS:
+            self._bindings = None
+
+    def of(self, store: Store, user: User) -> list[Object]:
+        """Return the bindings that name the user or one of its groups, in order."""
+        bindings = self._bindings
+        if bindings is None:
+            bindings = self._bindings = store.list(CLUSTER_ROLE_BINDINGS)
+            self._places = {}
+            for place, binding in enumerate(bindings):
+                for one in binding.get("subjects") or ():
+                    kind = one.get("kind", "")
+                    home = one.get("namespace", "") if kind == "ServiceAccount" else ""
+                    self._places.setdefault((kind, home, one.get("name", "")), []).append(place)
+        account = service_account_name(user.name)
+        subjects = [("User", "", user.name), *(("Group", "", group) for group in user.groups)]
+        subjects += [("ServiceAccount", *account)] if account is not None else []
+        return [bindings[place] for place in sorted({each for one in subjects for each in self._places.get(one, ())})]
+
+
+_CLUSTER_BINDINGS: WeakKeyDictionary[Store, _ClusterBindings] = WeakKeyDictionary()
+
+
+def _bindings_of(store: Store) -> _ClusterBindings:
+    found = _CLUSTER_BINDINGS.get(store)
+    if found is None:
+        found = _CLUSTER_BINDINGS[store] = _ClusterBindings()
+        store.subscribe(found.changed)
+    return found
+
+
+class Rules:
+    """Finds the rules that apply to a user; `missing` lists missing roles of bindings."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.missing: list[str] = []
+
+    def grants(self, user: User, namespace: str) -> Iterator[Grant]:
+        """Yield the rules of the user: cluster-wide ones, then those of the namespace if there is one."""
+        for binding in _bindings_of(self._store).of(self._store, user):
+            yield from self._granted(binding, user, "")
+        if namespace:
+            for binding in self._store.list(ROLE_BINDINGS, namespace):
+                yield from self._granted(binding, user, namespace)
+
+    def _granted(self, binding: Object, user: User, namespace: str) -> Iterator[Grant]:
+        subject = next((one for one in binding.get("subjects") or () if _matches_subject(one, user, namespace)), None)
+        if subject is None:
+            return
+        kind, name = binding["roleRef"].get("kind", ""), binding["roleRef"].get("name", "")
+        role = self._store.get(*((CLUSTER_ROLES, "") if kind == "ClusterRole" else (ROLES, namespace)), name)
+        if role is None:
+            self.missing.append(f'{kind.lower()}.{GROUP} "{name}" not found')
+            return
+        bound, who = binding["metadata"]["name"], subject.get("name", "")
+        who = f"{who}/{subject.get('namespace', '')}" if subject.get("kind") == "ServiceAccount" else who
+        granted = f'{kind} "{name}" to {subject.get("kind")} "{who}"'
+        where = f'RoleBinding "{bound}/{namespace}"' if namespace else f'ClusterRoleBinding "{bound}"'
+        for rule in role.get("rules") or ():
+            yield Grant(rule, f"{where} of {granted}")
+
+
+def covers_resource(rule: RuleObject, verb: str, group: str, resource: str, name: str) -> bool:
+    """Return whether the rule allows the verb; `resource` is `pods` or `pods/log`."""
+    listed, subresource = rule.get("resources") or (), resource.partition("/")[2]
+    return (
+        _any_of(rule.get("verbs"), verb)
+        and _any_of(rule.get("apiGroups"), group)
+        and (_any_of(listed, resource) or (subresource != "" and f"*/{subresource}" in listed))
+        and (not rule.get("resourceNames") or name in rule["resourceNames"])
+    )
+
+
+def covers_path(rule: RuleObject, verb: str, path: str) -> bool:
+    """Return whether the rule allows the verb on a non-resource path; a trailing `*` matches any suffix."""
+    if not _any_of(rule.get("verbs"), verb):
+        return False
+    patterns = rule.get("nonResourceURLs") or ()
+    return any(one in ("*", path) or (one.endswith("*") and path.startswith(one.rstrip("*"))) for one in patterns)
+
+
+def _any_of(listed: Any, value: str) -> bool:
+    return bool(listed) and ("*" in listed or value in listed)
+
+
+def _matches_subject(subject: Object, user: User, namespace: str) -> bool:
+    kind, name = subject.get("kind"), subject.get("name", "")
+    if kind == "User":
+        return bool(name == user.name)
+    if kind == "Group":
+        return name in user.groups
+    account = service_account_name(user.name)
+    return kind == "ServiceAccount" and account == (subject.get("namespace") or namespace, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """A request to authorize: for a resource, or, if `path` is set, for a non-resource path."""
+
+    user: User
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+    @property
+    def text(self) -> str:
+        """The request as in error messages: `User "u" cannot get resource "pods" ...`."""
+        start = f'User "{self.user.name}" cannot {self.verb}'
+        if self.path:
+            return f'{start} path "{self.path}"'
+        resource = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        place = f'in the namespace "{self.namespace}"' if self.namespace else "at the cluster scope"
+        return f'{start} resource "{resource}" in API group "{self.group}" {place}'
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision, and its reason."""
+
+    allowed: bool
+    reason: str = ""
+
+
+def is_superuser(state: State, user: User) -> bool:
+    """Return whether the user may do everything, so that no role is checked."""
+    return state.options.authorization == "AlwaysAllow" or MASTERS in user.groups
+
+
+def decide(state: State, attributes: Attributes) -> Decision:
+    """Decide whether the request is allowed."""
+    if is_superuser(state, attributes.user):
+        return Decision(True)
+    found = Rules(state.store)
+    for grant in found.grants(attributes.user, attributes.namespace):
+        if attributes.path:
+            allowed = covers_path(grant.rule, attributes.verb, attributes.path)
+        else:
+            resource = attributes.resource + (f"/{attributes.subresource}" if attributes.subresource else "")
+            allowed = covers_resource(grant.rule, attributes.verb, attributes.group, resource, attributes.name)
+        if allowed:
+            return Decision(True, f"RBAC: allowed by {grant.source}")
+    return Decision(False, f"RBAC: {', '.join(found.missing)}" if found.missing else "")
+
+
+def authorize(state: State, attributes: Attributes) -> None:
+    """Check that the request is allowed (403)."""
+    decision = decide(state, attributes)
+    if not decision.allowed:
+        raise refusal(attributes, decision.reason)
+
+
+def refusal(attributes: Attributes, reason: str = "") -> ApiFailure:
+    """Return 403: the user is not allowed to do this."""
+    why = f"{attributes.text}: {reason}" if reason else attributes.text
+    if attributes.path:
+        return ApiFailure(403, "Forbidden", f"forbidden: {why}", details={})
+    resource, group, name = attributes.resource, attributes.group, attributes.name
+    qualified = f"{resource}.{group}" if group else resource
+    details = {"name": name, "group": group, "kind": resource}
+    named = f'{qualified} "{name}"' if name else qualified
+    kept = {member: value for member, value in details.items() if value}
+    return ApiFailure(403, "Forbidden", f"{named} is forbidden: {why}", details=kept)
+
+
+_EVERYTHING: tuple[RuleObject, ...] = (
+    {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]},
+    {"nonResourceURLs": ["*"], "verbs": ["*"]},
+)
+_SHOWN = {
+    "apiGroups": "APIGroups",
+    "resources": "Resources",
+    "nonResourceURLs": "NonResourceURLs",
+    "resourceNames": "ResourceNames",
+    "verbs": "Verbs",
+}
+
+
+def check_escalation(state: State, write: Write, new: Object, old: Object | None) -> None:
+    """Check that a role or binding grants only what its writer holds (403, 404)."""
+    if write.request.internal or is_superuser(state, write.request.user):
+        return
+    if old is not None and _without(new) == _without(old):
+        return
+    storage = write.resource.storage
+    if storage in (ROLES, CLUSTER_ROLES):
+        _check_role(state, write, new)
+    elif storage in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+        _check_binding(state, write, new)
+
+
+def _check_role(state: State, write: Write, role: Object) -> None:
+    name = role["metadata"]["name"]
+    if _may(state, write, "escalate", write.resource.plural, name):
+        return
+    _confirm(state, write, role, role.get("rules") or ())
+    if role.get("aggregationRule") and _missing(state, write, _EVERYTHING):
+        why = "must have cluster-admin privileges to use an aggregationRule"
+        raise forbidden(write.resource, name, why)
+
+
+def _check_binding(state: State, write: Write, binding: Object) -> None:
+    reference = binding.get("roleRef") or {}
+    cluster = reference.get("kind") == "ClusterRole"
+    key, name = CLUSTER_ROLES if cluster else ROLES, reference.get("name", "")
+    if _may(state, write, "bind", key[1], name):
+        return
+    role = state.store.get(key, "" if cluster else write.namespace, name)
+    if role is None:
+        served = state.registry.find(GROUP, "v1", key[1])
+        assert served is not None, "roles are built in"
+        raise not_found(served, name)
+    _confirm(state, write, binding, role.get("rules") or ())
+
+
+def _may(state: State, write: Write, verb: str, plural: str, name: str) -> bool:
+    return decide(state, Attributes(write.request.user, verb, GROUP, "v1", plural, "", write.namespace, name)).allowed
+
+
+def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject]) -> None:
+    missing = _missing(state, write, rules)
+    if missing:
+        rules = _joined(missing)
+        shown = ([f"{text}:{_quoted(rule[name])}" for name, text in _SHOWN.items() if rule.get(name)] for rule in rules)
+        lines = sorted({f"{{{', '.join(fields)}}}" for fields in shown})
+        who = f'user "{write.request.user.name}" (groups={_quoted(write.request.user.groups)})'
+        why = f"{who} is attempting to grant RBAC permissions not currently held:\n"
+        raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
+
+
+def _missing(state: State, write: Write, rules: Iterable[RuleObject]) -> list[RuleObject]:
+    held = [grant.rule for grant in Rules(state.store).grants(write.request.user, write.namespace)]
+    return [one for rule in rules for one in _single(rule) if not any(_covers(own, one) for own in held)]
+
+
+def _single(rule: RuleObject) -> Iterator[RuleObject]:
+    """Yield the rule as rules of one verb on one resource: the permissions held may come from several rules."""
+    verbs, names = rule.get("verbs") or (), rule.get("resourceNames") or ("",)
+    for group, resource, name, verb in product(rule.get("apiGroups") or (), rule.get("resources") or (), names, verbs):
+        yield {"apiGroups": [group], "resources": [resource], "resourceNames": [name] if name else [], "verbs": [verb]}
+    for path, verb in product(rule.get("nonResourceURLs") or (), verbs):
+        yield {"nonResourceURLs": [path], "verbs": [verb]}
+
+
+def _covers(held: RuleObject, wanted: RuleObject) -> bool:
+    verb = wanted["verbs"][0]
+    if "nonResourceURLs" in wanted:
+        return covers_path(held, verb, wanted["nonResourceURLs"][0])
+    name = wanted["resourceNames"][0] if wanted["resourceNames"] else ""
+    return covers_resource(held, verb, wanted["apiGroups"][0], wanted["resources"][0], name)
+
+
+def _joined(rules: Iterable[RuleObject]) -> list[RuleObject]:
+    """Merge rules about the same resource, with all their verbs."""
+    found: dict[bytes, RuleObject] = {}
+    for rule in rules:
+        if "nonResourceURLs" in rule:
+            found[_encode(rule)] = rule
+            continue
+        place = _encode({**rule, "verbs": []})
+        known = found.setdefault(place, {**rule, "verbs": []})
+        known["verbs"] += [verb for verb in rule["verbs"] if verb not in known["verbs"]]
+    return list(found.values())
+
+
+def _quoted(words: Iterable[str]) -> str:
+    """Format strings like Go's %q of a slice."""
+    return f"[{' '.join(_encode(word).decode() for word in words)}]"
+
+
+def _without(obj: Object) -> Object:
+    """Return the object without its owners and finalizers, which anyone may change."""
+    left_out = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
+    meta = {field: value for field, value in obj["metadata"].items() if field not in left_out}
+    return {**obj, "metadata": meta}

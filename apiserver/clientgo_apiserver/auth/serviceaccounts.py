@@ -1,0 +1,156 @@
+"""Tokens of service accounts, created by the `token` subresource.
+
+A token is valid until it expires, and no longer than its service account and the object it is bound to. It is a JSON
+Web Token like the real one, but signed with a shared secret (HS256), because only this server verifies it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from clientgo_apiserver.auth.users import User, service_account
+from clientgo_apiserver.http.status import bad_request, conflict, invalid, invalid_value, not_found
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+KEY: Key = ("", "serviceaccounts")
+ISSUER = "https://kubernetes.default.svc"
+_MIN_SECONDS = 600  # seconds; TokenRequest's minimum
+_MAX_SECONDS = 1 << 32
+_DEFAULT_SECONDS = 3600
+_BINDABLE = {"node": "nodes", "pod": "pods", "secret": "secrets"}  # nosec B105  # resources' names
+_EXTRA = "authentication.kubernetes.io/"
+_HEADER = {"alg": "HS256", "typ": "JWT"}
+_decode = msgspec.json.Decoder().decode
+
+
+def request_token(state: State, namespace: str, account: Object, review: Object) -> Object:
+    """Return the TokenRequest with a new token in its status (422, 400, 404, 409)."""
+    spec = review.get("spec") or {}
+    seconds = spec.get("expirationSeconds")
+    seconds = _DEFAULT_SECONDS if not isinstance(seconds, int) else seconds
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
+        limit = "less than 10 minutes" if seconds < _MIN_SECONDS else "larger than 2^32 seconds"
+        cause = invalid_value("spec.expirationSeconds", seconds, f"may not specify a duration {limit}")
+        raise invalid("TokenRequest", "authentication.k8s.io", "", [cause])
+    audiences = list(spec.get("audiences") or [ISSUER])
+    now = int(state.clock.time())
+    meta = account["metadata"]
+    claims = {
+        "aud": audiences,
+        "exp": now + seconds,
+        "iat": now,
+        "iss": ISSUER,
+        "jti": str(uuid.uuid4()),
+        "kubernetes.io": {
+            "namespace": namespace,
+            **_bound(state, namespace, meta["name"], spec.get("boundObjectRef")),
+            "serviceaccount": {"name": meta["name"], "uid": meta["uid"]},
+        },
+        "nbf": now,
+        "sub": f"system:serviceaccount:{namespace}:{meta['name']}",
+    }
+    issued, expires = (datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for at in (now, now + seconds))
+    named = {"name": meta["name"], "namespace": namespace, "uid": str(uuid.uuid4()), "creationTimestamp": issued}
+    return {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": named,
+        "spec": {**spec, "audiences": audiences, "expirationSeconds": seconds},
+        "status": {"token": _signed(state, claims), "expirationTimestamp": expires},
+    }
+
+
+def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
+    """Return the service account of a token, or None if it is invalid, expired, for other audiences, or unbound."""
+    claims = _claims(state, token)
+    if claims is None or claims["exp"] <= state.clock.time() or not matching_audiences(claims["aud"], audiences):
+        return None
+    bound = claims["kubernetes.io"]
+    namespace, name = bound["namespace"], bound["serviceaccount"]["name"]
+    account = state.store.get(KEY, namespace, name)
+    if account is None or account["metadata"]["uid"] != bound["serviceaccount"]["uid"]:
+        return None
+    extra = {f"{_EXTRA}credential-id": (f"JTI={claims['jti']}",)}
+    for member, plural in _BINDABLE.items():
+        held = bound.get(member)
+        if held is None:
+            continue
+        key: Key = ("", plural)
+        found = state.store.get(key, "" if member == "node" else namespace, held["name"])
+        if found is None or found["metadata"]["uid"] != held["uid"]:
+            return None
+        if member != "secret":
+            extra |= {f"{_EXTRA}{member}-name": (held["name"],), f"{_EXTRA}{member}-uid": (held["uid"],)}
+    return service_account(namespace, name, account["metadata"]["uid"], extra)
+
+
+def token_audiences(state: State, token: str) -> list[str]:
+    """Return the audiences of a token, none if it is invalid."""
+    claims = _claims(state, token)
+    return list(claims["aud"]) if claims is not None else []
+
+
+def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[str]:
+    """Return the audiences of a token that were requested."""
+    return [one for one in meant if one in asking]
+
+
+def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
+    """Return the claim that binds a token to a Pod, Secret or Node (400, 404, 409)."""
+    if not reference:
+        return {}
+    member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
+    if member not in _BINDABLE:
+        why = f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
+        raise bad_request(why)
+    served = state.registry.find("", "v1", _BINDABLE[member])
+    assert served is not None, "what tokens are bound to is built in"
+    found = state.store.get(served.storage, "" if member == "node" else namespace, name)
+    if found is None:
+        raise not_found(served, name)
+    uid = found["metadata"]["uid"]
+    if reference.get("uid") not in (None, "", uid):
+        why = (
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
+            " The object might have been deleted and then recreated"
+        )
+        raise conflict(replace(served, plural=served.kind), name, why)
+    if member == "pod" and (found.get("spec") or {}).get("serviceAccountName") != account:
+        why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
+        raise bad_request(why)
+    return {member: {"name": name, "uid": uid}}
+
+
+def _signed(state: State, claims: Object) -> str:
+    text = b".".join(_b64(msgspec.json.encode(part)) for part in (_HEADER, claims))
+    return b".".join((text, _b64(_signature(state, text)))).decode()
+
+
+def _claims(state: State, token: str) -> Object | None:
+    text, _, signature = token.encode().rpartition(b".")
+    try:
+        given = base64.urlsafe_b64decode(signature + b"==")
+    except (binascii.Error, ValueError):
+        return None
+    if not text or not hmac.compare_digest(given, _signature(state, text)):
+        return None
+    claims: Object = _decode(base64.urlsafe_b64decode(text.rpartition(b".")[2] + b"=="))
+    return claims
+
+
+def _signature(state: State, text: bytes) -> bytes:
+    return hmac.new(state.options.token_key, text, hashlib.sha256).digest()
+
+
+def _b64(raw: bytes) -> bytes:
+    return base64.urlsafe_b64encode(raw).rstrip(b"=")

@@ -1,0 +1,111 @@
+"""Environment of the expressions in admission policies and in matchConditions of webhooks."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+from clientgo_apiserver.cel import types
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression, compile_expression, convert
+from clientgo_apiserver.cel.types import ExprType, parse_type
+from clientgo_apiserver.cel.values import CelError
+
+BOOL, STRING, NULL = types.BOOL, types.STRING, types.NULL
+OBJECT, PATCHES = ExprType("struct", "Object"), types.list_of(ExprType("struct", "JSONPatch"))
+_VARIABLES = ExprType("struct", "kubernetes.variables")
+_BASE = {
+    **dict.fromkeys(("object", "oldObject"), types.DYN),
+    "namespaceObject": parse_type("kubernetes.Namespace"),
+    "request": parse_type("kubernetes.AdmissionRequest"),
+}
+_AUTHORIZER = {
+    "authorizer": parse_type("kubernetes.authorization.Authorizer"),
+    "authorizer.requestResource": parse_type("kubernetes.authorization.ResourceCheck"),
+}
+_PATCH_TYPES = {"Object": ExprType("type", "type", (OBJECT,)), "JSONPatch": ExprType("type", "type", PATCHES.params)}
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionScope:
+    """The variables an expression may use; `composed` are those of the policy, with their types."""
+
+    params: bool = False
+    authorizer: bool = True
+    patches: bool = False
+    composed: tuple[tuple[str, ExprType], ...] | None = None
+
+
+@cache
+def _structs() -> Mapping[str, Mapping[str, ExprType]]:
+    lines = (files("clientgo_apiserver.cel.functions") / "structs.txt").read_text(encoding="utf-8").splitlines()
+    found = {}
+    for name, *fields in (line.split(" ") for line in lines if not line.startswith("#")):
+        found[name] = {field: parse_type(kind) for field, _, kind in (one.partition(":") for one in fields)}
+    return found
+
+
+@lru_cache(maxsize=1024)
+def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) -> Expression:
+    """Compile an expression whose value must be of one of these types; without any, of every type.
+
+    Raises:
+        InvalidExpression: the expression has errors, or another type.
+    """
+    variables = {**_BASE, **(_AUTHORIZER if scope.authorizer else {}), **(_PATCH_TYPES if scope.patches else {})}
+    if scope.params:
+        variables["params"] = types.DYN
+    composed = dict(scope.composed or ())
+    if scope.composed is not None:
+        variables["variables"] = _VARIABLES
+
+    def fields(struct: str, name: str) -> ExprType | None:
+        if struct == _VARIABLES.name:
+            return composed.get(name)
+        if struct.partition(".")[0] == "Object":
+            return types.DYN
+        # Unknown fields of a JSONPatch have a type without a name.
+        return _structs().get(struct, {}).get(name, ExprType("struct") if struct == "JSONPatch" else None)
+
+    try:
+        expression = compile_expression(source, variables, fields)
+    except InvalidExpression as error:
+        raise InvalidExpression(f"compilation failed: {error}") from None
+    if results and expression.result not in results:
+        wanted = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(_go_name, results))}]"
+        raise InvalidExpression(f"must evaluate to {wanted} but got {_go_name(expression.result)}")
+    return expression
+
+
+def _go_name(kind: ExprType) -> str:
+    return "null_type" if kind == NULL else str(kind)
+
+
+class ComposedVariables(dict[str, Any]):
+    """The variables of a policy: each is computed at its first use."""
+
+    def __init__(self, expressions: Mapping[str, Callable[[], Any]]) -> None:
+        super().__init__(dict.fromkeys(expressions))
+        self._left = dict(expressions)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a variable."""
+        if name in self._left:
+            compute = self._left[name]
+            try:
+                self[name] = compute()
+            except (CelError, InvalidExpression) as error:
+                raise CelError(f'composited variable "{name}" fails to evaluate: {error}') from None
+            del self._left[name]
+        return super().get(name, default)
+
+
+def namespace_value(namespace: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a namespace as expressions see it."""
+    if namespace is None:
+        return None
+    meta = dict(namespace["metadata"])
+    for field in ("creationTimestamp", "deletionTimestamp"):
+        if field in meta:
+            meta[field] = convert("timestamp", meta[field])
+    return {**namespace, "metadata": meta}

@@ -1,0 +1,247 @@
+"""Static cost estimates of CEL expressions, as the API server makes them before it accepts a rule."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from clientgo_apiserver.cel.callcosts import (
+    CALLS,
+    LIST,
+    MOST,
+    ONE,
+    TRAVERSAL,
+    UNKNOWN,
+    ZERO,
+    Argument,
+    CostRange,
+    fixed,
+)
+from clientgo_apiserver.cel.checker import CheckedExpression
+from clientgo_apiserver.cel.environment import Sizes
+from clientgo_apiserver.cel.syntax import (
+    ACCUMULATOR,
+    CallNode,
+    FoldNode,
+    IdentNode,
+    ListNode,
+    LiteralNode,
+    MapNode,
+    SelectNode,
+    StructNode,
+    SyntaxNode,
+    children,
+)
+from clientgo_apiserver.cel.types import SCALARS, unwrapped
+
+_MAP, _STRUCT = 30, 40
+_FORMAT_PATTERN, _FORMAT_SIZE = 128, 64
+
+ValuePath = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Local:
+    path: ValuePath
+    size: CostRange | None
+    entry: CostRange | None = None
+
+
+def most_cost(checked: CheckedExpression, sizes: Sizes) -> int:
+    """Return the most that an expression can cost."""
+    return _Estimator(checked, sizes).cost(checked.root).most
+
+
+@dataclass(slots=True)
+class _Estimator:
+    checked: CheckedExpression
+    sizes: Sizes
+    paths: dict[SyntaxNode, ValuePath] = field(default_factory=dict)
+    known: dict[SyntaxNode, CostRange] = field(default_factory=dict)
+    entries: dict[SyntaxNode, CostRange] = field(default_factory=dict)
+    locals: dict[str, list[_Local]] = field(default_factory=dict)
+
+    def cost(self, node: SyntaxNode) -> CostRange:
+        """Return the cost of an expression."""
+        match node:
+            case IdentNode(name=name):
+                local = self._local(name)
+                self.paths[node] = local.path if local else (name,)
+                return ONE
+            case SelectNode():
+                return self._select(node)
+            case CallNode():
+                return self._call(node)
+            case ListNode() | MapNode() | StructNode():
+                return self._created(node)
+            case FoldNode():
+                return self._bind(node) if node.names == ("#unused",) else self._fold(node)
+        return ZERO
+
+    def _local(self, name: str) -> _Local | None:
+        found = self.locals.get(name)
+        return found[-1] if found else None
+
+    def _path(self, node: SyntaxNode) -> ValuePath:
+        local = self._local(node.name) if isinstance(node, IdentNode) else None
+        return local.path if local else self.paths.get(node, ())
+
+    def _select(self, node: SelectNode) -> CostRange:
+        if node in self.checked.names:
+            self.paths[node] = (self.checked.names[node],)
+            return ONE
+        cost = self.cost(node.operand)
+        if node.test_only:
+            return cost
+        self.paths[node] = (*self._path(node.operand), node.field)
+        return cost.plus(ONE) if self.checked.types[node.operand].kind in ("map", "struct", "param") else cost
+
+    def size(self, node: SyntaxNode) -> CostRange:
+        """Return the size of an expression's value."""
+        found = self._size(node)
+        return found if found is not None else UNKNOWN
+
+    def _size(self, node: SyntaxNode) -> CostRange | None:
+        if node in self.known:
+            return self.known[node]
+        match node:
+            case LiteralNode(value=value):
+                return fixed(len(value) if isinstance(value, str | bytes) else 1)
+            case ListNode(items=items):
+                return fixed(len(items))
+            case MapNode(entries=entries):
+                return fixed(len(entries))
+        path = self._path(node)
+        declared = self.sizes(path) if path else None
+        if declared is not None:
+            self.known[node] = CostRange(0, declared)
+            return self.known[node]
+        if unwrapped(self.checked.types[node])[0] in SCALARS:
+            return ONE
+        local = self._local(node.name) if isinstance(node, IdentNode) else None
+        return local.size if local else None
+
+    def _entry(self, node: SyntaxNode) -> CostRange | None:
+        if node in self.entries:
+            return self.entries[node]
+        local = self._local(node.name) if isinstance(node, IdentNode) else None
+        return local.entry if local else None
+
+    def _created(self, node: ListNode | MapNode | StructNode) -> CostRange:
+        cost = fixed({ListNode: LIST, MapNode: _MAP, StructNode: _STRUCT}[type(node)])
+        for child in children(node):
+            cost = cost.plus(self.cost(child))
+        if isinstance(node, StructNode):
+            return cost
+        values = node.items if isinstance(node, ListNode) else [value for _, value, _ in node.entries]
+        entry = CostRange(MOST if values else 0, 0)
+        for value in values:
+            entry = entry.union(self.size(value))
+        self.entries[node] = entry
+        return cost
+
+    def _bind(self, node: FoldNode) -> CostRange:
+        cost = fixed(LIST).plus(self.cost(node.start))
+        name = node.accumulator
+        local = _Local(self._path(node.start), self._size(node.start), self._entry(node.start))
+        self.locals.setdefault(name, []).append(local)
+        cost = cost.plus(self.cost(node.result))
+        self.locals[name].pop()
+        self._copy_size(node, node.result)
+        return cost
+
+    def _copy_size(self, node: SyntaxNode, source: SyntaxNode) -> None:
+        size, entry = self._size(source), self._entry(source)
+        if size is not None:
+            self.known[node] = size
+        if entry is not None:
+            self.entries[node] = entry
+
+    def _fold(self, node: FoldNode) -> CostRange:
+        cost = self.cost(node.items).plus(self.cost(node.start))
+        accumulated = _Local(self._path(node.start), self._size(node.start), self._entry(node.start))
+        self.locals.setdefault(node.accumulator, []).append(accumulated)
+        for name, part in zip(node.names, self._parts(node), strict=True):
+            path, entry = self._path(node.items), self._entry(node.items)
+            self.locals.setdefault(name, []).append(_Local((*path, part), entry if part != "@keys" else None))
+        each = self.cost(node.condition).plus(self.cost(node.step))
+        for name in node.names:
+            self.locals[name].pop()
+        cost = cost.plus(self.cost(node.result))
+        self.locals[node.accumulator].pop()
+        count = self.size(node.items)
+        if isinstance(node.start, LiteralNode):
+            self.known[node] = self.size(node.start)
+        else:
+            self.known[node] = count
+            entry = self._entry(node.step)
+            if entry is not None:
+                self.entries[node] = entry
+        return cost.plus(count.times(each))
+
+    def _parts(self, node: FoldNode) -> Sequence[str]:
+        of_list = self.checked.types[node.items].kind == "list"
+        if len(node.names) == 2:
+            return ("@indices", "@items") if of_list else ("@keys", "@values")
+        return ("@items",) if of_list else ("@keys",)
+
+    def argument(self, node: SyntaxNode) -> Argument:
+        """Return an expression as an argument."""
+        path = self._path(node)
+        path = () if path[:1] == (ACCUMULATOR,) else path
+        kind = self.checked.types[node]
+        declared = self.sizes((*path, "@items")) if path else None
+        items = (kind.params[0], UNKNOWN if declared is None else CostRange(0, declared)) if kind.params else None
+        return Argument(node, kind, self.size(node), items)
+
+    def _call(self, node: CallNode) -> CostRange:
+        if node.function == "dyn":
+            cost = self.cost(node.args[0]).plus(ONE)
+            self._copy_size(node, node.args[0])
+            return cost
+        costs = [self.cost(arg) for arg in node.args]
+        args = [self.argument(arg) for arg in node.args]
+        overloads = self.checked.overloads.get(node)
+        if not overloads:
+            return ZERO
+        before, target = ZERO, None
+        if node.target is not None:
+            before = self.cost(node.target)
+            target = self.argument(node.target)
+        total, size = CostRange(MOST, 0), None
+        for overload in overloads:
+            cost, result = self._overload_cost(node, overload, target, args, costs)
+            total = total.union(cost)
+            if result is not None:
+                size = result if size is None else size.union(result)
+            if overload in ("index_list", "index_map"):
+                size = self._entry(node.args[0])
+                part = "@items" if overload == "index_list" else "@values"
+                self.paths[node] = (*self._path(node.args[0]), part)
+            if size is None:
+                size = self._size(node)
+        if size is not None:
+            self.known[node] = size
+        return before.plus(total)
+
+    def _overload_cost(
+        self, node: CallNode, overload: str, target: Argument | None, args: list[Argument], costs: list[CostRange]
+    ) -> tuple[CostRange, CostRange | None]:
+        of_args = ZERO
+        for cost in costs:
+            of_args = of_args.plus(cost)
+        if overload in ("logical_and", "logical_or"):
+            return CostRange(costs[0].least, of_args.most), None
+        if overload == "conditional":
+            self._merge_entries(node, node.args[1:])
+            return costs[0].plus(costs[1].union(costs[2])), args[1].size.union(args[2].size)
+        if overload in ("add_list", "add_string", "add_bytes"):
+            self._merge_entries(node, node.args)
+            total = args[0].size.plus(args[1].size)
+            return (ONE if overload == "add_list" else total.scaled(TRAVERSAL)).plus(of_args), total
+        estimate = CALLS.get(overload) or CALLS.get(node.function)
+        cost, size = estimate(overload, target, args) if estimate else (ONE, None)
+        return cost.plus(of_args), size
+
+    def _merge_entries(self, node: SyntaxNode, parts: Sequence[SyntaxNode]) -> None:
+        one, other = (self._entry(part) for part in parts)
+        if one is not None and other is not None:
+            self.entries[node] = one.union(other)

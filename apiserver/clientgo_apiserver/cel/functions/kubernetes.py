@@ -1,0 +1,265 @@
+"""Kubernetes' extensions of CEL (quantities, addresses, URLs, versions, formats), and the table of all functions."""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+from clientgo.meta.formats import text_format
+from clientgo.meta.quantities import ParsedQuantity
+from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
+from clientgo_apiserver.cel.functions.lists import LISTS
+from clientgo_apiserver.cel.functions.operators import OPERATORS
+from clientgo_apiserver.cel.functions.strings import STRINGS
+from clientgo_apiserver.cel.values import (
+    NONE,
+    AnyAddress,
+    CelError,
+    CidrValue,
+    NamedFormat,
+    OptionalValue,
+    QuantityValue,
+    SemverValue,
+    UrlValue,
+)
+from clientgo_apiserver.registry.names import (
+    label_1035_errors,
+    label_errors,
+    label_value_errors,
+    qualified_errors,
+    subdomain_errors,
+)
+
+_SEMVER = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
+    r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
+    re.ASCII,
+)
+_QUANTITY_FORM = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+
+
+def _quantity(text: str) -> QuantityValue:
+    try:
+        return QuantityValue(ParsedQuantity(text).value)
+    except ValueError:
+        raise CelError(f"quantities must match the regular expression '{_QUANTITY_FORM}'") from None
+
+
+def _amount(value: QuantityValue | int) -> Any:
+    return value.amount if isinstance(value, QuantityValue) else value
+
+
+def _as_integer(value: QuantityValue) -> int:
+    if value.amount.denominator != 1 or abs(value.amount) >= 1 << 63:
+        raise CelError("cannot convert value to integer")
+    return int(value.amount)
+
+
+def _sign(number: Any) -> int:
+    return int(number > 0) - int(number < 0)
+
+
+def _ordered(value: Any) -> Any:
+    return value.amount if isinstance(value, QuantityValue) else value.order
+
+
+def _compared(one: Any, other: Any) -> int:
+    return int(_ordered(one) > _ordered(other)) - int(_ordered(one) < _ordered(other))
+
+
+def _semver(text: str, normalize: bool = False) -> SemverValue:
+    if normalize:
+        text = text.removeprefix("v")
+        core, mark, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+        parts = [re.sub(r"^0+(?=\d)", "", part) for part in core.split(".")]
+        text = ".".join([*parts, *["0"] * (3 - len(parts))]) + mark + rest
+    found = _SEMVER.fullmatch(text)
+    if found is None:
+        raise CelError(_semver_error(text))
+    numbers = int(found[1]), int(found[2]), int(found[3])
+    before = found[4].split(".") if found[4] else []
+    # A release follows its prereleases; numbers precede words.
+    order = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before)
+    return SemverValue(numbers, (numbers, not before, order))
+
+
+def _semver_error(text: str) -> str:
+    parts = text.split(".", 2)
+    if len(parts) != 3:
+        return "No Major.Minor.Patch elements found"
+    parts[2] = re.split("[-+]", parts[2])[0]
+    for name, part in zip(("major", "minor", "patch"), parts, strict=True):
+        if not re.fullmatch(r"\d+", part, re.ASCII):
+            return f'Invalid character(s) found in {name} number "{part}"'
+        if part != "0" and part.startswith("0"):
+            return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
+    return f"Invalid character(s) found in {text!r}"
+
+
+def _ip(text: Any) -> AnyAddress:
+    if isinstance(text, CidrValue):
+        return text.address
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        why = f'ParseAddr("{text}"): unable to parse IP'
+        raise CelError(f'IP Address "{text}" parse error during conversion from string: {why}') from None
+    if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
+        raise CelError(f'IP address "{text}" with zone value is not allowed')
+    return _unmapped(address, text)
+
+
+def _unmapped(address: AnyAddress, text: str) -> AnyAddress:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        raise CelError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return address
+
+
+def _cidr(text: str) -> CidrValue:
+    address, slash, length = text.partition("/")
+    try:
+        if not slash or not re.fullmatch(r"0|[1-9]\d*", length) or "%" in address:
+            raise ValueError
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        why = f"netip.ParsePrefix(\"{text}\"): no '/'" if not slash else f'netip.ParsePrefix("{text}"): bad prefix'
+        told = "network address parse error during conversion from string"
+        raise CelError(f"{told}: {told}: {why}") from None
+    return CidrValue(_unmapped(ipaddress.ip_address(address), text), network)
+
+
+def _contains_cidr(outer: CidrValue, inner: Any) -> bool:
+    inner = _cidr(inner) if isinstance(inner, str) else inner
+    same = inner.network.version == outer.network.version
+    return same and inner.address in outer.network and inner.network.prefixlen >= outer.network.prefixlen
+
+
+def _url(text: str) -> UrlValue:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+        valid = bool(re.fullmatch(r"[a-zA-Z][-+.a-zA-Z0-9]*", parts.scheme)) if parts.scheme else text.startswith("/")
+        if not valid or " " in parts.netloc or (parts.scheme and not text[len(parts.scheme) + 1 :]):
+            raise ValueError
+    except ValueError:
+        told = f'parse "{text}": {"missing protocol scheme" if text.startswith(":") else "invalid URI for request"}'
+        raise CelError(f"URL parse error during conversion from string: {told}") from None
+    if text.startswith("//"):
+        return UrlValue("", "", text.partition("?")[0], parts.query)
+    return UrlValue(parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query)
+
+
+def _hostname(url: UrlValue) -> str:
+    if url.host.startswith("["):
+        return url.host[1:].partition("]")[0]
+    return url.host.rpartition(":")[0] if ":" in url.host else url.host
+
+
+def _port(url: UrlValue) -> str:
+    return url.host.rpartition("]")[2].partition(":")[2]
+
+
+def _parses(parse: Callable[..., object]) -> Callable[..., bool]:
+    def run(*args: Any) -> bool:
+        try:
+            parse(*args)
+        except CelError:
+            return False
+        return True
+
+    return run
+
+
+def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    """Return a check of generateName, whose last character may be a dash."""
+    return lambda text: check(text[:-1] + "a" if len(text) > 1 and text.endswith("-") else text)
+
+
+def _plain(name: str, why: str) -> Callable[[str], list[str]]:
+    check = text_format(name)
+    return lambda text: [why] if check is not None and not check(text) else []
+
+
+def _uri_errors(text: str) -> list[str]:
+    return [] if _parses(_url)(text) else [f'parse "{text}": invalid URI for request']
+
+
+_FORMATS: dict[str, Callable[[str], list[str]]] = {
+    "dns1123Label": label_errors,
+    "dns1123Subdomain": subdomain_errors,
+    "dns1035Label": label_1035_errors,
+    "qualifiedName": qualified_errors,
+    "dns1123LabelPrefix": _prefix(label_errors),
+    "dns1123SubdomainPrefix": _prefix(subdomain_errors),
+    "dns1035LabelPrefix": _prefix(label_1035_errors),
+    "labelValue": label_value_errors,
+    "uri": _uri_errors,
+    "uuid": _plain("uuid", "does not match the UUID format"),
+    "byte": _plain("byte", "invalid base64"),
+    "date": _plain("date", "invalid date"),
+    "datetime": _plain("date-time", "invalid datetime"),
+}
+_NAMED = {name: NamedFormat(name, check) for name, check in _FORMATS.items()}
+
+
+def _validate(form: NamedFormat, text: str) -> OptionalValue:
+    errors = form.check(text)
+    return OptionalValue((errors,)) if errors else NONE
+
+
+def _constant(form: NamedFormat) -> Callable[[], NamedFormat]:
+    return lambda: form
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **OPERATORS,
+    **STRINGS,
+    **LISTS,
+    **AUTHORIZATION,
+    **{f"format.{name}": _constant(form) for name, form in _NAMED.items()},
+    "add": lambda one, other: QuantityValue(one.amount + _amount(other)),
+    "asApproximateFloat": lambda value: float(value.amount),
+    "asInteger": _as_integer,
+    "cidr": _cidr,
+    "compareTo": _compared,
+    "containsCIDR": _contains_cidr,
+    "containsIP": lambda outer, inner: (_ip(inner) if isinstance(inner, str) else inner) in outer.network,
+    "family": lambda address: address.version,
+    "format.named": lambda name: OptionalValue((_NAMED[name],)) if name in _NAMED else NONE,
+    "getEscapedPath": lambda url: quote(url.path, safe="/%$&+,:;=@!'()*~"),
+    "getHost": lambda url: url.host,
+    "getHostname": _hostname,
+    "getPort": _port,
+    "getQuery": lambda url: parse_qs(url.query, keep_blank_values=True),
+    "getScheme": lambda url: url.scheme.lower(),
+    "ip": _ip,
+    "ip.isCanonical": lambda text: str(_ip(text)) == text,
+    "isCIDR": _parses(_cidr),
+    "isGlobalUnicast": lambda address: (
+        not (address.is_multicast or address.is_unspecified or address.is_loopback or address.is_link_local)
+    ),
+    "isGreaterThan": lambda one, other: _ordered(one) > _ordered(other),
+    "isIP": _parses(_ip),
+    "isInteger": lambda value: value.amount.denominator == 1 and abs(value.amount) < 1 << 63,
+    "isLessThan": lambda one, other: _ordered(one) < _ordered(other),
+    "isLinkLocalMulticast": lambda address: str(address).lower().startswith(("224.0.0.", "ff02:")),
+    "isLinkLocalUnicast": lambda address: address.is_link_local,
+    "isLoopback": lambda address: address.is_loopback,
+    "isQuantity": _parses(_quantity),
+    "isSemver": _parses(_semver),
+    "isURL": _parses(_url),
+    "isUnspecified": lambda address: address.is_unspecified,
+    "major": lambda version: version.numbers[0],
+    "masked": lambda cidr: CidrValue(cidr.network.network_address, cidr.network),
+    "minor": lambda version: version.numbers[1],
+    "patch": lambda version: version.numbers[2],
+    "prefixLength": lambda cidr: cidr.network.prefixlen,
+    "quantity": _quantity,
+    "semver": _semver,
+    "sign": lambda value: _sign(value.amount),
+    "sub": lambda one, other: QuantityValue(one.amount - _amount(other)),
+    "url": _url,
+    "validate": _validate,
+}

@@ -1,0 +1,318 @@
+"""Interpreter of checked CEL expressions: compiles them to closures."""
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
+from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
+from clientgo_apiserver.cel.limits import AUTHORIZATION_CHECK_COST, PER_CALL_LIMIT
+from clientgo_apiserver.cel.syntax import (
+    CallNode,
+    FoldNode,
+    IdentNode,
+    ListNode,
+    LiteralNode,
+    MapNode,
+    SelectNode,
+    StructNode,
+    SyntaxNode,
+    children,
+    keyword_field,
+)
+from clientgo_apiserver.cel.types import ExprType
+from clientgo_apiserver.cel.values import (
+    NONE,
+    CelError,
+    CostLimitExceeded,
+    OptionalValue,
+    StructValue,
+    has_key,
+    kind_of,
+)
+
+Scope = dict[str, Any]
+Evaluator = Callable[[Scope], Any]
+
+_MISSING = object()
+_SPENT = "#cost"
+
+
+def program(checked: CheckedExpression) -> Evaluator:
+    """Return a function from variables to the value of an expression, which raises CelError."""
+    run = _Compiler(checked).compile(checked.root)
+    return lambda values: run({**values, _SPENT: [0]})
+
+
+class _Compiler:
+    def __init__(self, checked: CheckedExpression) -> None:
+        self._checked = checked
+
+    def compile(self, node: SyntaxNode) -> Evaluator:
+        """Return the program of an expression."""
+        match node:
+            case LiteralNode(value=value):
+                return lambda _: value
+            case IdentNode():
+                return self._ident(self._checked.names.get(node, node.name))
+            case SelectNode():
+                return self._select(node)
+            case CallNode():
+                return self._call(node)
+            case ListNode():
+                return self._list(node)
+            case MapNode():
+                return self._map(node)
+            case StructNode():
+                return self._struct(node)
+            case FoldNode():
+                return self._fold(node)
+        raise AssertionError(node)
+
+    def _ident(self, name: str) -> Evaluator:
+        known = type_named(name)
+
+        def run(scope: Scope) -> Any:
+            value = scope.get(name, _MISSING)
+            if value is _MISSING:
+                if known is None:
+                    raise CelError(f"no such attribute(s): {name}")
+                return known
+            if isinstance(value, CelError):
+                raise value
+            return value
+
+        return run
+
+    def _select(self, node: SelectNode) -> Evaluator:
+        if node in self._checked.names:
+            return self._ident(self._checked.names[node])
+        operand, name, testing = self.compile(node.operand), node.field, node.test_only
+
+        def run(scope: Scope) -> Any:
+            value = operand(scope)
+            if isinstance(value, OptionalValue):
+                inner = _optional_field(value, name)
+                return bool(inner.values) if testing else inner
+            if not isinstance(value, dict):
+                raise CelError("no such overload")
+            found = value.get(name, _MISSING)
+            if found is _MISSING and isinstance(value, StructValue):
+                found = value.get(keyword_field(name), _MISSING)
+            if testing:
+                return found is not _MISSING
+            if found is _MISSING:
+                raise CelError(f"no such key: {name}")
+            if isinstance(found, CelError):
+                raise found
+            return found
+
+        return run
+
+    def _call(self, node: CallNode) -> Evaluator:
+        name = node.function.lstrip(".")
+        if name in _LAZY:
+            return _LAZY[name](*map(self.compile, node.args))
+        if name == "check" and node.target is not None:
+            return _checked_access(self.compile(node.target), self.compile(node.args[0]))
+        nodes = [*([node.target] if node.target is not None else []), *node.args]
+        args = [self.compile(arg) for arg in nodes]
+        checks = self._argument_checks(node, name, nodes)
+        function = FUNCTIONS[name]
+        if checks is None and len(args) == 1:
+            only = args[0]
+            return lambda scope: function(only(scope))
+        if checks is None and len(args) == 2:
+            first, second = args
+            return lambda scope: function(first(scope), second(scope))
+
+        def run(scope: Scope) -> Any:
+            values = [arg(scope) for arg in args]
+            if checks is not None and not any(all(map(_fits, values, params)) for params in checks):
+                raise CelError("no such overload")
+            return function(*values)
+
+        return run
+
+    def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> list[tuple[ExprType, ...]] | None:
+        """Return the parameters of the possible overloads if the types of the arguments are known only at run time."""
+        if all(self._checked.types[arg].kind != "dyn" for arg in nodes):
+            return None
+        ids = self._checked.overloads.get(node, ())
+        return [overload.params for overload in functions()[name] if overload.id in ids]
+
+    def _list(self, node: ListNode) -> Evaluator:
+        items = [(self.compile(item), index in node.optional) for index, item in enumerate(node.items)]
+        if not node.optional:
+            programs = [item for item, _ in items]
+            return lambda scope: [item(scope) for item in programs]
+        return lambda scope: list(
+            chain.from_iterable(item(scope).values if optional else (item(scope),) for item, optional in items)
+        )
+
+    def _map(self, node: MapNode) -> Evaluator:
+        entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
+
+        def run(scope: Scope) -> Any:
+            found: dict[Any, Any] = {}
+            for key, value, optional in entries:
+                name, given = key(scope), value(scope)
+                if kind_of(name) not in ("bool", "int", "uint", "string"):
+                    raise CelError(f"unsupported key type: {kind_of(name)}")
+                if name in found:
+                    raise CelError(f"failed with repeated key: {name}")
+                for one in given.values if optional else (given,):
+                    found[name] = one
+            return found
+
+        return run
+
+    def _struct(self, node: StructNode) -> Evaluator:
+        fields = [(name, self.compile(value), optional) for _, name, value, optional in node.fields]
+
+        def run(scope: Scope) -> Any:
+            found = StructValue()
+            found.type_name = node.type_name
+            for name, value, optional in fields:
+                given = value(scope)
+                for one in given.values if optional else (given,):
+                    found[name] = one
+            return found
+
+        return run
+
+    def _fold(self, node: FoldNode) -> Evaluator:
+        items, start, result = map(self.compile, (node.items, node.start, node.result))
+        condition, step, name = self.compile(node.condition), self.compile(node.step), node.accumulator
+        names = node.names
+        if names == ("#unused",):
+            return lambda scope: result({**scope, name: start(scope)})
+        always = isinstance(node.condition, LiteralNode)
+        cost = _iteration_cost(node)
+
+        def run(scope: Scope) -> Any:
+            found = items(scope)
+            inner = {**scope, name: start(scope)}
+            spent = scope[_SPENT]
+            for values in _iterated(found, len(names)):
+                _spend(spent, cost)
+                if not always and not condition(inner):
+                    break
+                inner.update(zip(names, values, strict=True))
+                try:
+                    inner[name] = step(inner)
+                except CelError as error:
+                    # Errors are values: a quantifier's later items may make up for this one.
+                    inner[name] = error
+            return result(inner)
+
+        return run
+
+
+def _iteration_cost(node: FoldNode) -> int:
+    """Return about what an iteration costs, without the folds in it, which count themselves."""
+
+    def count(one: SyntaxNode) -> int:
+        if isinstance(one, FoldNode):
+            return count(one.items)
+        return int(not isinstance(one, LiteralNode)) + sum(map(count, children(one)))
+
+    return count(node.condition) + count(node.step)
+
+
+def _spend(spent: list[int], cost: int) -> None:
+    spent[0] += cost
+    if spent[0] > PER_CALL_LIMIT:
+        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
+
+
+def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:
+    """Return a check of the authorizer, of which an expression can afford two."""
+
+    def run(scope: Scope) -> Any:
+        _spend(scope[_SPENT], AUTHORIZATION_CHECK_COST)
+        return FUNCTIONS["check"](target(scope), verb(scope))
+
+    return run
+
+
+def _iterated(found: Any, count: int) -> Any:
+    if isinstance(found, dict):
+        return list(found.items()) if count == 2 else [(key,) for key in found]
+    if not isinstance(found, list):
+        raise CelError("got '" + kind_of(found) + "', expected iterable type")
+    return enumerate(found) if count == 2 else [(item,) for item in found]
+
+
+def _fits(value: Any, param: ExprType) -> bool:
+    kind = kind_of(value)
+    if param.kind in ("dyn", "param") or kind == param.kind:
+        return True
+    return kind == param.name or (kind == "struct" and param.kind == "map") or (kind == "type" and param.kind == "type")
+
+
+def _optional_field(value: Any, name: Any) -> OptionalValue:
+    if isinstance(value, OptionalValue):
+        if not value.values:
+            return NONE
+        (value,) = value.values
+    if isinstance(value, dict):
+        return OptionalValue((value[name],)) if has_key(value, name) else NONE
+    if isinstance(value, list) and isinstance(name, int) and not isinstance(name, bool):
+        return OptionalValue((value[name],)) if 0 <= name < len(value) else NONE
+    raise CelError("no such overload")
+
+
+def _boolean(value: Any) -> bool:
+    if value is True or value is False:
+        return bool(value)
+    raise CelError("no such overload")
+
+
+def _logical(deciding: bool) -> Callable[[Evaluator, Evaluator], Evaluator]:
+    def make(left: Evaluator, right: Evaluator) -> Evaluator:
+        def run(scope: Scope) -> Any:
+            try:
+                if _boolean(left(scope)) is deciding:
+                    return deciding
+            except CelError:
+                try:
+                    decided = _boolean(right(scope)) is deciding
+                except CelError:
+                    decided = False
+                if decided:
+                    return deciding
+                raise
+            return _boolean(right(scope))
+
+        return run
+
+    return make
+
+
+def _conditional(test: Evaluator, yes: Evaluator, no: Evaluator) -> Evaluator:
+    return lambda scope: yes(scope) if _boolean(test(scope)) else no(scope)
+
+
+def _not_strictly_false(value: Evaluator) -> Evaluator:
+    def run(scope: Scope) -> Any:
+        try:
+            return value(scope) is not False
+        except CelError:
+            return True
+
+    return run
+
+
+def _optional(operand: Evaluator, name: Evaluator) -> Evaluator:
+    return lambda scope: _optional_field(operand(scope), name(scope))
+
+
+_LAZY: dict[str, Callable[..., Evaluator]] = {
+    "_&&_": _logical(False),
+    "_||_": _logical(True),
+    "_?_:_": _conditional,
+    "@not_strictly_false": _not_strictly_false,
+    "_?._": _optional,
+    "_[?_]": _optional,
+}

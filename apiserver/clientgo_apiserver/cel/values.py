@@ -1,0 +1,216 @@
+"""Values of CEL at run time: their types, equality and order, and errors of evaluation."""
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+from clientgo_apiserver.cel.syntax import UInt
+from clientgo_apiserver.cel.types import ExprType
+
+AnyNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+AnyAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class CelError(Exception):
+    """An error of evaluation, such as a division by zero."""
+
+
+class CostLimitExceeded(Exception):
+    """An evaluation that is too expensive; unlike other errors it is not a value."""
+
+
+class SetList(list[Any]):
+    """A list of type set: the order does not count, and concatenation adds only new items."""
+
+
+class MapList(list[Any]):
+    """A list of type map: items are merged and compared by their keys."""
+
+    keys: tuple[str, ...] = ()
+
+    def key(self, item: Any) -> tuple[Any, ...]:
+        """Return the key of an item."""
+        return tuple(item.get(name) for name in self.keys)
+
+
+class StructValue(dict[str, Any]):
+    """An object with declared fields."""
+
+    type_name = "object"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalValue:
+    """A value that may be absent: at most one."""
+
+    values: tuple[Any, ...] = ()
+
+
+NONE = OptionalValue()
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityValue:
+    """An amount with a unit, such as 1Gi."""
+
+    amount: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class CidrValue:
+    """A CIDR: an address with the length of its network's prefix."""
+
+    address: AnyAddress
+    network: AnyNetwork
+
+
+@dataclass(frozen=True, slots=True)
+class SemverValue:
+    """A semantic version; `order` sorts versions by precedence."""
+
+    numbers: tuple[int, int, int]
+    order: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlValue:
+    """A parsed URL."""
+
+    scheme: str
+    host: str
+    path: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat:
+    """A named format; `check` returns the errors of a text."""
+
+    name: str
+    check: Callable[[str], list[str]]
+
+
+_KINDS: dict[type, str] = {
+    bool: "bool",
+    UInt: "uint",
+    int: "int",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null",
+    list: "list",
+    SetList: "list",
+    MapList: "list",
+    dict: "map",
+    datetime: "timestamp",
+    timedelta: "duration",
+    StructValue: "struct",
+    OptionalValue: "optional_type",
+    ExprType: "type",
+    QuantityValue: "kubernetes.Quantity",
+    ipaddress.IPv4Address: "net.IP",
+    ipaddress.IPv6Address: "net.IP",
+    CidrValue: "net.CIDR",
+    SemverValue: "kubernetes.Semver",
+    UrlValue: "kubernetes.URL",
+    NamedFormat: "kubernetes.NamedFormat",
+}
+_NUMBERS = frozenset(("int", "uint", "double"))
+_ORDERED = frozenset(("bool", "string", "bytes", "timestamp", "duration"))
+
+
+def kind_of(value: Any) -> str:
+    """Return the name of a value's type."""
+    found = _KINDS.get(type(value))
+    return found if found is not None else next((name for cls, name in _KINDS.items() if isinstance(value, cls)), "dyn")
+
+
+def type_name(value: Any) -> str:
+    """Return the name of a value's type as conversions between types and strings show it."""
+    kind = kind_of(value)
+    known = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
+    return value.type_name if isinstance(value, StructValue) else known.get(kind, kind)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Return whether two values are equal; numbers are compared across their types."""
+    kind, kind2 = kind_of(one), kind_of(other)
+    if kind != kind2:
+        if kind in _NUMBERS and kind2 in _NUMBERS:
+            return bool(one == other)
+        return {kind, kind2} == {"map", "struct"} and _equal_maps(one, other)
+    if kind == "list":
+        return _equal_lists(one, other)
+    if kind in ("map", "struct"):
+        return _equal_maps(one, other)
+    if kind == "optional_type":
+        return _equal_lists(list(one.values), list(other.values))
+    if kind == "kubernetes.Quantity":
+        return bool(one.amount == other.amount)
+    if kind == "type":
+        return (one.kind, one.name) == (other.kind, other.name)
+    return bool(one == other)
+
+
+def _equal_maps(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
+    same_keys = len(one) == len(other) and all(has_key(other, key) for key in one)
+    return same_keys and all(equal(value, other[key]) for key, value in one.items())
+
+
+def has_key(entries: dict[Any, Any], key: Any) -> bool:
+    """Return whether a map has a key; unlike in Python, `true` is not the key `1`."""
+    if isinstance(key, list | dict) or key not in entries:
+        return False
+    is_bool = isinstance(key, bool)
+    return isinstance(key, str) or any(each == key and isinstance(each, bool) is is_bool for each in entries)
+
+
+def _equal_lists(one: list[Any], other: list[Any]) -> bool:
+    if len(one) != len(other):
+        return False
+    for special, against in ((one, other), (other, one)):
+        if isinstance(special, SetList):
+            return all(contains(against, item) for item in special)
+        if isinstance(special, MapList):
+            by_key = [(special.key(item), item) for item in against]
+            return all(
+                any(key == special.key(item) and equal(item, found) for key, found in by_key) for item in special
+            )
+    return all(map(equal, one, other))
+
+
+def contains(items: list[Any], wanted: Any) -> bool:
+    """Return whether a list has an item equal to this one."""
+    return any(equal(item, wanted) for item in items)
+
+
+def less(one: Any, other: Any) -> bool:
+    """Return whether a value is less than another.
+
+    Raises:
+        CelError: the values have no order.
+    """
+    kind, kind2 = kind_of(one), kind_of(other)
+    if kind in _NUMBERS and kind2 in _NUMBERS:
+        if one != one or other != other:
+            raise CelError("NaN values cannot be ordered")
+        return bool(one < other)
+    if kind != kind2 or kind not in _ORDERED:
+        raise CelError("no such overload")
+    return bool(one.encode() < other.encode() if kind == "string" else one < other)
+
+
+def concatenated(one: list[Any], other: list[Any]) -> list[Any]:
+    """Return the concatenation of lists; those of type set and map merge the items of the other."""
+    if isinstance(one, SetList):
+        return SetList([*one, *(item for item in other if not contains(one, item))])
+    if isinstance(one, MapList):
+        replacing = {repr(one.key(item)): item for item in other}
+        merged = MapList([replacing.pop(repr(one.key(item)), item) for item in one])
+        merged.extend(replacing.values())
+        merged.keys = one.keys
+        return merged
+    return [*one, *other]

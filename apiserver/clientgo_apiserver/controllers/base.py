@@ -1,0 +1,124 @@
+"""Base class of the controllers that watch the store and write through `Internal`."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from clientgo.log import get_logger
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.stored import Key, Name, name_of
+
+_log = get_logger(__name__)
+
+
+class InternalController:
+    """Receives every change of the store from `start` to `stop`, on the server's event loop.
+
+    `_changed` is called after each commit and must not write; it schedules `_sync` with the names of what has to be
+    reconciled, once however many changes lead to it. Objects belong to the store and are never modified.
+    """
+
+    _sources: ClassVar[tuple[Key, ...]] = ()
+    """Keys whose stored objects are passed to `_changed` at the start."""
+
+    def __init__(self, internal: Internal) -> None:
+        self._internal = internal
+        self._state = internal.state
+        self._store = internal.state.store
+        self._due: set[tuple[str, ...]] = set()
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {len(self._due)} due>"
+
+    def start(self) -> None:
+        """Bring the stored objects up to date, and react to every change from now on."""
+        self._unsubscribe = self._store.subscribe(self._changed)
+        for key in self._sources:
+            for obj in self._store.list(key):
+                self._changed("ADDED", key, None, obj)
+        self._state.settle()  # there is no write to react to
+
+    def stop(self) -> None:
+        """Stop reacting and writing."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        raise NotImplementedError
+
+    def _sync(self, *names: str) -> None:
+        raise NotImplementedError
+
+    def _schedule(self, *names: str, promptly: bool = False) -> None:
+        """Run `_sync` soon, or, so that the response contains its effect, before the current write is answered."""
+        if names not in self._due:
+            self._due.add(names)
+            if promptly:
+                self._state.before_response.append(lambda: self._state.call_with_retry(self._run, names))
+            else:
+                self._state.call_soon(self._run, names)
+
+    def _run(self, names: tuple[str, ...]) -> None:
+        self._due.discard(names)
+        if self._unsubscribe is not None:
+            self._sync(*names)
+
+    def _later(self, seconds: float, callback: Callable[..., object], *args: Any) -> Handle:
+        """Call back after that many seconds, unless the controller is stopped."""
+
+        def call() -> None:
+            if self._unsubscribe is not None:
+                callback(*args)
+
+        return self._state.scheduler.call_later(seconds, self._state.call_with_retry, call)
+
+    def _now(self) -> str:
+        return timestamp(self._state.clock)
+
+    def _attempt(self, action: str, place: Name, write: Callable[[], object]) -> None:
+        """Run a write; log a rejection, because the change that caused it comes back as an event.
+
+        Raises:
+            ApiFailure: the server failed (5xx), so the caller is run again.
+        """
+        try:
+            write()
+        except ApiFailure as failure:
+            if failure.code >= 500:
+                raise
+            _log.warning(f"cannot {action}", extra={"object": place, "err": failure.message})
+
+    def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
+        """Merge the patch into the object's status; one of kind `json` is for the whole object."""
+        body = patch if kind == "json" else {"status": patch}
+        where = name_of(obj)
+        write = self._internal.patch
+        self._attempt("write the status", where, lambda: write(key, *where, body, subresource="status", kind=kind))
+
+    def _delete_all(self, key: Key, namespace: str = "") -> bool:
+        """Delete the objects that no finalizer holds, mark the others for deletion; return whether none is left."""
+        left = False
+        for obj in self._store.list(key, namespace):
+            meta = obj["metadata"]
+            if not meta.get("finalizers"):
+                self._store.remove(key, *name_of(obj))
+                continue
+            left = True
+            if "deletionTimestamp" not in meta:
+                self._store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
+        return not left
+
+
+def annotation(obj: Object, name: str) -> str:
+    """Return an annotation, or ""."""
+    return str((obj["metadata"].get("annotations") or {}).get(name, ""))
+
+
+def conditions_of(obj: Object) -> list[Object]:
+    """Return the conditions in the object's status."""
+    return (obj.get("status") or {}).get("conditions") or []

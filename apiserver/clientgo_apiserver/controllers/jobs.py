@@ -1,0 +1,119 @@
+"""Simulated Jobs: they run and finish as if a cluster ran their pods, but no pods are created.
+
+A Job is active for as long as replicas take to become available, and completes. One annotated
+`simulation.clientgo.dev/job: failed` fails instead; with `running` it continues until the annotation is removed. A
+suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long after it finished.
+"""
+
+from clientgo_apiserver.controllers.base import InternalController, annotation, conditions_of
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.state import Handle
+from clientgo_apiserver.storage.stored import Key, name_of
+
+JOBS: Key = ("batch", "jobs")
+OUTCOME = "simulation.clientgo.dev/job"
+_SUCCESS = ("CompletionsReached", "Reached expected number of succeeded pods")
+_FAILURE = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
+
+
+class JobSimulation(InternalController):
+    """Runs and finishes every Job, each after `ready_seconds`."""
+
+    _sources = (JOBS,)
+
+    def __init__(self, internal: Internal, *, ready_seconds: float = 0.0) -> None:
+        super().__init__(internal)
+        self._seconds = ready_seconds
+        self._timers: dict[str, Handle] = {}
+
+    def __repr__(self) -> str:
+        return f"<JobSimulation {len(self._timers)} running>"
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key != JOBS:
+            return
+        if new is None:
+            self._cancel((old or {})["metadata"]["uid"])
+        elif old is None or _desired(old) != _desired(new):
+            self._schedule(*name_of(new), promptly=not self._seconds)
+
+    def _cancel(self, uid: str) -> None:
+        timer = self._timers.pop(uid, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _sync(self, *names: str) -> None:
+        namespace, name = names
+        job = self._store.get(JOBS, namespace, name)
+        if job is None:
+            return
+        uid = job["metadata"]["uid"]
+        self._cancel(uid)
+        running = annotation(job, OUTCOME) == "running"
+        if any(one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions_of(job)):
+            self._expire(job)
+        elif job["spec"].get("suspend"):
+            conditions = _suspension(job, "True", ("JobSuspended", "Job suspended"), self._now())
+            self._write_status(JOBS, job, {"active": 0, "startTime": None, "conditions": conditions})
+        elif self._seconds or running:
+            self._write_status(JOBS, job, self._active(job))
+            if not running:
+                self._timers[uid] = self._later(self._seconds, self._finish, namespace, name, uid)
+        else:
+            self._finish(namespace, name, uid)
+
+    def _active(self, job: Object) -> Object:
+        spec, now = job["spec"], self._now()
+        wanted, completions = int(spec.get("parallelism", 1)), spec.get("completions")
+        active = wanted if completions is None else min(wanted, int(completions))
+        started = (job.get("status") or {}).get("startTime") or now
+        status = {"active": active, "ready": active, "terminating": 0, "startTime": started}
+        if any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions_of(job)):
+            status["conditions"] = _suspension(job, "False", ("JobResumed", "Job resumed"), now)
+        return status
+
+    def _finish(self, namespace: str, name: str, uid: str) -> None:
+        job = self._store.get(JOBS, namespace, name)
+        if job is None or job["metadata"]["uid"] != uid:
+            return
+        self._timers.pop(uid, None)
+        now, spec = self._now(), job["spec"]
+        status: Object = {"active": None, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}}
+        status["startTime"] = (job.get("status") or {}).get("startTime") or now
+        if annotation(job, OUTCOME) == "failed":
+            ends = [_condition(kind, "True", _FAILURE, now) for kind in ("FailureTarget", "Failed")]
+            status["failed"] = int(spec.get("backoffLimit", 6)) + 1
+        else:
+            ends = [_condition(kind, "True", _SUCCESS, now) for kind in ("SuccessCriteriaMet", "Complete")]
+            completions = spec.get("completions")
+            status |= {"succeeded": int(spec.get("parallelism", 1) if completions is None else completions)}
+            status["completionTime"] = now
+        self._write_status(JOBS, job, {**status, "conditions": [*conditions_of(job), *ends]})
+        self._expire(job)
+
+    def _expire(self, job: Object) -> None:
+        seconds, uid, where = job["spec"].get("ttlSecondsAfterFinished"), job["metadata"]["uid"], name_of(job)
+
+        def delete() -> None:
+            self._timers.pop(uid, None)
+            remove = self._internal.delete
+            self._attempt("delete the job", where, lambda: remove(JOBS, *where, uid=uid, propagation="Foreground"))
+
+        if seconds is not None:
+            self._timers[uid] = self._later(float(seconds), delete)
+
+
+def _desired(job: Object) -> tuple[object, str]:
+    """Return what the simulation acts on; the status is written by the simulation itself."""
+    return job["metadata"].get("generation"), annotation(job, OUTCOME)
+
+
+def _suspension(job: Object, status: str, why: tuple[str, str], now: str) -> list[Object]:
+    others = [one for one in conditions_of(job) if one["type"] != "Suspended"]
+    return [*others, _condition("Suspended", status, why, now)]
+
+
+def _condition(kind: str, status: str, why: tuple[str, str], now: str) -> Object:
+    times = {"lastProbeTime": now, "lastTransitionTime": now}
+    return {"type": kind, "status": status, **times, "reason": why[0], "message": why[1]}

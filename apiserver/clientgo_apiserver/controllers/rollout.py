@@ -1,0 +1,167 @@
+"""Status of Deployments, ReplicaSets, StatefulSets and DaemonSets at a stage of their rollout, as pure functions.
+
+Reasons, messages and arithmetic are those of Kubernetes' controllers, so that `kubectl rollout status`, `kubectl wait`
+and programs that read conditions behave as on a cluster. Each function returns a merge patch of the status, in which
+None removes a field; counts of zero are omitted, as with Go's `omitempty`.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clientgo_apiserver.controllers.base import conditions_of
+from clientgo_apiserver.registry.names import SUFFIX_ALPHABET
+from clientgo_apiserver.registry.registry import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Progress of a rollout: `ready` replicas, `updated` ones with the new template; `late` if past its deadline."""
+
+    ready: int
+    updated: int
+    template_changed: bool
+    late: bool = False
+
+
+def wanted_replicas(obj: Object) -> int:
+    """Return `spec.replicas`, 1 if it is absent."""
+    replicas = obj.get("spec", {}).get("replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def template_hash(obj: Object) -> str:
+    """Hash the pod template into ten letters."""
+    template = msgspec.json.encode(obj.get("spec", {}).get("template"), order="deterministic")
+    number = int.from_bytes(hashlib.sha256(template).digest()[:8], "big")
+    letters = []
+    for _ in range(10):
+        number, digit = divmod(number, len(SUFFIX_ALPHABET))
+        letters.append(SUFFIX_ALPHABET[digit])
+    return "".join(letters)
+
+
+def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
+    """Return the status of a Deployment. `now` is an RFC 3339 time."""
+    replicas = wanted_replicas(obj)
+    counts = {
+        "replicas": replicas,
+        "updatedReplicas": stage.updated,
+        "readyReplicas": stage.ready,
+        "availableReplicas": stage.ready,
+        "unavailableReplicas": max(0, replicas - stage.ready),
+    }
+    before = conditions_of(obj)
+    enough = stage.ready >= replicas - max_unavailable(obj)
+    text = f"Deployment {'has' if enough else 'does not have'} minimum availability."
+    reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
+    conditions = [_condition("Available", str(enough), reason, text), _progressing(obj, stage, before)]
+    return {
+        "observedGeneration": obj.get("metadata", {}).get("generation", 1),
+        **{name: count or None for name, count in counts.items()},
+        "conditions": [_stamped(condition, before, now) for condition in conditions],
+    }
+
+
+def replica_set_status(obj: Object, ready: int) -> Object:
+    """Return the status of a ReplicaSet; `replicas` is written even if it is 0."""
+    replicas = wanted_replicas(obj)
+    return {
+        "observedGeneration": obj.get("metadata", {}).get("generation", 1),
+        "replicas": replicas,
+        "fullyLabeledReplicas": replicas or None,
+        "readyReplicas": ready or None,
+        "availableReplicas": ready or None,
+    }
+
+
+def stateful_set_status(obj: Object, stage: Stage) -> Object:
+    """Return the status of a StatefulSet."""
+    meta, replicas = obj["metadata"], wanted_replicas(obj)
+    revision = f"{meta['name']}-{template_hash(obj)}"
+    before = (obj.get("status") or {}).get("currentRevision") or revision
+    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+    kept = min(int(rolling.get("partition") or 0), replicas) if before != revision else 0
+    updated = min(stage.updated, replicas - kept)
+    moved = kept or stage.template_changed
+    return {
+        "observedGeneration": meta.get("generation", 1),
+        "replicas": replicas,
+        "readyReplicas": stage.ready or None,
+        "availableReplicas": stage.ready,
+        "currentReplicas": (replicas - updated if moved and before != revision else replicas) or None,
+        "updatedReplicas": updated or None,
+        # The replicas below the partition keep their template, and so the set keeps its revision.
+        "currentRevision": before if moved else revision,
+        "updateRevision": revision,
+        "collisionCount": 0,
+    }
+
+
+def daemon_set_status(obj: Object, stage: Stage, wanted: int) -> Object:
+    """Return the status of a DaemonSet that is to run on `wanted` nodes."""
+    return {
+        "observedGeneration": obj["metadata"].get("generation", 1),
+        "currentNumberScheduled": wanted,
+        "desiredNumberScheduled": wanted,
+        "numberMisscheduled": 0,
+        "numberReady": stage.ready,
+        "numberAvailable": stage.ready or None,
+        "numberUnavailable": max(0, wanted - stage.ready) or None,
+        "updatedNumberScheduled": stage.updated or None,
+    }
+
+
+def max_unavailable(obj: Object) -> int:
+    """Resolve `maxUnavailable` of a rolling update to a count, percentages rounded down; 0 for other strategies."""
+    strategy = obj.get("spec", {}).get("strategy") or {}
+    replicas = wanted_replicas(obj)
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate" or replicas == 0:
+        return 0
+    bounds = strategy.get("rollingUpdate") or {}
+    surge = resolve(bounds.get("maxSurge", "25%"), replicas, up=True)
+    unavailable = resolve(bounds.get("maxUnavailable", "25%"), replicas, up=False)
+    if surge == 0 and unavailable == 0:
+        unavailable = 1  # Kubernetes' rule: a rollout that may neither add nor remove replicas would never progress
+    return min(unavailable, replicas)
+
+
+def resolve(value: Any, total: int, *, up: bool) -> int:
+    """Resolve a count or a percentage of `total`, rounded up or down."""
+    if isinstance(value, int):
+        return value
+    share = float(str(value).removesuffix("%") or 0) * total / 100
+    return math.ceil(share) if up else math.floor(share)
+
+
+def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
+    spec, name = obj.get("spec", {}), obj.get("metadata", {}).get("name", "")
+    last = next((condition for condition in before if condition.get("type") == "Progressing"), None)
+    told = ("True", "ReplicaSetUpdated", "is progressing.")
+    if spec.get("paused"):
+        return _condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
+    if stage.late:
+        told = ("False", "ProgressDeadlineExceeded", "has timed out progressing.")
+    elif stage.ready == stage.updated == wanted_replicas(obj):
+        told = ("True", "NewReplicaSetAvailable", "has successfully progressed.")
+    elif last is not None and not stage.template_changed:
+        return last  # scaling is not a rollout: the condition of the last rollout remains
+    status, reason, text = told
+    return _condition("Progressing", status, reason, f'ReplicaSet "{name}-{template_hash(obj)}" {text}')
+
+
+def _condition(kind: str, status: str, reason: str, message: str) -> Object:
+    return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def _stamped(condition: Object, before: list[Object], now: str) -> Object:
+    """Set a condition's times: both stay with status and reason, the transition time changes with the status only."""
+    known = next((item for item in before if item.get("type") == condition["type"]), None)
+    if known and (known.get("status"), known.get("reason")) == (condition["status"], condition["reason"]):
+        return {**known, "message": condition["message"]}
+    same = known is not None and known.get("status") == condition["status"]
+    changed = known.get("lastTransitionTime", now) if same and known else now
+    return {**condition, "lastUpdateTime": now, "lastTransitionTime": changed}

@@ -1,0 +1,148 @@
+"""Subresources that connect to a pod, service or node: log, exec, attach, portforward and proxy.
+
+No node and no pod can be reached from this server. A request fails as on a real server whose network is down, and
+before that for the same reasons as on a real server: an unknown container, a pod without a node, no endpoints.
+"""
+
+import ipaddress
+from typing import Any
+
+from clientgo_apiserver.handlers.reading import get
+from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
+from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
+from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.state import State
+
+CONNECTED = ("attach", "exec", "log", "portforward", "proxy")
+"""Names of these subresources."""
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")  # in order of preference
+_KUBELET_PORT = 10250
+# Smallest values of options of logs, and the error of smaller ones.
+_LOG_OPTIONS = {
+    "tailLines": (0, "must be greater than or equal to 0"),
+    "limitBytes": (1, "must be greater than 0"),
+    "sinceSeconds": (1, "must be greater than 0"),
+}
+
+
+def connect(state: State, resource: Resource, place: tuple[str, str, str], request: HTTPRequest) -> HTTPResponse:
+    """Answer a request to the subresource at `place` (namespace, name and subresource): 204 or an error."""
+    namespace, name, part = place
+    if part == "proxy":
+        raise _proxy_failure(state, resource, namespace, name)
+    if part == "log":
+        _check_log_options(request, name)
+    pod = get(state, resource, namespace, name).object
+    container = "" if part == "portforward" else _container(pod, request.query.get("container", ""))
+    node = dig(pod, "spec", "nodeName")
+    if not node:
+        if part == "log":
+            return HTTPResponse(204)
+        raise bad_request(f"pod {name} does not have a host assigned")
+    kubelet = _kubelet(state, resource, node)
+    if part == "log":
+        url = f"https://{kubelet}/containerLogs/{namespace}/{name}/{container}"
+        raise ApiFailure(500, "", f'Get "{url}": {_refused(kubelet)}')
+    if "upgrade" not in request.headers:
+        raise bad_request("Upgrade request required")
+    raise ApiFailure(500, "", f"error dialing backend: {_refused(kubelet)}")
+
+
+def _check_log_options(request: HTTPRequest, name: str) -> None:
+    causes = []
+    for option, (least, why) in _LOG_OPTIONS.items():
+        text = request.query.get(option, "")
+        if text.lstrip("-").isdecimal() and int(text) < least:
+            causes.append(invalid_value(option, int(text), why))
+    if causes:
+        raise invalid("PodLogOptions", "", name, causes)
+
+
+def _container(pod: Object, wanted: str) -> str:
+    """Return the name of the container; it may be empty if the pod has only one (400)."""
+    name, containers = pod["metadata"]["name"], pod["spec"].get("containers") or []
+    every = [one["name"] for kind in _CONTAINERS for one in pod["spec"].get(kind) or ()]
+    if wanted:
+        if wanted not in every:
+            raise bad_request(f"container {wanted} is not valid for pod {name}")
+        return wanted
+    if len(containers) != 1:
+        raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(every)}]")
+    first: str = containers[0]["name"]
+    return first
+
+
+def _kubelet(state: State, resource: Resource, name: str) -> str:
+    """Return the address of a node's kubelet (404, 500); errors name the requested resource, as on a real server."""
+    node = state.store.get(("", "nodes"), "", name)
+    if node is None:
+        raise not_found(resource, name)
+    listed = {one.get("type"): one.get("address") for one in reversed(dig(node, "status", "addresses") or ())}
+    host = next((listed[kind] for kind in _ADDRESS_TYPES if listed.get(kind)), None)
+    if host is None:
+        raise ApiFailure(500, "", "no preferred addresses found; known addresses: []")
+    return _join(host, dig(node, "status", "daemonEndpoints", "kubeletEndpoint", "Port") or _KUBELET_PORT)
+
+
+def _proxy_failure(state: State, resource: Resource, namespace: str, request: str) -> ApiFailure:
+    """Return the error of a proxied request, for `name`, `name:port` or `scheme:name:port` (400, 404, 503)."""
+    parts = request.split(":")
+    scheme = parts.pop(0) if len(parts) > 2 else ""
+    name, port = [*parts, ""][:2]
+    if len(parts) > 2 or not name or scheme not in ("", "http", "https"):
+        raise bad_request(f'invalid {resource.singular} request "{request}"')
+    if resource.plural == "nodes":
+        address = _kubelet(state, resource, name)
+    elif resource.plural == "services":
+        address = _endpoint(state, resource, (namespace, name, port), request)
+    else:
+        address = _pod_address(get(state, resource, namespace, name).object, port)
+    return _unavailable(f"error trying to reach service: {_refused(address)}")
+
+
+def _pod_address(pod: Object, port: str) -> str:
+    given = next((one["ip"] for one in dig(pod, "status", "podIPs") or () if one.get("ip")), "")
+    try:
+        found = ipaddress.ip_address(given)
+    except ValueError as error:
+        raise bad_request("address not allowed") from error
+    if found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified:
+        raise bad_request("address not allowed")
+    declared = (one for container in pod["spec"]["containers"] for one in container.get("ports") or ())
+    return _join(given, port or next((one["containerPort"] for one in declared), 80))
+
+
+def _endpoint(state: State, resource: Resource, place: tuple[str, str, str], request: str) -> str:
+    namespace, name, port = place
+    if port.isdecimal():
+        ports = dig(get(state, resource, namespace, name).object, "spec", "ports") or ()
+        named = next((one.get("name", "") for one in ports if one.get("port") == int(port)), None)
+        if named is None:
+            raise _unavailable(f'no service port {port} found for service "{name}"')
+        port = named
+    found = state.store.get(("", "endpoints"), namespace, name)
+    if found is None:
+        raise not_found(resource, name)
+    if not found.get("subsets"):
+        raise _unavailable(f'no endpoints available for service "{name}"')
+    for subset in found["subsets"]:
+        for one in subset.get("ports") or ():
+            for address in subset.get("addresses") or ():
+                if one.get("name", "") == port and address.get("targetRef"):
+                    return _join(address["ip"], one["port"])
+    raise _unavailable(f'no endpoints available for service "{request}"')
+
+
+def _unavailable(message: str) -> ApiFailure:
+    return ApiFailure(503, "ServiceUnavailable", message)
+
+
+def _join(host: str, port: Any) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _refused(address: str) -> str:
+    return f"dial tcp {address}: connect: connection refused"

@@ -1,0 +1,212 @@
+"""Paths that are not resources: discovery, OpenAPI, health, version and metrics."""
+
+import hashlib
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import Any
+
+from clientgo.version import KUBERNETES
+from clientgo_apiserver.datafiles import read_sections
+from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
+from clientgo_apiserver.http.rendering import indent
+from clientgo_apiserver.http.status import PageNotFound
+from clientgo_apiserver.registry import discovery, openapi
+from clientgo_apiserver.state import State
+
+Deferred = Callable[[], HTTPResponse]
+
+_MAJOR, _, _MINOR = KUBERNETES.partition(".")
+VERSION = {
+    "major": _MAJOR,
+    "minor": _MINOR,
+    "emulationMajor": _MAJOR,
+    "emulationMinor": _MINOR,
+    "minCompatibilityMajor": _MAJOR,
+    "minCompatibilityMinor": str(int(_MINOR) - 1),
+    "gitVersion": f"v{KUBERNETES}.0+bundled",
+    "gitCommit": "",
+    "gitTreeState": "",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "cpython",
+    "platform": "any/any",
+}
+_HEALTH = ("healthz", "livez", "readyz")
+
+_CHECKS = read_sections(__package__, "health.txt")
+_PAGES = (
+    *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
+    *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
+)
+_V2_PROTOBUF = "proto-openapi.spec.v2"
+_AGGREGATED = {
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
+}
+
+
+def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
+    """Answer a GET of such a path; a `Deferred` is slow and should run off the loop.
+
+    Raises:
+        PageNotFound: the path does not exist.
+    """
+    parts = request.path.strip("/").split("/")
+    handler = _HANDLERS.get(parts[0])
+    if handler is None:
+        raise PageNotFound
+    return handler(state, request, parts)
+
+
+def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    groups = {group: versions for group, versions in state.registry.groups().items() if group}
+    paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
+    paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
+    paths |= {f"/{name}{check and '/'}{check}" for name in _HEALTH for check in ("", *_checks(name))}
+    return _indented({"paths": sorted(paths)})
+
+
+def _indented(value: dict[str, Any]) -> HTTPResponse:
+    response = json_response(value)
+    indent(response)
+    return response
+
+
+def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    """Answer `/api`, `/apis` and what is below them."""
+    legacy, registry = parts[0] == "api", state.registry
+    if len(parts) == 1:
+        version = _aggregated_version(request)
+        if version:
+            kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+            body = json_response(discovery.aggregated(registry, legacy=legacy, version=version)).body
+            return _tagged(request, HTTPResponse(200, body, kind), hashlib.sha512(body).hexdigest().upper(), "public")
+        negotiate(request.headers.get("accept", ""))  # rejects other forms
+        address = request.headers.get("host", "127.0.0.1")
+        return json_response(discovery.legacy_root(registry, address) if legacy else discovery.group_list(registry))
+    found = None
+    if legacy and len(parts) == 2:
+        found = discovery.resource_list(registry, "", parts[1])
+    elif not legacy and len(parts) <= 3:
+        found = discovery.resource_list(registry, *parts[1:]) if parts[2:] else discovery.group(registry, parts[1])
+    if found is None:
+        raise PageNotFound
+    return json_response(found)
+
+
+def _tagged(request: HTTPRequest, response: HTTPResponse, tag: str, caching: str = "") -> HTTPResponse:
+    """Return the response with an ETag, or 304 if the client has it."""
+    headers = [("Etag", f'"{tag}"'), ("Vary", "Accept"), *([("Cache-Control", caching)] if caching else [])]
+    if f'"{tag}"' in request.headers.get("if-none-match", ""):
+        return HTTPResponse(304, b"", response.content_type, headers)
+    response.headers.extend(headers)
+    return response
+
+
+def _aggregated_version(request: HTTPRequest) -> str:
+    """Return the version of aggregated discovery that the client accepts, or ""."""
+    for entry in request.headers.get("accept", "").split(","):
+        version = _AGGREGATED.get(entry.strip().lower().replace(" ", ""), "")
+        if version or (entry.partition(";")[0].strip() in ("application/json", "*/*") and "as=" not in entry.lower()):
+            return version
+    return ""
+
+
+def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse | Deferred:
+    documents = openapi.of(state.registry)
+    accept = request.headers.get("accept", "")
+    if parts == ["openapi", "v2"]:
+        documents.index()
+        if _V2_PROTOBUF in accept:
+            return lambda: HTTPResponse(200, documents.v2_document(protobuf=True), openapi.V2_TYPE)
+        return lambda: HTTPResponse(200, documents.v2_document(protobuf=False))
+    dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
+    if parts == ["openapi", "v3"]:
+        index = json_response(documents.index()).body
+        return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
+    if parts[:2] != ["openapi", "v3"]:
+        raise PageNotFound
+    path = "/".join(parts[2:])
+    digest, wanted = documents.hash_of(path), request.query.get("hash", "")
+    if not digest:
+        return HTTPResponse(404, content_type="")
+    if wanted not in ("", digest):
+        location = ("Location", f"/{'/'.join(parts)}?hash={digest}")
+        return HTTPResponse(301, headers=[location, ("Etag", f'"{digest}"'), ("Vary", "Accept")])
+
+    def document() -> HTTPResponse:
+        found = documents.document(path)
+        if found is None:  # the group has been removed since the request was routed
+            return HTTPResponse(404, content_type="")
+        return _tagged(request, HTTPResponse(200, found, headers=dated), digest, "public, immutable" if wanted else "")
+
+    return document
+
+
+def _checks(name: str) -> list[str]:
+    """Return the checks of a health endpoint, in order."""
+    own = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
+    return [*own, "shutdown"] if name == "readyz" else own
+
+
+def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    name, checks = parts[0], _checks(parts[0])
+    if len(parts) > 1:
+        if "/".join(parts[1:]) not in checks:
+            raise PageNotFound
+        return text_response("ok")
+    excluded = [value for key, value in request.query.pairs if key == "exclude"]
+    failed = {"shutdown"} - {*excluded} if not state.ready else set()
+    lines = [
+        f"[+]{check} excluded: ok\n"
+        if check in excluded
+        else f"[-]{check} failed: reason withheld\n"
+        if check in failed
+        else f"[+]{check} ok\n"
+        for check in checks
+    ]
+    unknown = ",".join(f'"{check}"' for check in excluded if check not in checks)
+    if unknown:
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {unknown}\n")
+    if failed & {*checks}:
+        return text_response(f"{''.join(lines)}{name} check failed\n", 500)
+    return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
+
+
+def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    if len(parts) > 1:
+        raise PageNotFound
+    return _indented(VERSION)
+
+
+def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
+    if len(parts) > 1:
+        raise PageNotFound
+    lines = [
+        "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"
+        " resource, scope, component and HTTP response code.",
+        "# TYPE apiserver_request_total counter",
+    ]
+    for call, count in sorted(state.calls.items(), key=lambda pair: str(pair[0])):
+        labels = (
+            f'code="{call.code}",component="apiserver",dry_run="",group="{call.group}",resource="{call.resource}",'
+            f'scope="{call.scope}",subresource="{call.subresource}",verb="{call.verb}",version="{call.version}"'
+        )
+        lines.append(f"apiserver_request_total{{{labels}}} {count}")
+    lines += ["# TYPE apiserver_storage_objects gauge"]
+    for key in sorted(state.store.stored_keys()):
+        name = f"{key[1]}.{key[0]}" if key[0] else key[1]
+        lines.append(f'apiserver_storage_objects{{resource="{name}"}} {state.store.count(key)}')
+    return HTTPResponse(200, ("\n".join(lines) + "\n").encode(), "text/plain; version=0.0.4; charset=utf-8")
+
+
+_HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | Deferred]] = {
+    "": _root,
+    "api": _api,
+    "apis": _api,
+    "openapi": _openapi,
+    "healthz": _health,
+    "livez": _health,
+    "readyz": _health,
+    "version": _version,
+    "metrics": _metrics,
+}

@@ -1,0 +1,125 @@
+"""Options of requests in their query: parsing and validation, before the object is read."""
+
+import re
+
+from clientgo.meta.formats import is_go_duration
+from clientgo_apiserver.http.messages import Query
+from clientgo_apiserver.http.status import (
+    ApiFailure,
+    Cause,
+    bad_request,
+    forbidden_field,
+    invalid,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
+
+_MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_MAX_MANAGER = 128
+# Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers.
+_MAX_DIGITS = 18
+_NUMBER, _UNITS = r"(?:\d+(?:\.\d*)?|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
+_UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
+
+
+def check_timeout(query: Query) -> None:
+    """Check the timeout of a request that is not a watch (400)."""
+    text = query.get("timeout")
+    if not text or is_go_duration(text):
+        return
+    unit = _UNIT.match(text)
+    why = "invalid duration"
+    if unit is not None:
+        why = f'unknown unit "{unit[1]}" in duration' if unit[1] else "missing unit in duration"
+    raise bad_request(f'invalid timeout specified in the request URL - time: {why} "{text}"')
+
+
+def check_list_options(query: Query, *, watch: bool) -> None:
+    """Check the options of a list, watch or deletecollection (400, 422)."""
+    for name in ("timeoutSeconds", "limit"):
+        read_number(query, name)
+    if not query.get(_MATCH) and _INITIAL not in query:
+        return
+    found = [cause for wrong, cause in (_watch_rules(query) if watch else _list_rules(query)) if wrong]
+    if found:
+        raise invalid("ListOptions", "meta.k8s.io", "", found)
+
+
+def _list_rules(query: Query) -> list[tuple[object, Cause]]:
+    match, version = query.get(_MATCH), query.get("resourceVersion")
+    choices = ("Exact", "NotOlderThan", "")
+    exact = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
+    return [
+        (match and not version, _forbidden("unless resourceVersion is provided")),
+        (match and query.get("continue"), _forbidden("when continue is provided")),
+        (match and match not in choices, not_supported(_MATCH, match, choices)),
+        (match == "Exact" and version == "0", forbidden_field(_MATCH, exact)),
+        (_INITIAL in query, forbidden_field(_INITIAL, "sendInitialEvents is forbidden for list")),
+    ]
+
+
+def _watch_rules(query: Query) -> list[tuple[object, Cause]]:
+    match, choice = query.get(_MATCH), "NotOlderThan"
+    initial = forbidden_field(_MATCH, f"sendInitialEvents requires setting resourceVersionMatch to {choice}")
+    return [
+        (_INITIAL in query and match != choice, initial),
+        (match and _INITIAL not in query, _forbidden("for watch unless sendInitialEvents is provided")),
+        (match and match != choice, not_supported(_MATCH, match, (choice,))),
+        (match and query.get("continue"), _forbidden("when continue is provided")),
+    ]
+
+
+def _forbidden(when: str) -> Cause:
+    return forbidden_field(_MATCH, f"resourceVersionMatch is forbidden {when}")
+
+
+def check_write_options(query: Query, kind: str, patch_type: str = "") -> None:
+    """Check the options of a create, update or patch, `kind` is their kind (422)."""
+    causes = []
+    manager, dry_run, validation = query.get("fieldManager", ""), query.get("dryRun"), query.get("fieldValidation", "")
+    if patch_type.startswith("application/apply-patch"):
+        if not manager:
+            causes.append(required("fieldManager", "is required for apply patch"))
+    elif patch_type and "force" in query:
+        causes.append(forbidden_field("force", "may not be specified for non-apply patch"))
+    if len(manager.encode()) > _MAX_MANAGER:
+        causes.append(too_long("fieldManager", _MAX_MANAGER))
+    for at, char in enumerate(() if manager.isprintable() else manager):
+        if not char.isprintable():
+            where = f"invalid character U+{ord(char):04X} (at position {len(manager[:at].encode())})"
+            causes.append(invalid_value("fieldManager", manager, where))
+    causes += dry_run_causes([] if dry_run is None else [dry_run])
+    if validation not in _VALIDATIONS:
+        causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
+    if causes:
+        raise invalid(kind, "meta.k8s.io", "", causes)
+
+
+def dry_run_causes(values: list[str]) -> list[Cause]:
+    """Return the errors of the option dryRun."""
+    return [] if set(values) <= {"All"} else [not_supported("dryRun", values, ("All",))]
+
+
+def read_number(query: Query, name: str) -> int:
+    """Parse a numeric parameter; an absent or negative one is 0 (400)."""
+    text = query.get(name)
+    return 0 if text is None else _parsed(text, text.removeprefix("-"), "", "ParseInt")
+
+
+def read_version(text: str, *, code: int = 400, prefix: str = "") -> int:
+    """Parse a resourceVersion, "" is 0; `code` and `prefix` are those of the error (400)."""
+    where = f'{prefix}resourceVersion: Invalid value: "{text}": '
+    return _parsed(text, text, where, "ParseUint", code) if text else 0
+
+
+def _parsed(text: str, digits: str, where: str, function: str, code: int = 400) -> int:
+    why = "" if digits.isascii() and digits.isdigit() else "invalid syntax"
+    if not why and len(digits.lstrip("0")) > _MAX_DIGITS:
+        why = "value out of range"
+    if why:
+        message = f'{where}strconv.{function}: parsing "{text}": {why}'
+        raise bad_request(message) if code == 400 else ApiFailure(code, "", message)
+    return 0 if text.startswith("-") else int(digits)

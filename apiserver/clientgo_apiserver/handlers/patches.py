@@ -1,0 +1,140 @@
+"""Patch formats of PATCH requests, and the merge rules of a resource's lists and maps.
+
+The rules come from the table of built-in kinds or from the schema of a CustomResourceDefinition; the fakes of
+`clientgo.testing` use the same patches and the same table.
+"""
+
+from functools import partial
+from typing import Any
+
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
+from clientgo.meta.apply.managedfields import FieldManager, ManagedType
+from clientgo.meta.apply.mergerules import MergeRule
+from clientgo.meta.apply.serverside import Applied, ApplyConflict, Object
+from clientgo.meta.apply.serverside import apply as apply_config
+from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strategic
+from clientgo_apiserver.apiextensions.structural import cached_by_identity
+from clientgo_apiserver.http.gojson import go_map, json_type
+from clientgo_apiserver.http.status import ApiFailure, bad_request
+from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
+from clientgo_apiserver.registry.registry import Resource
+
+_UNDECLARED = MergeRule(declared=frozenset())
+
+
+def rules_of(resource: Resource) -> MergeRules:
+    """Return the merge rules of a resource's objects, by path of field names."""
+    if resource.custom:
+        return _schema_rules(resource.schema or _NO_SCHEMA)
+    return rules_of_kind(resource.api_version, resource.kind)
+
+
+def managed_type(resource: Resource, subresource: str) -> ManagedType:
+    """Return what field management needs to know of a write to a resource."""
+    ignored: tuple[str, ...] = ("status",) if resource.status else ()
+    if subresource == "status":
+        ignored = ("metadata", "spec") if resource.custom else ("spec",)
+    zero = {} if resource.custom else zero_value(resource.api_version, resource.kind)
+    return ManagedType(rules_of(resource), zero, ignored)
+
+
+def _rule_of_schema(schema: dict[str, Any], path: FieldPath) -> MergeRule | None:
+    """Return the rule of x-kubernetes-list-type, -list-map-keys and -map-type at a path of a structural schema."""
+    if path[:1] == ("metadata",):
+        return _METADATA(path)
+    for field in path:
+        while "items" in schema:
+            schema = schema["items"]
+        child = schema.get("properties", {}).get(field, schema.get("additionalProperties"))
+        if not isinstance(child, dict):
+            return _UNDECLARED
+        schema = child
+    return _declared(schema)
+
+
+_NO_SCHEMA: dict[str, Any] = {}
+
+
+@cached_by_identity
+def _schema_rules(schema: dict[str, Any]) -> MergeRules:
+    return cached_rules(partial(_rule_of_schema, schema))
+
+
+# Any built-in kind: metadata merges the same way in all of them.
+_METADATA = rules_of_kind("v1", "ConfigMap")
+
+
+def _declared(schema: dict[str, Any]) -> MergeRule | None:
+    if schema.get("x-kubernetes-map-type") == "atomic":
+        return ATOMIC
+    list_type = schema.get("x-kubernetes-list-type")
+    if not list_type:
+        open_ended = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields")
+        return MergeRule(declared=frozenset(schema.get("properties", ()))) if open_ended else None
+    keys, items = tuple(schema.get("x-kubernetes-list-map-keys", ())), schema.get("items") or {}
+    defaults = {name: field["default"] for name, field in items.get("properties", {}).items() if "default" in field}
+    return MergeRule(
+        list_type=list_type,
+        map_keys=keys,
+        atomic_items=items.get("x-kubernetes-map-type") == "atomic",
+        key_defaults=tuple((name, defaults[name]) for name in keys if name in defaults),
+    )
+
+
+__all__ = ["Applied", "apply", "json_patch", "strategic_merge_patch"]
+
+
+def json_patch(target: Object, operations: Any) -> Any:
+    """Return `target` with a JSON Patch applied, all of it or nothing (400, 413, 422)."""
+    try:
+        operations = decoded_operations(operations)
+    except ValueError as error:
+        raise bad_request(f"error decoding patch: {error}") from error
+    if len(operations) > jsonpatch.MAX_OPERATIONS:
+        limit = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
+        raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
+    try:
+        return jsonpatch.apply(target, operations)
+    except PatchError as error:
+        # kube-apiserver does not return the operation's message.
+        message = "the server rejected our request due to an error in our request"
+        raise ApiFailure(422, "Invalid", message, details={}) from error
+
+
+def decoded_operations(value: Any) -> list[Object]:
+    """Return the operations of a decoded JSON patch.
+
+    Raises:
+        ValueError: it is not a list of operations; the error is in Go's words.
+    """
+    if not isinstance(value, list):
+        raise ValueError(f"json: cannot unmarshal {json_type(value)} into Go value of type []handlers.jsonPatchOp")
+    for operation in value:
+        if not isinstance(operation, dict):
+            raise ValueError(
+                f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
+            )
+        for field in ("op", "path", "from"):
+            if not isinstance(given := operation.get(field, ""), str):
+                where = f"Go struct field jsonPatchOp.{field} of type string"
+                raise ValueError(f"json: cannot unmarshal {json_type(given)} into {where}")
+    return value
+
+
+def strategic_merge_patch(target: Object, patch: Any, rules: MergeRules) -> Any:
+    """Return `target` with a strategic merge patch applied by the kind's merge rules (400)."""
+    try:
+        return strategic.apply(target, patch, rules)
+    except UnmergeablePatch as error:
+        # Not a client's error for a real server either.
+        raise ApiFailure(500, "", error.template.format(*map(go_map, error.values))) from error
+    except PatchError as error:
+        raise bad_request(str(error)) from error
+
+
+def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *, force: bool, time: str) -> Applied:
+    """Merge `config` into `live` (empty for a new object) for this field manager (409)."""
+    try:
+        return apply_config(live, config, who, kind, force=force, time=time)
+    except ApplyConflict as conflict:
+        raise ApiFailure(409, "Conflict", str(conflict), details={"causes": conflict.causes}) from conflict

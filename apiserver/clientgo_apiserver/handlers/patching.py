@@ -1,0 +1,146 @@
+"""Patches: JSON patch, merge patch, strategic merge patch, and the configurations of server-side apply."""
+
+from typing import Any
+
+from clientgo.meta.patches import mergepatch
+from clientgo_apiserver.handlers.patches import (
+    Applied,
+    apply,
+    json_patch,
+    managed_type,
+    rules_of,
+    strategic_merge_patch,
+)
+from clientgo_apiserver.handlers.writes import Write, check_name, name_required, read_metadata
+from clientgo_apiserver.http.decode import media_type, no_conversion, parse_json, parse_yaml
+from clientgo_apiserver.http.gojson import go_map, json_type, patched_text
+from clientgo_apiserver.http.nesting import value_error
+from clientgo_apiserver.http.status import (
+    ApiFailure,
+    bad_request,
+    invalid,
+    invalid_value,
+    unavailable_type,
+    unsupported_media_type,
+)
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.typedvalues import typed_errors
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+def patched(write: Write, old: Object, kind: str, body: bytes) -> Object:
+    """Return the object that a patch makes of `old`, with normalized metadata; errors name the patch (400, 422)."""
+    new = patched_object(write.resource, old, kind, body)
+    strategic = kind == STRATEGIC_PATCH
+    write.patch = lambda: go_map(parse_json(body)) if strategic else patched_text(new, old)
+    write.strategic = strategic
+    if kind != JSON_PATCH:
+        write.find_duplicates(body)
+    _check_kind(write, new)
+    meta = new.get("metadata")
+    if meta is not old["metadata"]:
+        meta = read_metadata(write, new, old["metadata"])
+        check_name(write, meta)
+    return {**new, "apiVersion": old["apiVersion"], "kind": old["kind"], "metadata": meta}
+
+
+def check_patch_type(resource: Resource, content_type: str, *, scale: bool = False) -> None:
+    """Check that the resource supports a type of patches (415)."""
+    # Strategic merge needs Go types, which custom kinds do not have.
+    strategic = () if resource.custom and not scale else (STRATEGIC_PATCH,)
+    supported = (JSON_PATCH, MERGE_PATCH, *strategic, APPLY_PATCH)
+    if media_type(content_type) not in supported:
+        raise unsupported_media_type(supported) if resource.custom else unavailable_type(415, "Unsupported Media Type")
+
+
+def _check_kind(write: Write, new: Object) -> None:
+    """Check that a patch does not change apiVersion and kind, which strategic merges ignore (400, 422)."""
+    resource = write.resource
+    kind, api_version = new.get("kind"), new.get("apiVersion")
+    if write.strategic or (kind, api_version) == (resource.kind, resource.api_version):
+        return
+    if resource.custom:
+        if not kind:
+            raise write.undecodable("Object 'Kind' is missing")
+        expected = (("kind", kind, resource.kind), ("apiVersion", api_version, resource.api_version))
+        causes = [invalid_value(field, value, f"must be {right}") for field, value, right in expected if value != right]
+        raise invalid(str(kind), str(api_version or "").rpartition("/")[0], write.name, causes)
+    if not api_version:
+        raise name_required(write)  # nothing is decoded without a version
+    if (kind or resource.kind, api_version) != (resource.kind, resource.api_version):
+        raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
+
+
+def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
+    """Return the patched object before any validation (400, 422)."""
+    try:
+        value = parse_json(body)
+    except ValueError as error:
+        raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
+    if kind == JSON_PATCH:
+        patched = json_patch(shown, value)
+        fault = value_error(patched)
+        if fault:
+            raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
+    elif not isinstance(value, dict):
+        if value is None and kind == MERGE_PATCH:
+            raise bad_request("Invalid JSON Patch")
+        why = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(why if kind == STRATEGIC_PATCH else f"error decoding patch: {why}")
+    elif kind == STRATEGIC_PATCH:
+        patched = strategic_merge_patch(shown, value, rules_of(resource))
+    else:
+        patched = mergepatch.apply(shown, value)
+    if not isinstance(patched, dict):
+        why = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
+        raise bad_request(f"json: {why}")
+    return patched
+
+
+def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
+    """Parse a configuration of this kind, without fields that the target cannot set (400, 500)."""
+    try:
+        config = (_json_object(body) or parse_yaml(body)) or {}
+    except ValueError as error:
+        raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
+    if not isinstance(config, dict):
+        why = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+    if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
+        group, _, version = str(config.get("apiVersion") or "").rpartition("/")
+        raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
+    meta = read_metadata(write, config)
+    if "managedFields" in meta:
+        raise bad_request("metadata.managedFields must be nil")
+    check_name(write, {"name": write.name, **meta})
+    why = typed_errors(resource, config, rules_of(resource))
+    if why:
+        given, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        place = f"{given.get('namespace', '')}/{given.get('name', '')}; {kind}"
+        raise ApiFailure(500, "", f"failed to create typed patch object ({place}): {why}")
+    config = {**config, "metadata": config.get("metadata") or {}}
+    if write.subresource == "status":
+        # Deployments reset the labels, other kinds do not have them changed either.
+        config["metadata"] = {field: value for field, value in config["metadata"].items() if field != "labels"}
+        return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
+    return {field: value for field, value in config.items() if field != "status"} if resource.status else config
+
+
+def _json_object(body: bytes) -> Any:
+    """Parse a body that is JSON, as clients send it: much faster than as YAML; None if it is not."""
+    try:
+        return parse_json(body) if body.startswith(b"{") else None
+    except ValueError:
+        return None
+
+
+def merged(write: Write, live: Object, config: Object) -> Applied:
+    """Return the live object (empty for a new one) with the configuration applied (409)."""
+    # As on a real server, changes through the scale subresource have no time.
+    time = "" if write.subresource == "scale" else write.now
+    kind = managed_type(write.resource, write.subresource)
+    return apply(live, config, write.field_manager("Apply"), kind, force=write.request.query.flag("force"), time=time)

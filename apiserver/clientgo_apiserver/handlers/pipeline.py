@@ -1,0 +1,263 @@
+"""The write pipeline: what happens to an object on its way into the store, in the order of kube-apiserver.
+
+`create` and `update` read from top to bottom: decode and default, managed fields, mutating admission, the strategy of
+the kind, validation, validating admission, store. PUT and PATCH differ in how they make the updated object from the
+stored one. Everything that may fail, or wait for a webhook, comes before the object is stored.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from clientgo.meta.apply.managedfields import equal_ignoring_timestamps
+from clientgo_apiserver.admission import chain
+from clientgo_apiserver.admission.namespaces import require_namespace
+from clientgo_apiserver.apiextensions.crdstatus import require_lasting
+from clientgo_apiserver.auth.authorization import Attributes, authorize
+from clientgo_apiserver.handlers.patching import APPLY_PATCH, merged, patched, read_configuration
+from clientgo_apiserver.handlers.writes import (
+    Write,
+    check_name,
+    decode_object,
+    managed_fields,
+    name_required,
+    read_metadata,
+    with_managed_fields,
+)
+from clientgo_apiserver.http.decode import media_type
+from clientgo_apiserver.http.status import (
+    ApiFailure,
+    Cause,
+    already_exists,
+    conflict,
+    invalid,
+    modified,
+    not_found,
+)
+from clientgo_apiserver.registry import metadata
+from clientgo_apiserver.registry.gotypes import in_order
+from clientgo_apiserver.registry.names import generate
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.strategies.kinds import strategy_of
+from clientgo_apiserver.registry.views import from_storage, shown, to_storage, with_version
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Entry, name_of
+
+_SET_BY_SERVER = frozenset(
+    ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
+)
+_REQUEST_SECONDS = 60.0  # kube-apiserver's --request-timeout
+_TIMEOUT = "Timeout: request did not complete within requested timeout - context deadline exceeded"
+# As many attempts at a generated name as the real server makes.
+_GENERATE_ATTEMPTS = 8
+
+
+class UpdatedObject(NamedTuple):
+    """The object that an update makes of the stored one, with normalized metadata, and an apply's managedFields."""
+
+    obj: Object
+    entries: list[Object] | None = None
+
+
+async def create(state: State, write: Write, obj: Object, entries: list[Object] | None = None) -> Object:
+    """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
+    resource, strategy, revision = write.resource, write.strategy, state.store.revision
+    meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
+    # The storage's check, which a dry run does not reach.
+    if entries is None and not write.dry_run and meta.get("resourceVersion", "0") not in ("", "0"):
+        raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
+    _require_place(state, write, meta.get("name", ""))
+    new = decode_object(write, {**obj, "metadata": meta}, None)
+    entries = managed_fields(write, {}, new) if entries is None else entries
+    new = await chain.admit(state, write, "CREATE", new, None)
+    new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], state.clock), entries)}
+    new = strategy.begin_create(state.store, new)
+    new = strategy.prepare_for_create(write, new)
+    meta = new["metadata"]
+    causes = [*metadata.errors(resource, meta), *strategy.validate(write, new)]
+    if causes:
+        raise invalid(resource.kind, resource.storage[0], meta.get("name", ""), causes)
+    write.request.warnings += strategy.warnings_on_create(write, new)
+    await chain.validate(state, write, "CREATE", new, None)
+    stored = await to_storage(resource, new)
+    response = await from_storage(resource, in_order(stored)) if write.dry_run or resource.converter else None
+    if state.store.revision != revision:
+        _require_place(state, write, meta["name"])  # it may be gone since webhooks were called
+    name = _free_name(state, write, meta)
+    if name != meta["name"]:
+        stored = _renamed(stored, name)
+        response = response and _renamed(response, name)
+    if write.dry_run and response is not None:
+        return response
+    created = state.store.put(resource.storage, stored).object
+    return shown(resource, created) if response is None else with_version(response, created)
+
+
+async def update(state: State, write: Write, updated: Callable[[Object], UpdatedObject]) -> Object:
+    """Replace the stored object by what `updated` makes of it, and return it as shown (4xx, 500, 504).
+
+    As in a real server's GuaranteedUpdate, everything starts again if the object has changed while webhooks were
+    called: they see what would be stored.
+    """
+    resource, strategy, request = write.resource, write.strategy, write.request
+    unknown, warnings, began = write.unknown, [*request.warnings], state.clock.now()
+    while True:
+        write.unknown, request.warnings[:] = [*unknown], warnings
+        entry = state.store.entry(resource.storage, write.namespace, write.name)
+        if entry is None:
+            raise not_found(resource, write.name)
+        old = await from_storage(resource, entry.object)
+        obj, applied = updated(old)
+        _check_preconditions(write, obj["metadata"], old["metadata"])
+        new = decode_object(write, strategy.reset_fields(write, obj, old), old)
+        entries = managed_fields(write, old, new) if applied is None else applied
+        admitted = await chain.admit(state, write, "UPDATE", new, old)
+        new = new if admitted is new else strategy.reset_fields(write, admitted, old)
+        carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
+        new = {**new, "metadata": with_managed_fields(carried, entries)}
+        new = strategy.begin_update(state.store, new, old)
+        new = strategy.prepare_for_update(write, new, old)
+        causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
+        causes += strategy.validate_update(write, new, old)
+        if causes:
+            raise invalid(resource.kind, resource.storage[0], write.name, causes)
+        request.warnings += strategy.warnings_on_update(write, new, old)
+        await chain.validate(state, write, "UPDATE", new, old)
+        stored = await to_storage(resource, new)
+        response = await from_storage(resource, stored) if resource.converter is not None else None
+        if state.store.entry(resource.storage, write.namespace, write.name) is entry:
+            committed = _commit(state, write, entry, stored)
+            return shown(resource, committed) if response is None else with_version(response, committed)
+        if state.clock.now() - began > _REQUEST_SECONDS:
+            raise ApiFailure(504, "Timeout", _TIMEOUT, details={})
+
+
+async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
+    """Replace the object of the write's name; return it as shown, and whether it was created."""
+    meta = read_metadata(write, obj)
+    check_name(write, meta)
+    if not write.resource.create_on_update or write.subresource or _exists(state, write):
+        return await update(state, write, lambda _: UpdatedObject({**obj, "metadata": meta})), False
+    require_create(state, write)
+    meta = {field: value for field, value in meta.items() if field not in ("resourceVersion", "uid")}
+    return await create(state, write, {**obj, "metadata": meta}), True
+
+
+async def patch(state: State, write: Write, body: bytes, content_type: str) -> tuple[Object, bool]:
+    """Patch the object of the write's name; return it as shown, and whether an apply created it."""
+    kind = media_type(content_type)
+    if kind == APPLY_PATCH:
+        # Errors of an applied configuration are reported like those of an object.
+        return await _apply(state, write, read_configuration(write, write.resource, body))
+    return await update(state, write, lambda old: UpdatedObject(patched(write, old, kind, body))), False
+
+
+async def _apply(state: State, write: Write, config: Object) -> tuple[Object, bool]:
+    if not _exists(state, write):
+        try:
+            return await _create_applied(state, write, config), True
+        except ApiFailure as failure:
+            if failure.reason != "AlreadyExists":
+                raise
+            # Created by another client while webhooks were called.
+    return await update(state, write, lambda old: _applied(write, old, config)), False
+
+
+def _applied(write: Write, old: Object, config: Object) -> UpdatedObject:
+    applied = merged(write, old, config)
+    meta = read_metadata(write, applied.obj)
+    meta["resourceVersion"] = config["metadata"].get("resourceVersion", old["metadata"]["resourceVersion"])
+    return UpdatedObject({**applied.obj, "metadata": meta}, applied.entries)
+
+
+async def _create_applied(state: State, write: Write, config: Object) -> Object:
+    if write.subresource:
+        raise not_found(write.resource, write.name)
+    if not config["metadata"].get("name"):
+        raise name_required(write)
+    if uid := config["metadata"].get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(write.resource, write.name, why)
+    require_create(state, write)
+    applied = merged(write, {}, config)
+    return await create(state, write, applied.obj, applied.entries)
+
+
+def require_create(state: State, write: Write) -> None:
+    """Check that the user may create an object that an update turns out to create (403)."""
+    if write.request.internal or state.options.authorization == "AlwaysAllow":
+        return
+    resource = write.resource
+    place = (write.subresource, write.namespace, write.name)
+    authorize(
+        state, Attributes(write.request.user, "create", resource.group, resource.version, resource.plural, *place)
+    )
+
+
+def _exists(state: State, write: Write) -> bool:
+    return state.store.entry(write.resource.storage, write.namespace, write.name) is not None
+
+
+def _require_place(state: State, write: Write, name: str) -> None:
+    """Check that objects can be created in the namespace, and of this kind (403, 404)."""
+    require_namespace(state, write.resource, write.namespace, name)
+    require_lasting(state, write.resource, name)
+
+
+def _free_name(state: State, write: Write, meta: Object) -> str:
+    """Return the name of a new object, generated again while it is taken (409)."""
+    generated, name, deleted = "generateName" in meta and not write.name, meta["name"], False
+    for _ in range(_GENERATE_ATTEMPTS if generated else 1):
+        known = state.store.entry(write.resource.storage, write.namespace, name)
+        if known is None:
+            return str(name)
+        deleted = "deletionTimestamp" in known.object["metadata"]
+        name = generate(meta["generateName"]) if generated else name
+    raise already_exists(write.resource, name, deleted=deleted)
+
+
+def _renamed(obj: Object, name: str) -> Object:
+    return {**obj, "metadata": {**obj["metadata"], "name": name}}
+
+
+def _commit(state: State, write: Write, old: Entry, new: Object) -> Object:
+    """Store the object in place of `old`; return it as it is now.
+
+    Nothing is written if nothing changed, or in a dry run. An object whose last finalizer was removed is deleted.
+    """
+    finished = strategy_of(write.resource, "").should_delete_during_update(new)
+    if equal_ignoring_timestamps(old.object, new) and not finished:
+        return old.object
+    if write.dry_run:
+        return in_order(new)
+    if finished:
+        state.store.remove(write.resource.storage, *name_of(new))
+        return new  # with the version before, because this state was never stored
+    return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object
+
+
+def precondition_failed(write: Write, field: str, given: str, stored: str) -> ApiFailure:
+    """Return 409: a precondition on a field does not hold."""
+    resource = write.resource
+    prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
+    place = f"{write.namespace}/{write.name}" if write.namespace else write.name
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{place}, ResourceVersion: 0,"
+        f" AdditionalErrorMsg: Precondition failed: {field} in precondition: {given}, {field} in object meta: {stored}"
+    )
+    return conflict(resource, write.name, why)
+
+
+def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
+    uid, version = meta.get("uid"), meta.get("resourceVersion")
+    # A patch is applied to the stored object, so its uid is a field like others.
+    if uid is not None and uid != stored["uid"] and write.request.method != "PATCH":
+        raise precondition_failed(write, "UID", uid, stored["uid"])
+    if version in (None, "", "0"):
+        if not write.resource.unconditional_update:
+            detail = "Invalid value: 0: must be specified for an update"
+            causes = [Cause("FieldValueInvalid", "metadata.resourceVersion", detail)]
+            raise invalid(write.resource.plural, write.resource.group, write.name, causes)
+    elif version != stored["resourceVersion"]:
+        if not (version.isascii() and version.isdigit()):
+            raise ApiFailure(500, "", f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        raise modified(write.resource, write.name)

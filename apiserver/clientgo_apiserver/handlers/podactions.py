@@ -1,0 +1,227 @@
+"""Actions on pods that clients create as objects: Eviction and Binding."""
+
+from dataclasses import replace
+
+import msgspec
+
+from clientgo_apiserver.admission import chain
+from clientgo_apiserver.handlers.deletion import delete, read_delete_options
+from clientgo_apiserver.handlers.pipeline import UpdatedObject, precondition_failed, update
+from clientgo_apiserver.handlers.reading import get
+from clientgo_apiserver.handlers.writes import Write, read_metadata
+from clientgo_apiserver.http.decode import read_object
+from clientgo_apiserver.http.status import (
+    ApiFailure,
+    bad_request,
+    conflict,
+    forbidden,
+    not_supported,
+    required,
+)
+from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.registry.metadata import timestamp
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.selection import selects
+from clientgo_apiserver.storage.stored import Key
+
+_PODS: Key = ("", "pods")
+_BUDGETS: Key = ("policy", "poddisruptionbudgets")
+_EVICTION = Resource("policy", "v1", "evictions", "Eviction", "eviction", "", namespaced=True, verbs=("create",))
+_OLD_EVICTION = replace(_EVICTION, version="v1beta1")
+_BINDING = Resource("", "v1", "bindings", "Binding", "binding", "", namespaced=True, verbs=("create",))
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+_MAX_DISRUPTED = 2000
+_VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+async def _read(state: State, write: Write, content_type: str, resource: Resource) -> Object:
+    """Return the admitted object of a request (400, 403)."""
+    obj = read_object(write.request.body, content_type, resource)
+    obj = {**obj, "metadata": read_metadata(write, obj)}
+    if obj["metadata"].get("name") != write.name:
+        raise bad_request(f"name in URL does not match name in {resource.kind} object")
+    obj = await chain.mutate(state, write, "CREATE", obj, None) or obj
+    await chain.validate(state, write, "CREATE", obj, None)
+    return obj
+
+
+async def evict(state: State, write: Write, content_type: str) -> Object:
+    """Delete a pod if its disruption budget allows it; return a Status (400, 403, 404, 409, 429, 500)."""
+    beta = _OLD_EVICTION.api_version.encode() in write.request.body
+    eviction = await _read(state, write, content_type, _OLD_EVICTION if beta else _EVICTION)
+    options = dict(eviction.get("deleteOptions") or {})
+    if write.dry_run:
+        options["dryRun"] = ["All"]
+    pod = get(state, write.resource, write.namespace, write.name).object
+    phase = dig(pod, "status", "phase")
+    if phase not in ("Succeeded", "Failed", "Pending") and "deletionTimestamp" not in pod["metadata"]:
+        await _take_from_budget(state, write, pod, dry_run=bool(options.get("dryRun")))
+    conditions = options.get("preconditions") or {}
+    for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        if conditions.get(member) and conditions[member] != pod["metadata"][member]:
+            raise _stale(write, label, conditions[member], pod["metadata"][member])
+    if not options.get("dryRun"):
+        reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
+        pod = state.store.put(_PODS, _with_condition(state, pod, "DisruptionTarget", reason)).object
+        if conditions.get("resourceVersion"):
+            options["preconditions"] = {**conditions, "resourceVersion": pod["metadata"]["resourceVersion"]}
+    request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True)
+    # The eviction was admitted, and not the deletion: no webhook sees it.
+    await delete(state, replace(write, subresource="", request=request), read_delete_options(request))
+    return _SUCCESS
+
+
+def _stale(write: Write, label: str, given: str, stored: str) -> ApiFailure:
+    recreated = "deleted and then recreated" if label == "UID" else "modified"
+    why = (
+        f"the {label} in the precondition ({given}) does not match the {label} in record ({stored})."
+        f" The object might have been {recreated}"
+    )
+    message = f'Operation cannot be fulfilled on Pod "{write.name}": {why}'
+    return ApiFailure(409, "Conflict", message, details={"name": write.name, "kind": "Pod"})
+
+
+async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run: bool) -> None:
+    """Count a disruption in the budget that selects the pod, if there is one (403, 429, 500)."""
+    labels = pod["metadata"].get("labels") or {}
+    budgets = [
+        budget
+        for budget in state.store.list(_BUDGETS, write.namespace)
+        if (selector := dig(budget, "spec", "selector")) is not None and selects(selector, labels)
+    ]
+    if not budgets:
+        return
+    if len(budgets) > 1:
+        why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise ApiFailure(500, "", why)
+    budget = budgets[0]
+    status = budget.get("status") or {}
+    healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    ready = any(
+        one.get("type") == "Ready" and one.get("status") == "True" for one in dig(pod, "status", "conditions") or ()
+    )
+    always = dig(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow"
+    if not ready and (always or healthy >= desired > 0):
+        return  # an unready pod does not count as healthy, so that the budget loses nothing
+    _check_budget(state, budget)
+    if not dry_run:
+        await _count_disruption(state, write, budget)
+
+
+def _check_budget(state: State, budget: Object) -> None:
+    name, status = budget["metadata"]["name"], budget.get("status") or {}
+    if status.get("observedGeneration", 0) < budget["metadata"].get("generation", 0):
+        raise _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
+    allowed = status.get("disruptionsAllowed", 0)
+    served = state.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None, "budgets are built in"
+    singular = replace(served, plural="poddisruptionbudget")
+    if allowed < 0:
+        raise forbidden(singular, name, "pdb disruptions allowed is negative")
+    if len(status.get("disruptedPods") or ()) > _MAX_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise forbidden(singular, name, why)
+    if allowed:
+        return
+    healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    conditions = (one for one in status.get("conditions") or () if one.get("type") == "DisruptionAllowed")
+    condition: Object = next((one for one in conditions if one.get("status") == "False" and one.get("message")), {})
+    why, reason = f"The disruption budget {name} does not allow evicting pods currently", condition.get("reason")
+    if reason == "SyncFailed":
+        why += f" because it failed sync: {condition['message']}"
+    elif healthy <= desired:
+        why = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+    elif condition:
+        why += f" ({reason}): {condition['message']}"
+    raise _too_many(why, 0)
+
+
+def _too_many(why: str, seconds: int) -> ApiFailure:
+    details: Object = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    headers: tuple[tuple[str, str], ...] = ()
+    if seconds:
+        details["retryAfterSeconds"] = seconds
+        headers = (("Retry-After", str(seconds)),)
+    return ApiFailure(429, "TooManyRequests", _VIOLATED, details=details, headers=headers)
+
+
+async def _count_disruption(state: State, write: Write, budget: Object) -> None:
+    status, now = budget["status"], timestamp(state.clock)
+    left = status["disruptionsAllowed"] - 1
+    counted = {**status, "disruptionsAllowed": left, "disruptedPods": {**(status.get("disruptedPods") or {})}}
+    counted["disruptedPods"][write.name] = now
+    if not left:
+        condition = {
+            "type": "DisruptionAllowed",
+            "status": "False",
+            "observedGeneration": status.get("observedGeneration", 0),
+            "lastTransitionTime": now,
+            "reason": "InsufficientPods",
+            "message": "",
+        }
+        others = [one for one in status.get("conditions") or () if one.get("type") != condition["type"]]
+        counted["conditions"] = [*others, condition]
+    served = state.registry.find("policy", "v1", "poddisruptionbudgets")
+    assert served is not None, "budgets are built in"
+    place = (write.namespace, budget["metadata"]["name"], "status")
+    by_server = replace(write.request, internal=True)
+    part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
+    await update(state, part, lambda old: UpdatedObject({**old, "status": counted}))
+
+
+async def bind(state: State, write: Write, content_type: str) -> Object:
+    """Assign a pod to a node; return a Status (400, 404, 409, 500)."""
+    if not write.name:  # an object of the resource `bindings` instead of a subresource
+        named = read_metadata(write, read_object(write.request.body, content_type, _BINDING))
+        write = replace(write, name=named.get("name", ""))
+    binding = await _read(state, write, content_type, _BINDING)
+    target, meta = binding.get("target") or {}, binding["metadata"]
+    _check_target(target)
+    pods = state.registry.find("", "v1", "pods")
+    assert pods is not None, "pods are built in"
+    pod = get(state, pods, write.namespace, write.name).object
+    for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        if meta.get(member) and meta[member] != pod["metadata"][member]:
+            raise precondition_failed(replace(write, resource=pods), label, meta[member], pod["metadata"][member])
+    if why := _unbindable(pod):
+        raise conflict(replace(pods, plural="pods/binding"), write.name, why)
+    bound = _with_condition(state, pod, "PodScheduled", {})
+    for member in ("annotations", "labels"):
+        if meta.get(member):
+            bound["metadata"] = {**bound["metadata"], member: {**bound["metadata"].get(member, {}), **meta[member]}}
+    bound["spec"] = {**bound["spec"], "nodeName": target["name"]}
+    bound["status"].pop("nominatedNodeName", None)
+    if not write.dry_run:
+        state.store.put(_PODS, bound)
+    return _SUCCESS
+
+
+def _check_target(target: Object) -> None:
+    texts = []
+    if target.get("kind") not in (None, "", "Node"):
+        texts.append(not_supported("target.kind", target["kind"], ("Node", "<empty>")).text)
+    if not target.get("name"):
+        texts.append(required("target.name").text)
+    if texts:
+        raise ApiFailure(500, "", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+
+
+def _unbindable(pod: Object) -> str:
+    name, spec = pod["metadata"]["name"], pod["spec"]
+    if "deletionTimestamp" in pod["metadata"]:
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    if spec.get("nodeName"):
+        return f'pod {name} is already assigned to node "{spec["nodeName"]}"'
+    return f"pod {name} has non-empty .spec.schedulingGates" if spec.get("schedulingGates") else ""
+
+
+def _with_condition(state: State, pod: Object, kind: str, reason: Object) -> Object:
+    """Return a copy of the pod with this condition true."""
+    status, now = pod.get("status") or {}, timestamp(state.clock)
+    conditions = list(status.get("conditions") or ())
+    known = next((one for one in conditions if one.get("type") == kind), None)
+    since = known["lastTransitionTime"] if known and known.get("status") == "True" else now
+    condition = {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": since, **reason}
+    conditions = [condition if one is known else one for one in conditions] + ([] if known else [condition])
+    return {**pod, "status": {**status, "conditions": conditions}}

@@ -1,0 +1,177 @@
+"""GET of one object and of lists: forms, pages, and the revision that is shown."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from itertools import islice
+
+import msgspec
+
+from clientgo_apiserver.handlers import tables
+from clientgo_apiserver.handlers.options import read_number, read_version
+from clientgo_apiserver.http.messages import Form, HTTPResponse, Query
+from clientgo_apiserver.http.status import ApiFailure, bad_request, expired, not_found
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.views import served
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.selection import SelectionPredicate
+from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, Name, Window
+
+_encode = msgspec.json.Encoder().encode
+_TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
+_TOO_OLD = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
+    " the continue parameter, or use the continue token in this response to retrieve the remainder of the results."
+    " Continuing with the provided token results in an inconsistent list - objects that were created, modified, or"
+    " deleted between the time the first chunk was returned and now may show up in the list."
+)
+
+
+def get(state: State, resource: Resource, namespace: str, name: str, version: str = "") -> Entry:
+    """Return the stored object, at least as new as this version (404, 500, 504)."""
+    if version and read_version(version, code=500) > state.store.revision:
+        raise _too_large(int(version), state.store.revision)
+    entry = state.store.entry(resource.storage, namespace, name)
+    if entry is None:
+        raise not_found(resource, name)
+    return entry
+
+
+def render(resource: Resource, obj: Object, form: Form, include: str = "Metadata") -> Object:
+    """Return one object in the requested form (406)."""
+    if form.kind == "PartialObjectMetadataList":
+        raise _not_as(resource, form, resource.kind, "not a list")
+    if form.kind == "Table":
+        meta = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        return _versioned(tables.render(resource, [obj], list_meta=meta, include=include), form)
+    if form.kind == "PartialObjectMetadata":
+        return _versioned(tables.partial_metadata(obj), form)
+    return obj
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list at a revision: `at` is 0 for the present."""
+
+    limit: int
+    at: int
+    after: Name | None
+    inconsistent: bool = False
+
+
+async def list_objects(
+    state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+) -> HTTPResponse:
+    """Answer a list request (410, 504)."""
+    resource, namespace = place
+    page = read_page(state, query)
+    window = _window(state, resource, namespace, page)
+    matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
+    entries = [*islice(matching, page.limit or None)]
+    revision = page.at or state.store.revision
+    meta: Object = {"continue": ""} if resource.custom else {}
+    meta["resourceVersion"] = str(revision)
+    if next(matching, None) is not None:
+        last = entries[-1].object["metadata"]
+        meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
+        if selection.everything:
+            meta["remainingItemCount"] = len(window) - len(entries)
+    entries = await served(resource, entries)
+    return list_response(resource, entries, meta, form, query.get("includeObject") or "Metadata")
+
+
+def read_page(state: State, query: Query) -> Page:
+    """Parse the options of a paged list (400)."""
+    limit = read_number(query, "limit")
+    version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
+    token = query.get("continue")
+    if token:
+        at, after = _read_token(token)
+        if version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        return Page(limit, max(at, 0), after, inconsistent=at < 0)
+    revision = read_version(version, prefix="invalid resource version: ")
+    if revision > state.store.revision:
+        raise _too_large(revision, state.store.revision)
+    exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
+    return Page(limit, revision if exact else 0, None)
+
+
+def _window(state: State, resource: Resource, namespace: str, page: Page) -> Window:
+    try:
+        return state.store.window(resource.storage, namespace, after=page.after, at=page.at)
+    except FutureRevision as error:
+        raise _too_large(page.at, state.store.revision) from error
+    except ExpiredRevision as error:
+        if page.after is None:
+            raise expired(f"The resourceVersion for the provided list is too old: {page.at}") from error
+        raise expired(_TOO_OLD, {"continue": _token(-1, page.after)}) from error
+
+
+def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
+    """Return a list of these objects, as the resource shows them, in the requested form (406)."""
+    if form.kind == "PartialObjectMetadata":
+        raise _not_as(resource, form, resource.list_kind, "a list")
+    if form.kind:
+        objects = [entry.object for entry in entries]
+        plain = {field: value for field, value in meta.items() if value != ""}
+        if form.kind == "Table":
+            answer = tables.render(resource, objects, list_meta=plain, include=include)
+        else:
+            answer = tables.partial_metadata_list(objects, plain)
+        return HTTPResponse(200, _encode(_versioned(answer, form)))
+    items = [entry.raw for entry in entries]
+    if resource.custom:
+        end: Object = {"kind": resource.list_kind, "metadata": meta}
+        return HTTPResponse(200, _list_of({"apiVersion": resource.api_version}, items, end))
+    # On a real server items of typed lists have no kind and apiVersion.
+    head = _encode({"kind": resource.kind, "apiVersion": resource.api_version})[:-1] + b","
+    items = [b"{" + item[len(head) :] if item.startswith(head) else item for item in items]
+    start = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta}
+    return HTTPResponse(200, _list_of(start, items, {}))
+
+
+def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
+    rest = b"," + _encode(end)[1:] if end else b"}"
+    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", rest))
+
+
+def _not_as(resource: Resource, form: Form, kind: str, why: str) -> ApiFailure:
+    go_type = "unstructured.Unstructured" if resource.custom else f"{resource.package}.{kind}"
+    return ApiFailure(
+        406, "NotAcceptable", f"you requested {form.kind}, but the requested object is {why} (*{go_type})"
+    )
+
+
+def _versioned(value: Object, form: Form) -> Object:
+    if form.version == "v1":
+        return value
+    api_version = f"meta.k8s.io/{form.version}"
+    for row in value.get("rows", ()):
+        if row.get("object", {}).get("kind") == "PartialObjectMetadata":
+            row["object"] = {**row["object"], "apiVersion": api_version}
+    return {**value, "apiVersion": api_version}
+
+
+def _token(revision: int, after: Name) -> str:
+    start = f"{after[0]}/{after[1]}" if after[0] else after[1]
+    raw = _encode({"v": _TOKEN_VERSION, "rv": revision, "start": start + "\u0000"})
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def _read_token(token: str) -> tuple[int, Name]:
+    try:
+        raw = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        namespace, _, name = raw["start"].rstrip("\u0000").rpartition("/")
+        if raw["v"] != _TOKEN_VERSION:
+            raise ValueError("server does not recognize this encoded version")
+        return int(raw["rv"]), (namespace, name)
+    except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+
+
+def _too_large(asked: int, current: int) -> ApiFailure:
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    details = {"causes": causes, "retryAfterSeconds": 1}
+    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    return ApiFailure(504, "Timeout", message, details=details, headers=(("Retry-After", "1"),))

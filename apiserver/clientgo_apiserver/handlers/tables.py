@@ -1,0 +1,106 @@
+"""Tables and partial metadata: the two forms in which a client can get objects without knowing their types.
+
+kubectl requests `as=Table` and prints the cells unchanged. A custom resource is printed by the JSON paths of its
+definition, a built-in kind by its printer. Metadata-only informers request `as=PartialObjectMetadata`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.meta.scheme import Column
+from clientgo_apiserver.apiextensions import jsonpath
+from clientgo_apiserver.http.status import go_float
+from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
+from clientgo_apiserver.printers.values import INVALID, moment_of, since
+from clientgo_apiserver.registry.gotypes import metadata_in_order
+from clientgo_apiserver.registry.registry import Resource
+
+META_VERSION = "meta.k8s.io/v1"
+INCLUDES = ("None", "Metadata", "Object")
+"""The values of the `includeObject` query parameter."""
+
+_SHOWN = ("name", "type", "format", "description", "priority")
+_CUSTOM_AGE = Column("Age", "date", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
+
+
+def render(
+    resource: Resource,
+    objects: Sequence[dict[str, Any]],
+    *,
+    list_meta: dict[str, Any],
+    include: str = "Metadata",
+    clock: Clock = SYSTEM_CLOCK,
+) -> dict[str, Any]:
+    """Return the objects as a meta.k8s.io/v1 Table.
+
+    `list_meta` becomes the table's metadata (of a single object: its resourceVersion only).
+
+    Raises:
+        ValueError: `include` is not one of `INCLUDES`.
+    """
+    if include not in INCLUDES:
+        raise ValueError(f"includeObject must be one of {', '.join(INCLUDES)}, not {include!r}")
+    printer = printer_of(resource.group, resource.kind)
+    if resource.custom:
+        printer = (NAME, *map(_custom, resource.columns or (_CUSTOM_AGE,)))
+    now = utc(clock)
+    rows = [
+        {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
+        for obj in objects
+    ]
+    columns = [{field: getattr(one.column, field) for field in _SHOWN} for one in printer]
+    head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}
+    return {**head, "columnDefinitions": columns, "rows": rows}
+
+
+def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object's metadata as a PartialObjectMetadata."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": metadata_in_order(obj)}
+
+
+def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the metadata of objects as a PartialObjectMetadataList."""
+    return {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": META_VERSION,
+        "metadata": list_meta,
+        "items": [partial_metadata(obj) for obj in objects],
+    }
+
+
+def _row_object(obj: dict[str, Any], include: str) -> dict[str, Any] | None:
+    return {"None": None, "Object": obj}.get(include, partial_metadata(obj))
+
+
+def _custom(column: Column) -> Printed:
+    path = jsonpath.parse(column.json_path)
+    text = column.description or f"Custom resource definition column (in JSONPath format): {column.json_path}"
+    described = Column(column.name, column.type, column.json_path, text, column.format, column.priority)
+    return Printed(described, lambda obj, now: _cell(column.type, path.find(obj), now))
+
+
+def _cell(kind: str, found: list[Any], now: datetime) -> Any:
+    """Return the first value found, in the column's type; None if there is none or it has another type."""
+    value = found[0] if found else None
+    if value is None:
+        return None
+    if kind == "string":
+        return _go_text(value)
+    if kind == "date":
+        return None if not isinstance(value, str) else since(value, now) if moment_of(value) else INVALID
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if kind == "integer" else float(value)
+
+
+def _go_text(value: Any) -> str:
+    """Format a value as Go prints it: lists and objects as JSON, large and tiny numbers with an exponent."""
+    if isinstance(value, str):
+        return value
+    return go_float(value) if isinstance(value, float) else msgspec.json.encode(value, order="sorted").decode()

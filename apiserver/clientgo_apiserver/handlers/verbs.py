@@ -1,0 +1,223 @@
+"""Handlers of the verbs: from a routed request to its response."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple
+
+from clientgo_apiserver.auth import serviceaccounts
+from clientgo_apiserver.handlers import podactions, reviews
+from clientgo_apiserver.handlers.connect import CONNECTED, connect
+from clientgo_apiserver.handlers.deletion import delete, delete_collection, read_delete_options
+from clientgo_apiserver.handlers.options import check_list_options
+from clientgo_apiserver.handlers.patching import check_patch_type
+from clientgo_apiserver.handlers.pipeline import create, patch, put, require_create
+from clientgo_apiserver.handlers.reading import get, list_objects, list_response, render
+from clientgo_apiserver.handlers.scale import read_scale, write_scale
+from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
+from clientgo_apiserver.handlers.writes import Write, managed_fields, read_metadata, read_write, with_managed_fields
+from clientgo_apiserver.http.decode import read_body, read_object
+from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
+from clientgo_apiserver.http.status import not_acceptable
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.views import served, shown, shown_entry
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.selection import SelectionPredicate, select
+from clientgo_apiserver.storage.stored import Key, name_of
+
+_TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
+_WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
+_UPGRADED = ("attach", "exec", "portforward")  # need permission to create, even by GET
+
+
+class RequestInfo(NamedTuple):
+    """Verb and target of a request."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+    verb: str
+
+
+def _form(request: HTTPRequest) -> Form:
+    return negotiate(request.headers.get("accept", ""))
+
+
+def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str) -> Write:
+    return read_write(state, request, route.resource, (route.namespace, route.name, route.subresource), options)
+
+
+def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
+    include = request.query.get("includeObject") or "Metadata"
+    return json_response(render(route.resource, obj, _form(request), include), status)
+
+
+def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object, *, created: bool) -> HTTPResponse:
+    """Return the response to a write, after the simulated cluster has reacted to it.
+
+    A real cluster reacts later. Here it may react at once (see `controllers.deployments`), so that the client sees the
+    result.
+    """
+    status, resource = 201 if created else 200, route.resource
+    reacted = state.settle()
+    entry = state.store.entry(resource.storage, *name_of(obj))
+    # Nothing reacts to custom kinds at once, which a webhook may have to convert.
+    same = entry is not None and entry.object["metadata"]["uid"] == obj["metadata"].get("uid")
+    if reacted and same and entry is not None and not resource.custom:
+        obj = shown(resource, entry.object)
+    if entry is not None and entry.object is obj and _form(request).plain:
+        return HTTPResponse(status, entry.raw)  # it is encoded already
+    return _one(route, request, obj, status)
+
+
+async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    entry = get(state, route.resource, route.namespace, route.name, request.query.get("resourceVersion", ""))
+    entry = shown_entry(route.resource, entry)
+    if route.resource.converter is not None:
+        (entry,) = await served(route.resource, [entry])
+    # These have no table on a real server, either.
+    if _form(request).plain or route.subresource in _WITHOUT_TABLE:
+        return HTTPResponse(200, entry.raw)
+    return _one(route, request, entry.object, 200)
+
+
+async def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    check_list_options(request.query, watch=False)
+    selection = _selection(route, request)
+    return await list_objects(state, (route.resource, route.namespace), request.query, selection, _form(request))
+
+
+async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
+    if _form(request).yaml:
+        raise not_acceptable(STREAMED)
+    check_list_options(request.query, watch=True)
+    place = (route.resource, route.namespace)
+    kind = WatchServer if route.resource.converter is None else ConvertingWatch
+    return kind(state, place, request.query, _selection(route, request), _form(request))
+
+
+def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
+    fields = request.query.get("fieldSelector", "")
+    if route.name:
+        # The legacy way to watch one object: its name in the path.
+        fields = f"metadata.name={route.name}" + (f",{fields}" if fields else "")
+    return select(route.resource, request.query.get("labelSelector", ""), fields)
+
+
+async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+    handler = _NOT_STORED.get(route.resource.storage)
+    if handler is not None:
+        return await handler(state, route, request)
+    write = _write(state, request, route, "CreateOptions")
+    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
+    _check_duplicates(write, request)
+    return _written(state, route, request, await create(state, write, obj), created=True)
+
+
+async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    write = _write(state, request, route, "CreateOptions")
+    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
+    obj = {**obj, "metadata": read_metadata(write, obj)}
+    obj["metadata"] = with_managed_fields(obj["metadata"], managed_fields(write, {}, obj))
+    return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
+
+
+async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    write, content_type = _write(state, request, route, "UpdateOptions"), request.headers.get("content-type", "")
+    obj = read_object(request.body, content_type, route.resource)
+    _check_duplicates(write, request)
+    updated, created = await put(state, write, obj)
+    return _written(state, route, request, updated, created=created)
+
+
+async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    content_type = request.headers.get("content-type", "")
+    check_patch_type(route.resource, content_type)
+    write = _write(state, request, route, "PatchOptions")
+    patched, created = await patch(state, write, request.body, content_type)
+    return _written(state, route, request, patched, created=created)
+
+
+async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    if route.verb == "get":
+        return json_response(await read_scale(state, route.resource, route.namespace, route.name))
+    patching, content_type = route.verb == "patch", request.headers.get("content-type", "")
+    if patching:
+        check_patch_type(route.resource, content_type, scale=True)
+    write = _write(state, request, route, "PatchOptions" if patching else "UpdateOptions")
+    return json_response(await write_scale(state, write, request.body, content_type, patch=patching))
+
+
+async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    account, content_type = (
+        get(state, route.resource, route.namespace, route.name).object,
+        request.headers.get("content-type", ""),
+    )
+    asked = read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
+    return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
+
+
+async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    act = podactions.evict if route.subresource == "eviction" else podactions.bind
+    write = _write(state, request, route, "CreateOptions")
+    return json_response(await act(state, write, request.headers.get("content-type", "")), 201)
+
+
+async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    if route.verb == "get" and route.subresource in _UPGRADED:
+        require_create(state, _write(state, request, route, "CreateOptions"))
+    return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
+
+
+def _check_duplicates(write: Write, request: HTTPRequest) -> None:
+    # Only requests with fieldValidation pay for the slower parsing.
+    if "fieldValidation" in request.query:
+        write.find_duplicates(request.body)
+
+
+async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    options = read_delete_options(request)
+    write = _write(state, request, route, "DeleteOptions")
+    answer = await delete(state, write, options)
+    return json_response(answer) if answer["kind"] == "Status" else _one(route, request, answer, 200)
+
+
+async def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    check_list_options(request.query, watch=False)
+    selection, options = _selection(route, request), read_delete_options(request)
+    deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selection, options)
+    meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
+    return list_response(
+        route.resource, deleted, meta, _form(request), request.query.get("includeObject") or "Metadata"
+    )
+
+
+Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream]]
+
+_NOT_STORED: Mapping[Key, Handler] = {
+    ("", "bindings"): _act,
+    **dict.fromkeys(reviews.KEYS, _review),
+}
+"""Handlers of the resources that can only be created."""
+
+_SUBRESOURCES: dict[str, Handler] = {
+    "scale": _scale,
+    "token": _token,
+    "eviction": _act,
+    "binding": _act,
+    **dict.fromkeys(CONNECTED, _connect),
+}
+_VERBS: dict[str, Handler] = {
+    "get": _get,
+    "list": _list,
+    "watch": _watch,
+    "create": _create,
+    "update": _update,
+    "patch": _patch,
+    "delete": _delete,
+    "deletecollection": _deletecollection,
+}
+
+
+async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+    """Answer a routed request."""
+    return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

@@ -1,0 +1,172 @@
+"""Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from clientgo.meta.apply.managedfields import FieldManager, after_update, present_entries
+from clientgo_apiserver.apiextensions.embedded import coerced
+from clientgo_apiserver.apiextensions.schema import conforms
+from clientgo_apiserver.apiextensions.structural import apply_defaults, has_defaults, prune
+from clientgo_apiserver.handlers.options import check_write_options
+from clientgo_apiserver.handlers.patches import managed_type
+from clientgo_apiserver.http.decode import YAML_TYPES, media_type
+from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
+from clientgo_apiserver.registry.decoding import decode, message_of
+from clientgo_apiserver.registry.defaults.kinds import set_defaults
+from clientgo_apiserver.registry.metadata import normalize, timestamp
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.scalars import DecodeError, Mistyped
+from clientgo_apiserver.registry.strategies.kinds import strategy_of
+from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
+from clientgo_apiserver.state import State
+
+_APPLY_PATCH = "application/apply-patch+yaml"
+
+
+@dataclass(slots=True)
+class Write:
+    """One write: its target and options, and the request, which collects warnings."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+    manager: str
+    dry_run: bool
+    validation: str
+    request: HTTPRequest
+    now: str  # the time of the write
+    patch: Callable[[], str] | None = None  # the patch's text, for messages
+    strategic: bool = False  # the patch is a strategic merge
+    unknown: list[str] = field(default_factory=list)  # paths of fields the kind does not have
+    duplicates: list[str] = field(default_factory=list)  # errors of fields that occur twice
+
+    @property
+    def strategy(self) -> Strategy:
+        """Strategy of the kind or subresource."""
+        return strategy_of(self.resource, self.subresource)
+
+    def field_manager(self, operation: str = "Update") -> FieldManager:
+        """Return the field manager of this write."""
+        return FieldManager(self.manager, operation, self.resource.api_version, self.subresource)
+
+    def report(self) -> None:
+        """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
+        # Go decodes a patched object from sorted members.
+        unknown = self.unknown if self.patch is None else sorted(self.unknown)
+        problems = [*self.duplicates, *(f'unknown field "{path}"' for path in unknown)]
+        if not problems or self.validation == "Ignore":
+            return
+        if self.validation == "Warn":
+            lines = [line.strip() for problem in problems for line in problem.split("\n")]
+            self.request.warnings.extend(line for line in lines if line != UNMARSHAL_ERRORS)
+            return
+        raise self.undecodable("strict decoding error: " + ", ".join(problems))
+
+    def undecodable(self, why: object) -> ApiFailure:
+        """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
+        if self.patch is not None:
+            if self.strategic and isinstance(why, Mistyped):
+                why = why.unconvertible()
+            return invalid("", "", "", [invalid_value("patch", self.patch(), str(why))])
+        kind = self.resource.kind
+        return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
+
+    def find_duplicates(self, body: bytes) -> None:
+        """Find the fields that occur twice in one object of the body, to report them."""
+        if self.validation == "Ignore":
+            return
+        if media_type(self.request.headers.get("content-type", "")) in YAML_TYPES:
+            self.duplicates = duplicate_yaml_keys(body)
+        else:
+            self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body)]
+
+
+def read_write(state: State, request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
+    """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
+    query, now = request.query, timestamp(state.clock)
+    patch_type = media_type(request.headers.get("content-type", "")) if kind == "PatchOptions" else ""
+    if kind != "DeleteOptions" and (query or patch_type == _APPLY_PATCH):
+        check_write_options(query, kind, patch_type)
+    validation = query.get("fieldValidation") or "Warn"
+    manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
+    return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request, now)
+
+
+def read_metadata(write: Write, obj: Object, known: Object | None = None) -> Object:
+    """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400).
+
+    Parts shared with `known`, the metadata of the stored object, are kept as they are.
+    """
+    try:
+        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, known=known)
+    except DecodeError as error:
+        raise write.undecodable(error) from error
+    if meta.get("namespace", write.namespace) != write.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    return {**meta, "namespace": write.namespace} if write.namespace else meta
+
+
+def name_required(write: Write) -> ApiFailure:
+    """Return 400: the object has no name."""
+    return bad_request(f"the name of the object ({write.name} based on URL) was undeterminable: name must be provided")
+
+
+def check_name(write: Write, meta: Object) -> None:
+    """Check that the object's name is that of the URL (400)."""
+    name = meta.get("name")
+    if name is None:
+        raise name_required(write)
+    if name != write.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
+
+
+def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
+    """Return the object as decoded: unknown fields dropped or rejected, defaults set (400, 422).
+
+    Parts shared with `old`, the object that it replaces, are kept as they are.
+    """
+    resource = write.resource
+    if resource.custom:
+        new = _decode_custom(write, obj)
+    else:
+        message = message_of(resource.api_version, resource.kind)
+        try:
+            decoded = decode(message, obj, write.unknown, old)
+        except DecodeError as error:
+            raise write.undecodable(error) from error
+        new = set_defaults(resource, message, decoded, old, write.now)
+    write.report()
+    return new
+
+
+def _decode_custom(write: Write, obj: Object) -> Object:
+    schema, unknown = write.resource.schema, list[str]()
+    if schema is None:
+        return obj
+    if not conforms(schema, obj):
+        try:
+            obj = coerced(schema, prune(schema, obj, write.unknown), "", unknown)
+        except DecodeError as error:
+            raise write.undecodable(error) from error
+        write.unknown += sorted(unknown)
+    elif not has_defaults(schema):
+        return obj
+    applied = media_type(write.request.headers.get("content-type", "")) == _APPLY_PATCH
+    completed: Object = apply_defaults(schema, obj, nulls=applied)
+    return completed
+
+
+def managed_fields(write: Write, old: Object, new: Object) -> list[Object]:
+    """Return the managedFields after an update to `new`, as decoded: what admission changes has no owner."""
+    live = (old.get("metadata") or {}).get("managedFields", [])
+    sent = None if write.subresource else new["metadata"].get("managedFields")
+    kind = managed_type(write.resource, write.subresource)
+    return after_update(present_entries(sent, live), old, new, write.field_manager(), kind, time=write.now)
+
+
+def with_managed_fields(meta: Object, entries: list[Object]) -> Object:
+    """Return the metadata with these managedFields; an empty list removes the field."""
+    return with_field(meta, {"managedFields": entries} if entries else {}, "managedFields")

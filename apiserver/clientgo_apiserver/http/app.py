@@ -1,0 +1,266 @@
+"""ASGI application: HTTP on one side, `Api` on the other, without a framework or router.
+
+Streams are ended when the client disconnects, and all of them when the server stops. A slow client costs bounded
+memory: one that does not read its response, or does not finish its request, is disconnected.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, MutableMapping
+from itertools import count
+from typing import Any
+
+from clientgo_apiserver.api import Api
+from clientgo_apiserver.auth.flows import flow_uids
+from clientgo_apiserver.auth.users import ANONYMOUS
+from clientgo_apiserver.faults import Fault, Faults
+from clientgo_apiserver.handlers.watching import WatchServer
+from clientgo_apiserver.http.messages import (
+    HTTPRequest,
+    HTTPResponse,
+    Stream,
+    json_response,
+    parse_query,
+    read_headers,
+    warning_headers,
+)
+from clientgo_apiserver.http.rendering import compress, is_compressible
+from clientgo_apiserver.http.status import ApiFailure, too_large
+from clientgo_apiserver.http.wire import BufferedTransport, sink, watch_stalls
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class _CaseSensitive(bytes):
+    """A header name that keeps its spelling.
+
+    Go's servers write `Content-Type`; uvicorn writes the result of `lower`. Header names are case-insensitive, but
+    scripts and players of recorded conversations look them up in Go's spelling.
+    """
+
+    def lower(self) -> "_CaseSensitive":
+        """Return the name unchanged."""
+        return self
+
+
+_FLOW = "X-Kubernetes-Pf-Flowschema-Uid: %s\r\nX-Kubernetes-Pf-Prioritylevel-Uid: %s\r\n"
+_UNCACHED = "Cache-Control: no-cache, private\r\n"
+# Audit ids are numbered, because random ones cost 5 us each.
+_AUDIT_PREFIX = str(uuid.uuid4())[:24]
+_audit_numbers = count(1)
+
+
+class App:
+    """Serves one `Api` over ASGI, with fault injection."""
+
+    def __init__(self, api: Api, faults: Faults) -> None:
+        self.api = api
+        self._faults = faults
+        self._streams: set[Stream] = set()
+        self._ending = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request, as ASGI defines it."""
+        if scope["type"] != "http":
+            return
+        transport: BufferedTransport = scope["state"]["transport"]
+        options = self.api.state.options
+        headers = read_headers(scope["headers"])
+        try:
+            has_body = "content-length" in headers or "transfer-encoding" in headers
+            body = await self._body(receive, transport) if has_body else b""
+        except EOFError:
+            return  # the client is gone, and an incomplete request must not be handled
+        request = _read_request(scope, headers, body or b"")
+        if body is None:
+            failure = too_large(options.max_body)
+            await self._send(json_response(failure.body, failure.code), request, send, transport)
+            return
+        matching = self._faults.matching(request)
+        answer: HTTPResponse | Stream | None
+        if matching:
+            answer = await self._faulty(request, matching)
+        else:
+            given = await self.api.answer(request)
+            if isinstance(given, HTTPResponse) and self.api.state.store.committed:
+                answer = given
+            else:
+                answer = await self._completed(given)
+        if answer is None:
+            transport.abort()
+        elif isinstance(answer, HTTPResponse):
+            if is_compressible(request, answer):
+                answer = await asyncio.to_thread(compress, answer)
+            await self._send(answer, request, send, transport)
+            watch_stalls(transport, options.stall_seconds)
+        else:
+            await self._stream(answer, request, (receive, send), transport, matching)
+
+    async def _send(self, answer: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport) -> None:
+        head = [(b"content-length", str(len(answer.body)).encode())]
+        cached = False
+        for name, value in answer.headers:
+            head.append((_CaseSensitive(name.encode()), value.encode()))
+            cached = cached or name == "Cache-Control"
+        with transport:
+            transport.more_headers = self._headers(request, answer.content_type, cached=cached)
+            await send({"type": "http.response.start", "status": answer.status, "headers": head})
+            await send(_piece(b"" if request.method == "HEAD" else answer.body, more=False))
+
+    def _headers(self, request: HTTPRequest, content_type: str, *, cached: bool = False) -> bytes:
+        """Return the headers of every response, which uvicorn need not check one by one."""
+        uids = flow_uids(self.api.state, request.user)
+        lines = f"Audit-Id: {request.audit_id}\r\n" + (_FLOW % uids if uids[0] else "")
+        lines += f"Content-Type: {content_type}\r\n" if content_type else ""
+        return (lines if cached else lines + _UNCACHED).encode()
+
+    async def _body(self, receive: Receive, transport: BufferedTransport) -> bytes | None:
+        """Return the body within a time limit; None if it is too large."""
+        options = self.api.state.options
+        if transport.arrived:
+            return await _read_body(receive, options.max_body)
+        patience = asyncio.get_running_loop().call_later(options.stall_seconds, transport.abort)
+        try:
+            return await _read_body(receive, options.max_body)
+        finally:
+            patience.cancel()
+
+    async def _completed(self, answer: Any) -> HTTPResponse | Stream:
+        """Return the response once changes are committed and documents are made."""
+        if not self.api.state.store.committed:
+            answer = await self._committed(answer)
+        return await asyncio.to_thread(answer) if callable(answer) else answer
+
+    async def _committed(self, answer: Any) -> Any:
+        """Return the response once the changes it shows are committed, or an error if they are not."""
+        turn: asyncio.Future[ApiFailure | None] = asyncio.get_running_loop().create_future()
+
+        def told(failure: ApiFailure | None) -> None:
+            if not turn.done():
+                turn.set_result(failure)
+
+        self.api.state.store.when_committed(told)
+        failure = await turn
+        if failure is None:
+            return answer
+        if not isinstance(answer, HTTPResponse) and not callable(answer):
+            answer.close()
+        return json_response(failure.body, failure.code)
+
+    async def _faulty(self, request: HTTPRequest, matching: list[Fault]) -> HTTPResponse | Stream | None:
+        """Return the response after fault injection; None if the connection is closed instead."""
+        for fault in matching:
+            if fault.delay:
+                await asyncio.sleep(fault.delay)
+        if any(fault.drop == "before" for fault in matching):
+            return None
+        for fault in matching:
+            if fault.code:
+                return fault.answer()
+        answer = await self._completed(await self.api.answer(request))
+        return None if any(fault.drop == "after" for fault in matching) else answer
+
+    def close_streams(self) -> None:
+        """End every watch, and those that clients open meanwhile, so that connections close in an orderly way."""
+        self._ending = True
+        for stream in list(self._streams):
+            stream.close()
+
+    async def _stream(
+        self,
+        stream: Stream,
+        request: HTTPRequest,
+        connection: tuple[Receive, Send],
+        transport: BufferedTransport,
+        matching: list[Fault],
+    ) -> None:
+        receive, send = connection
+        self._streams.add(stream)
+        if self._ending:
+            stream.close()
+
+        async def until_disconnect() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            stream.close()
+
+        gone = asyncio.ensure_future(until_disconnect())
+        try:
+            warnings = [(_CaseSensitive(name.encode()), text.encode()) for name, text in warning_headers(request)]
+            with transport:
+                transport.more_headers = self._headers(request, stream.content_type)
+                await send({"type": "http.response.start", "status": stream.status, "headers": warnings})
+                # An empty chunk sends the head at once: clients wait for it before the first event.
+                await send(_piece(b""))
+            if isinstance(stream, WatchServer) and not matching:
+                stream.direct = sink(transport, self.api.state.options.watch_buffer)
+            if await _carry(stream, send, matching):
+                async with asyncio.timeout(self.api.state.options.stall_seconds):
+                    await send(_piece(b"", more=False))
+            else:
+                transport.abort()
+        except TimeoutError:
+            transport.abort()
+        finally:
+            gone.cancel()
+            stream.close()
+            self._streams.discard(stream)
+
+
+async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
+    """Send the stream's chunks until it ends; return False if a fault or a client that does not read ends it."""
+    silent = any(fault.silent for fault in matching)
+    cut = min((fault.cut for fault in matching if fault.cut), default=0)
+    frames = 0
+    async for chunk in stream.chunks():
+        if silent:
+            continue
+        lines = chunk.splitlines(keepends=True) if cut else ()
+        if cut and frames + len(lines) >= cut:
+            whole = lines[: cut - frames]
+            await send(_piece(b"".join(whole)[: -max(1, len(whole[-1]) // 2)]))
+            return False
+        frames += len(lines)
+        await send(_piece(chunk))
+        # Waits until the client has read it: later frames are buffered, and counted, by the stream.
+        await send(_piece(b""))
+    return not (isinstance(stream, WatchServer) and stream.overflowed)
+
+
+def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+def _read_request(scope: Scope, headers: dict[str, str], body: bytes) -> HTTPRequest:
+    query = parse_query(scope["query_string"].decode("latin-1"))
+    user = scope["state"].get("user", ANONYMOUS)  # from the client certificate
+    request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user)
+    given = headers.get("audit-id", "")
+    request.audit_id = given if given and given.isprintable() else f"{_AUDIT_PREFIX}{next(_audit_numbers):012x}"
+    request.source = (scope.get("client") or ("",))[0]
+    return request
+
+
+async def _read_body(receive: Receive, limit: int) -> bytes | None:
+    """Return the body, or None if it is longer than `limit`.
+
+    Raises:
+        EOFError: the client disconnected before the end of the body.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise EOFError
+        body: bytes = message.get("body", b"")
+        if not message.get("more_body") and not parts:
+            return body
+        parts.append(body)
+        size += len(body)
+        if size > limit:
+            return None
+        if not message.get("more_body"):
+            return b"".join(parts)

@@ -1,0 +1,204 @@
+"""Decoding of request bodies: JSON, YAML or protobuf, with apiVersion and kind checked as the real server does."""
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import yaml
+
+from clientgo_apiserver.http.gojson import explain, json_type, summarize
+from clientgo_apiserver.http.nesting import json_error, yaml_error
+from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
+from clientgo_apiserver.http.protobuf import decode, read_envelope
+from clientgo_apiserver.http.protobuf_table import find_message
+from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
+from clientgo_apiserver.registry.registry import Object, Resource
+
+_JSON_TYPES = ("", "application/json")
+YAML_TYPES = ("application/yaml",)
+_ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
+# The scheme's name in messages about unregistered kinds.
+_SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+# Integers too large for Go's float64 have at least this many digits; Python's have no limit.
+_MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
+_decode = msgspec.json.Decoder().decode
+_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def media_type(content_type: str) -> str:
+    """Return the media type of a Content-Type header, without parameters."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def read_body(body: bytes, content_type: str, kind: str, api_version: str = "") -> Any:
+    """Decode a body in which an object of this kind is expected (415, 400).
+
+    JSON and YAML may hold any value. Protobuf holds an object of this kind; it is of this API version if it names none.
+    """
+    media = media_type(content_type)
+    if media in _JSON_TYPES and bool(media) == bool(content_type):
+        return read_json(body, kind)
+    if media in YAML_TYPES:
+        return read_yaml(body, kind)
+    if media == PROTOBUF:
+        return read_protobuf(body, kind, api_version)
+    raise unsupported_media_type(_ACCEPTED)
+
+
+def read_json(body: bytes, kind: str) -> Any:
+    """Parse a JSON body."""
+    try:
+        return parse_json(body)
+    except ValueError as error:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error}", body) from error
+
+
+def parse_json(body: bytes) -> Any:
+    """Parse JSON.
+
+    Raises:
+        ValueError: the error in Go's words.
+    """
+    why = json_error(body)
+    if why:
+        raise ValueError(why)
+    try:
+        value = _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ValueError(explain(body.decode(errors="replace")) or str(error)) from error
+    if _MAY_OVERFLOW.search(body) and any(abs(number) > sys.float_info.max for number in _integers(value)):
+        raise ValueError("json: cannot unmarshal number into Go value of type float64")
+    return value
+
+
+def _integers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    elif isinstance(value, dict | list):
+        for child in value.values() if isinstance(value, dict) else value:
+            yield from _integers(child)
+
+
+def read_yaml(body: bytes, kind: str) -> Any:
+    """Parse a YAML body."""
+    try:
+        return parse_yaml(body)
+    except ValueError as error:
+        raise _unrecognized(kind, str(error), body) from error
+
+
+def parse_yaml(body: bytes) -> Any:
+    """Parse YAML; timestamps stay strings.
+
+    Raises:
+        ValueError: the error in the words of Go's library.
+    """
+    why = yaml_error(body)
+    if why:
+        raise ValueError(f"yaml: {why}")
+    try:
+        return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        raise ValueError(f"yaml: {str(error).splitlines()[0]}") from error
+
+
+def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
+    """Decode a protobuf body of the expected kind; apiVersion and kind default to the arguments (400)."""
+    try:
+        envelope = read_envelope(body)
+    except ValueError as error:
+        raise _unrecognized(expected, str(error), body) from error
+    kind, api_version = envelope.kind or expected, envelope.api_version or api_version
+    message = find_message(api_version, kind)
+    if message is None or kind != expected:
+        raise _unregistered(kind, api_version, expected)
+    try:
+        return {"apiVersion": api_version, "kind": kind, **decode(message, envelope.raw)}
+    except ValueError as error:
+        raise _unusable(kind, api_version, expected, str(error)) from error
+
+
+def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
+    """Parse an object of this resource; apiVersion and kind are checked (400, 415, 422)."""
+    value = read_body(body, content_type, resource.kind, resource.api_version)
+    if value is None and not resource.custom:
+        value = {}
+    if not isinstance(value, dict):
+        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
+        why += (
+            r' type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
+        )
+        raise _unrecognized(resource.kind, why, body)
+    return check_kind(value, resource, body)
+
+
+def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
+    """Check apiVersion and kind; for built-in kinds missing ones are set."""
+    for name in ("kind", "apiVersion"):
+        if not isinstance(value.get(name) or "", str):
+            why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
+            raise _unrecognized(resource.kind, f"couldn't get version/kind; json parse error: {why}", body)
+    kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
+    if kind == resource.kind and api_version == resource.api_version:
+        return value
+    if resource.custom:
+        return _check_custom(value, resource, kind, api_version, body)
+    kind, api_version = kind or resource.kind, api_version or resource.api_version
+    group, _, version = api_version.rpartition("/")
+    if kind != resource.kind or find_message(api_version, kind) is None:
+        raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
+    if (group, version) != (resource.group, resource.version):
+        raise _mismatch(api_version, resource)
+    return {**value, "apiVersion": api_version, "kind": kind}
+
+
+def _check_custom(value: Object, resource: Resource, kind: str, api_version: str, body: bytes) -> Object:
+    if not kind or not api_version:
+        missing = "Kind" if not kind else "apiVersion"
+        raise _unrecognized(resource.kind, f"Object '{missing}' is missing in '{body.decode(errors='replace')}'", body)
+    if api_version != resource.api_version:
+        raise _mismatch(api_version, resource)
+    metadata = value.get("metadata")
+    name = str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    cause = invalid_value("kind", kind, f"must be {resource.kind}")
+    raise invalid(kind, resource.group, name, [cause])
+
+
+def _mismatch(given: str, resource: Resource) -> ApiFailure:
+    wanted = resource.api_version
+    return bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
+
+
+def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
+    """Return the error of an object whose kind is unknown or not that of a built-in resource."""
+    if find_message(api_version, kind) is None:
+        return f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    version = api_version.rpartition("/")[2]
+    return f"converting ({version}.{kind}) to ({resource.package}.{resource.kind}): unknown conversion"
+
+
+def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:
+    why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    return _unusable(kind, api_version, expected, why)
+
+
+def _unusable(kind: str, api_version: str, expected: str, why: str) -> ApiFailure:
+    version = api_version.rpartition("/")[2]
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+
+
+def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
+    if kind == "DeleteOptions":
+        return bad_request(why)
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize(body)})")
+
+
+class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
+    """YAML with the types of JSON: timestamps and map keys are strings."""
+
+    yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }

@@ -1,0 +1,262 @@
+"""Requests, responses and streams, independent of any HTTP server: paths, queries, headers and content negotiation."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache, wraps
+from itertools import accumulate
+from typing import Any, Protocol, TypeVar
+from unicodedata import category
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from clientgo.meta.yamlio import to_yaml
+from clientgo_apiserver.auth.users import ANONYMOUS, User
+from clientgo_apiserver.http.gojson import escaped
+from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
+
+R = TypeVar("R")
+
+_MAX_WARNINGS, _MAX_LONG_WARNING = 4096, 256
+"""Characters of all warnings of a response, and of each one if they are more (kube-apiserver's warning recorder)."""
+
+
+def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callable[[str], R]]:
+    """Cache a function of one string for up to `size` strings of at most `longest` characters."""
+
+    def of(work: Callable[[str], R]) -> Callable[[str], R]:
+        kept = lru_cache(maxsize=size)(work)
+
+        @wraps(work)
+        def answer(text: str) -> R:
+            return kept(text) if len(text) <= longest else work(text)
+
+        return answer
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Target of a resource path; absent parts are empty."""
+
+    group: str
+    version: str
+    namespace: str
+    plural: str
+    name: str
+    subresource: str
+    watch: bool = False
+
+
+# Each request parses its path several times, and creations of one kind share it.
+@cached(size=1024, longest=512)
+def parse_path(path: str) -> Target | None:
+    """Parse a resource path; return None for any other path (discovery, health, invalid)."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    if parts[0] != path.split("/")[1]:
+        return None
+    if rest[:2] == ["namespaces", ""] and len(rest) > 2:
+        rest = rest[2:]  # an empty namespace is all of them
+    watch = rest[0] == "watch" and len(rest) > 1
+    if watch:
+        rest = rest[1:]
+    if "" in rest:
+        return None
+    namespace = ""
+    own = group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")  # subresources of namespaces
+    if rest[0] == "namespaces" and len(rest) > 2 and not own:
+        namespace, rest = rest[1], rest[2:]
+    if len(rest) > 3 and rest[2] != "proxy":
+        return None
+    rest = [*rest, "", ""]
+    return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)
+
+
+JSON = "application/json"
+REPEATED = "\n"
+"""Separator of the values of a repeated impersonation header: no header value contains it."""
+_encode = msgspec.json.Encoder().encode
+
+
+class Query(dict[str, str]):
+    """Query parameters by name; the first of a name counts, and `pairs` has all."""
+
+    pairs: Sequence[tuple[str, str]] = ()
+
+    def flag(self, name: str) -> bool:
+        """Return whether a boolean parameter is given and neither 0 nor false, as a real server reads it."""
+        return self.get(name, "0").lower() not in ("0", "false")
+
+
+def parse_query(text: str) -> Query:
+    """Parse the query of a URL."""
+    found = Query()
+    if text:
+        found.pairs = _pairs(text)
+        for name, value in found.pairs:
+            found.setdefault(name, value)
+    return found
+
+
+@cached(size=256, longest=256)
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return parse_qsl(text, keep_blank_values=True)
+
+
+def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Return the headers by lower-case name; the values of repeated headers are joined."""
+    found: dict[str, str] = {}
+    for raw, value in given:
+        name, text = raw.decode("latin-1"), value.decode(errors="replace")
+        if name in found:
+            text = (REPEATED if name.startswith("impersonate-") else ", ").join((found[name], text))
+        found[name] = text
+    return found
+
+
+@dataclass(slots=True)
+class HTTPRequest:
+    """One request; header names are in lower case. `internal` marks the server's own controllers.
+
+    `user` is set before authentication if a client certificate identifies it.
+    """
+
+    method: str
+    path: str
+    query: Query = field(default_factory=Query)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # may contain credentials
+    body: bytes = b""
+    user: User = ANONYMOUS
+    internal: bool = False
+    source: str = ""  # address of the client
+    warnings: list[str] = field(default_factory=list)
+    audit_id: str = ""
+    annotations: dict[str, str] = field(default_factory=dict)  # of its audit event
+
+
+@dataclass(slots=True)
+class HTTPResponse:
+    """A complete response."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = JSON
+    headers: list[tuple[str, str]] = field(default_factory=list)
+
+    def json(self) -> Any:
+        """Decode the body."""
+        return msgspec.json.decode(self.body)
+
+
+def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
+    """Return the headers with the warnings of a request; a warning that no header can contain is left out.
+
+    Called after the change was stored, so it must not fail, whatever a webhook or an expression put into a warning.
+    """
+    texts = [text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text))]
+    if sum(map(len, texts)) > _MAX_WARNINGS:
+        texts = [text[:_MAX_LONG_WARNING] for text in texts]
+        totals = accumulate(map(len, texts), initial=0)
+        texts = [text for text, total in zip(texts, totals, strict=False) if total < _MAX_WARNINGS]
+    quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return [("Warning", f'299 - "{text.encode(errors="replace").decode()}"') for text in quoted]
+
+
+def _is_control(char: str) -> bool:
+    return category(char) == "Cc"
+
+
+class Stream(Protocol):
+    """A streaming response: chunks until it ends or is closed. Its head is known at once."""
+
+    status: int
+    content_type: str
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield each chunk as it is ready, until the stream ends."""
+
+    def close(self) -> None:
+        """End the stream soon; pending chunks may be lost."""
+
+
+def json_response(value: Any, status: int = 200) -> HTTPResponse:
+    """Return a response with this value as JSON."""
+    return HTTPResponse(status, escaped(_encode(value)))
+
+
+def text_response(text: str, status: int = 200) -> HTTPResponse:
+    """Return a plain text response."""
+    headers = [("X-Content-Type-Options", "nosniff")]
+    return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8", headers)
+
+
+_JSON_RANGES = ("*/*", "application/*", "application/json")
+_FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+_FORM_VERSIONS = ("v1", "v1beta1")
+_PRODUCED = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
+STREAMED = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Form of the response: `kind` is empty for the object itself; `version` is that of meta.k8s.io."""
+
+    kind: str = ""
+    version: str = "v1"
+    yaml: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """True if stored JSON can be sent unchanged."""
+        return not self.kind and not self.yaml
+
+    @property
+    def content_type(self) -> str:
+        """Content-Type of the response."""
+        return "application/yaml" if self.yaml else "application/json"
+
+
+PLAIN = Form()
+
+
+@lru_cache(maxsize=256)
+def negotiate(accept: str) -> Form:
+    """Return the form of the response: the first acceptable entry of the Accept header, as on a real server (406)."""
+    if not accept:
+        return PLAIN
+    for entry in accept.split(","):
+        media, *raw = (part.strip() for part in entry.split(";"))
+        params = dict(param.partition("=")[::2] for param in raw)
+        yaml = media == "application/yaml"
+        if media not in _JSON_RANGES and not yaml:
+            continue
+        wanted = params.get("as", "")
+        if not wanted:
+            return Form(yaml=yaml)
+        if params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
+            return Form(wanted, params["v"], yaml)
+    raise not_acceptable(_PRODUCED)
+
+
+def as_requested(response: HTTPResponse, accept: str) -> None:
+    """Encode a JSON response as YAML if the client prefers it."""
+    with suppress(ApiFailure):
+        if response.content_type == JSON and negotiate(accept).yaml:
+            response.body, response.content_type = to_yaml(response.json(), sort_keys=True).encode(), "application/yaml"
+
+
+@lru_cache(maxsize=256)
+def check_accept(accept: str, *, listing: bool) -> None:
+    """Check that the client accepts a type of built-in kinds' responses, without regard to parameters (406)."""
+    offered = {*_PRODUCED, "*/*"}
+    if accept and not any(entry.partition(";")[0].strip() in offered for entry in accept.split(",")):
+        shown = (*_PRODUCED, *(STREAMED if listing else ()))
+        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(shown)}")

@@ -1,0 +1,45 @@
+"""Indentation of JSON responses for people, and compression of long ones."""
+
+import gzip
+from functools import lru_cache
+
+import msgspec
+
+from clientgo_apiserver.http.messages import JSON, HTTPRequest, HTTPResponse
+
+_TOOLS = ("curl", "Wget", "Mozilla/5.0")  # user agents of people
+_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_PLAIN = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf", "application/*", "*/*")
+_LEAST_COMPRESSED = 128 * 1024
+
+
+def wants_indentation(request: HTTPRequest) -> bool:
+    """Return whether a person reads the response: by the parameter `pretty`, or else the user agent."""
+    pretty = request.query.get("pretty")
+    return pretty in _TRUE if pretty is not None else request.headers.get("user-agent", "").startswith(_TOOLS)
+
+
+@lru_cache(maxsize=256)
+def accepts_no_status(accept: str) -> bool:
+    """Return whether a client accepts only forms that a Status does not have, such as tables; then it is indented."""
+    plain = (entry.partition(";")[0].strip() in _PLAIN and ";as=" not in entry for entry in accept.split(","))
+    return bool(accept) and not any(plain)
+
+
+def indent(response: HTTPResponse) -> None:
+    """Indent a JSON response."""
+    if response.content_type == JSON and response.body:
+        response.body = msgspec.json.format(response.body, indent=2)
+
+
+def is_compressible(request: HTTPRequest, response: HTTPResponse) -> bool:
+    """Return whether the response is long enough for compression, and the client accepts it."""
+    if len(response.body) < _LEAST_COMPRESSED or request.method != "GET":
+        return False
+    return "gzip" in request.headers.get("accept-encoding", "") and response.status == 200
+
+
+def compress(response: HTTPResponse) -> HTTPResponse:
+    """Return the response compressed; it takes milliseconds."""
+    headers = [*response.headers, ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+    return HTTPResponse(response.status, gzip.compress(response.body, 1), response.content_type, headers)

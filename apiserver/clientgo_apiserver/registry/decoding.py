@@ -1,0 +1,258 @@
+"""Typed decoding of built-in objects from JSON, as by Go's types; the types come from the table of protobuf messages.
+
+Values of the wrong type are rejected, what `omitempty` omits is dropped, unknown fields are reported, and quantities
+and times are normalized. A zero that Go always writes is dropped, too: defaulting takes it for absent, and then
+`clientgo_apiserver.registry.defaults.types` adds it.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
+
+Convert = Callable[[Any, list[str]], Any]
+"""Decodes a value; appends the paths of unknown fields."""
+
+_PLAIN: Mapping[str, type] = {"s": str, "b": bool, "i": int, "l": int}
+ZEROS: Mapping[str, Any] = {"s": "", "y": "", "i": 0, "l": 0, "b": False, "d": 0, "IntOrString": 0, "Quantity": "0"}
+"""Zero values that JSON has."""
+_GO_TYPES: Mapping[str, str] = {"s": "string", "b": "bool", "i": "int32", "l": "int64", "d": "float64", "y": "[]uint8"}
+_RAW = frozenset({"j", "r", "RawExtension", "FieldsV1", "JSON"})
+_UNIONS: Mapping[str, tuple[str, ...]] = {
+    "JSONSchemaPropsOrArray": ("JSONSchemaProps", "*JSONSchemaProps"),
+    "JSONSchemaPropsOrBool": ("JSONSchemaProps", "b"),
+    "JSONSchemaPropsOrStringArray": ("JSONSchemaProps", "*s"),
+}
+_TIMES = ("Time", "MicroTime")
+_HEAD = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def decode(message: Message, obj: Object, unknown: list[str], known: Object | None = None) -> Object:
+    """Return the object as its Go type would hold it; append the paths of unknown fields.
+
+    Metadata is decoded elsewhere. Parts shared with `known`, an earlier decoded object, are kept as they are.
+
+    Raises:
+        DecodeError: a value does not fit its field.
+    """
+    return _decode_rest(message, obj, unknown, _HEAD | _shared(obj, known))
+
+
+def decode_part(message: Message, value: Any, unknown: list[str], known: Object | None = None) -> Object:
+    """Return a struct as its Go type would hold it; `known` as for `decode`."""
+    kept = _shared(value, known) if known and type(value) is dict else ()
+    return _decode_rest(message, value, unknown, kept) if kept else _struct(message).decode(value, unknown)
+
+
+def _shared(obj: Object, known: Object | None) -> set[str]:
+    return {field for field, value in obj.items() if value is known.get(field) is not None} if known else set()
+
+
+def _decode_rest(message: Message, obj: Object, unknown: list[str], kept: Collection[str]) -> Object:
+    new = _struct(message).decode({field: value for field, value in obj.items() if field not in kept}, unknown)
+    return {field: obj[field] if field in kept else new[field] for field in obj if field in kept or field in new}
+
+
+class _Field(NamedTuple):
+    name: str
+    plain: type | None  # values of exactly this type need no conversion
+    convert: Convert
+    pointer: bool
+    embedded: tuple[str, ...] = ()  # the embedded structs that it belongs to
+
+    def locate(self, error: DecodeError, struct: str) -> DecodeError:
+        """Return an error within this field of a struct, with that position."""
+        for name in (self.name, *reversed(self.embedded)):
+            error = error.within(name, struct)
+        return error
+
+
+class _Struct:
+    """The compiled form of a message: its fields by JSON name, with those of embedded messages."""
+
+    def __init__(self, message: Message) -> None:
+        self._message = message
+        self.name = message.name
+
+    @cached_property
+    def fields(self) -> dict[str, _Field]:
+        """Decoders of the fields."""
+        found: dict[str, _Field] = {}
+        for field in self._message.fields.values():
+            if field.name:
+                found[field.name] = _compiled(field)
+            elif field.message is not None:
+                for name, inner in _struct(field.message).fields.items():
+                    found[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
+        return found
+
+    def decode(self, value: Any, unknown: list[str]) -> Object:
+        """Decode an object."""
+        if type(value) is not dict:
+            raise Mistyped(value, self._message.go_type)
+        kept: Object = {}
+        fields = self.fields
+        for name, child in value.items():
+            field = fields.get(name)
+            if field is None:
+                unknown.append(name)
+            elif child is None:
+                continue
+            elif type(child) is field.plain:
+                if child or field.pointer:
+                    kept[name] = child
+            else:
+                before = len(unknown)
+                try:
+                    child = field.convert(child, unknown)
+                except DecodeError as error:
+                    raise field.locate(error, self.name) from None
+                if len(unknown) > before:
+                    unknown[before:] = [f"{name}{'' if one.startswith('[') else '.'}{one}" for one in unknown[before:]]
+                if child is not None and (field.pointer or child or child not in _EMPTY):
+                    kept[name] = child
+        return kept
+
+
+_EMPTY: tuple[Any, ...] = ("", 0, [], {})
+
+
+@cache
+def _struct(message: Message) -> _Struct:
+    return _Struct(message)
+
+
+def _compiled(field: ProtobufField) -> _Field:
+    one = _single(field.type, item_message(field))
+    convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
+    plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
+    struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
+    # An empty text is not a zero of int-or-string.
+    kept = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
+    return _Field(field.name, plain, convert, field.pointer or kept)
+
+
+def _single(kind: str, message: Message | None) -> Convert:
+    if kind in _RAW:
+        return lambda value, _: value
+    if kind == "y":
+        return lambda value, _: base64_value(value)
+    if kind == "Quantity":
+        return lambda value, _: quantity(value)
+    if kind == "IntOrString":
+        return lambda value, _: int_or_string(value)
+    if kind in _TIMES:
+        return lambda value, _: time_in(value, micro=kind == "MicroTime")
+    if kind in "ilsbd":
+        return _scalar(kind)
+    assert message is not None, "a type that is not a scalar has a message"
+    if kind == "ExtraValue":
+        return _list("[]string", _scalar("s"), "")
+    if kind in _UNIONS:
+        return _union(_UNIONS[kind], message)
+    return lambda value, unknown: _struct(message).decode(value, unknown)
+
+
+def _scalar(kind: str) -> Convert:
+    expected, bits = _PLAIN.get(kind, float), 31 if kind == "i" else 63
+
+    def convert(value: Any, _: list[str]) -> Any:
+        given = type(value)
+        if kind in "il":
+            if (given is not int and given is not float) or not -(1 << bits) <= value < 1 << bits or given is float:
+                raise Mistyped(value, _GO_TYPES[kind], written=True)
+        elif kind == "d" and given in (int, float):
+            return int(value) if value == int(value) and abs(value) < 1e21 else value
+        elif given is not expected:
+            raise Mistyped(value, _GO_TYPES[kind])
+        return value
+
+    return convert
+
+
+def _union(choices: tuple[str, ...], message: Message) -> Convert:
+    schema = next(field.message for field in message.fields.values() if field.type == "JSONSchemaProps")
+    assert schema is not None, "each of these types has a schema"
+
+    def convert(value: Any, _: list[str]) -> Any:  # Go's decoders of unions do not report unknown fields
+        if isinstance(value, dict):
+            return _struct(schema).decode(value, [])
+        if choices[1] == "b" and not isinstance(value, bool):
+            raise DecodeError("boolean or JSON schema expected")
+        if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
+            return [_struct(schema).decode(one, []) for one in value]
+        return value if isinstance(value, bool if choices[1] == "b" else list) else None
+
+    return convert
+
+
+def _list_of(field: ProtobufField, one: Convert) -> Convert:
+    return _list(f"[]{_go_type(field)}", one, _element_zero(field))
+
+
+def _list(go_type: str, one: Convert, zero: Any) -> Convert:
+    def convert(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not list:
+            raise Mistyped(value, go_type)
+        found = []
+        for index, item in enumerate(value):
+            before = len(unknown)
+            found.append(zero if item is None else one(item, unknown))
+            if len(unknown) > before:
+                unknown[before:] = [f"[{index}].{path}" for path in unknown[before:]]
+        return found
+
+    return convert
+
+
+def _map_of(field: ProtobufField, one: Convert) -> Convert:
+    go_type, zero = f"map[string]{_go_type(field)}", _element_zero(field)
+    go_type = "v1.ResourceList" if field.type == "Quantity" else go_type
+
+    def convert(value: Any, unknown: list[str]) -> Any:
+        if type(value) is not dict:
+            raise Mistyped(value, go_type)
+        found = {}
+        for key, item in value.items():
+            before = len(unknown)
+            found[key] = zero if item is None else one(item, unknown)
+            if len(unknown) > before:
+                unknown[before:] = [f"{key}.{path}" for path in unknown[before:]]
+        return found
+
+    return convert
+
+
+def _go_type(field: ProtobufField) -> str:
+    message = item_message(field)
+    return _GO_TYPES.get(field.type) or (message.go_type if message is not None else field.type)
+
+
+def _element_zero(field: ProtobufField) -> Any:
+    if field.type in ZEROS:
+        return ZEROS[field.type]
+    return {} if is_struct(field.type) else None
+
+
+def is_struct(kind: str) -> bool:
+    """Return whether a type of the table is an object of fields."""
+    return (
+        kind not in ZEROS and kind not in _RAW and kind not in _TIMES and kind not in _UNIONS and kind != "ExtraValue"
+    )
+
+
+def item_message(field: ProtobufField) -> Message | None:
+    """Return the message of a field's items or of a map's values."""
+    if field.mapped and field.message is not None:
+        return next(one.message for one in field.message.fields.values() if one.name == "value")
+    return field.message
+
+
+def message_of(api_version: str, kind: str) -> Message:
+    """Return the message of a built-in kind."""
+    found = find_message(api_version, kind)
+    assert found is not None, f"the table has no {kind} of {api_version}"
+    return found

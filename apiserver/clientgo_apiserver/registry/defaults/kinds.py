@@ -1,0 +1,157 @@
+"""Defaulting of the built-in kinds: functions for what depends on the whole object, then the defaults by type."""
+
+import base64
+from collections.abc import Callable, Mapping
+
+from clientgo_apiserver.apiextensions import crdschema
+from clientgo_apiserver.http.protobuf_table import Message
+from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
+from clientgo_apiserver.registry.defaults.services import service
+from clientgo_apiserver.registry.defaults.types import complete
+from clientgo_apiserver.registry.registry import Object, Resource
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_MAX_INT32 = 2**31 - 1
+_GATED: Object = {
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def set_defaults(resource: Resource, message: Message, obj: Object, old: Object | None, now: str) -> Object:
+    """Return a decoded object with its defaults and the fields that Go always writes.
+
+    A new object of a kind with a status starts with the status the server gives it, not with the client's.
+    """
+    created = old is None and resource.status and resource.storage not in _KEEPS_STATUS
+    if created:
+        obj = {**obj, "status": {}}
+    if old is not None and resource.kind == "Pod":
+        obj = {**obj, "status": _kept_status(obj.get("status") or {}, old.get("status") or {})}
+    default = _DEFAULTS.get(resource.storage)
+    if default is not None:
+        obj = default(obj, old)
+    if created and resource.kind in _INITIAL_STATUS:
+        obj = {**obj, "status": _INITIAL_STATUS[resource.kind](obj, now)}
+    new = complete(message, obj, old)
+    return _with_template_generation(new, old) if resource.kind == "DaemonSet" else new
+
+
+def _pod_status(obj: Object, now: str) -> Object:
+    spec = obj["spec"]
+    gated = {"conditions": [{**_GATED, "lastTransitionTime": now}]} if spec.get("schedulingGates") else {}
+    return {"phase": "Pending", **gated, "qosClass": quality_of_service(spec)}
+
+
+def _kept_status(new: Object, old: Object) -> Object:
+    """Return a pod's status with the quality of service and the generations of the old one, unless it has its own."""
+    kept = {field: old[field] for field in ("qosClass", "observedGeneration") if old.get(field) and not new.get(field)}
+    observed: dict[str, list[int]] = {}
+    for one in old.get("conditions") or ():
+        observed.setdefault(one.get("type") or "", []).append(one.get("observedGeneration") or 0)
+    conditions = []
+    for one in new.get("conditions") or ():
+        generations = observed.get(one.get("type") or "")
+        before = generations.pop(0) if generations else 0
+        conditions.append(
+            {**one, "observedGeneration": before} if before and not one.get("observedGeneration") else one
+        )
+    return {**new, **kept, **({"conditions": conditions} if conditions else {})}
+
+
+_INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
+    "PersistentVolume": lambda _, now: {"lastPhaseTransitionTime": now},
+    "Pod": _pod_status,
+}
+
+
+def _job(obj: Object, _: Object | None) -> Object:
+    given = obj.get("spec") or {}
+    spec = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False, **given}
+    if "completions" not in given and "parallelism" not in given:
+        spec["completions"] = 1
+    spec.setdefault("backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in given else 6)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in given else "TerminatingOrFailed")
+    return _labelled(obj, spec)
+
+
+def _replication_controller(obj: Object, _: Object | None) -> Object:
+    spec = dict(obj.get("spec") or {})
+    labels = _template_labels(spec)
+    if labels and not spec.get("selector"):
+        spec["selector"] = labels
+    return _labelled(obj, spec)
+
+
+def _labelled(obj: Object, spec: Object) -> Object:
+    """Return the workload, which has the labels of its pods if it has none."""
+    labels, meta = _template_labels(spec), obj["metadata"]
+    return {**obj, "spec": spec, "metadata": {**meta, "labels": labels} if labels and not meta.get("labels") else meta}
+
+
+def _template_labels(spec: Object) -> Object:
+    found: Object = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    return found
+
+
+def _namespace(obj: Object, _: Object | None) -> Object:
+    meta = obj["metadata"]
+    if "name" in meta:
+        meta = {**meta, "labels": {**meta.get("labels", {}), "kubernetes.io/metadata.name": meta["name"]}}
+    return {**obj, "spec": obj.get("spec") or {}, "metadata": meta}
+
+
+def _secret(obj: Object, _: Object | None) -> Object:
+    texts = obj.get("stringData")
+    if not texts:
+        return obj
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
+    kept = {field: value for field, value in obj.items() if field != "stringData"}
+    return {**kept, "data": {**(obj.get("data") or {}), **encoded}}
+
+
+def _lease(obj: Object, _: Object | None) -> Object:
+    # Fields of a feature that is off by default.
+    spec = {field: value for field, value in (obj.get("spec") or {}).items() if field not in _COORDINATED}
+    return {**obj, "spec": spec}
+
+
+def _with_template_generation(new: Object, old: Object | None) -> Object:
+    """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
+    number, meta = 1, new["metadata"]
+    if old is not None:
+        number = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 1)
+        number += new["spec"]["template"] != old["spec"]["template"]
+    return {
+        **new,
+        "metadata": {**meta, "annotations": {**meta.get("annotations", {}), _TEMPLATE_GENERATION: str(number)}},
+    }
+
+
+def _node(obj: Object, _: Object | None) -> Object:
+    spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
+    # The first of podCIDRs is podCIDR, which wins, as in the conversion from v1.
+    first = spec.get("podCIDR")
+    if first and [first] != (spec.get("podCIDRs") or [])[:1]:
+        spec["podCIDRs"] = [first]
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = status["capacity"]
+    return {**obj, "spec": spec, "status": status}
+
+
+_COORDINATED = ("strategy", "preferredHolder")
+_DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
+    ("", "namespaces"): _namespace,
+    ("", "nodes"): _node,
+    ("", "pods"): lambda obj, _: pod(obj),
+    ("", "replicationcontrollers"): _replication_controller,
+    ("", "secrets"): _secret,
+    ("", "services"): service,
+    ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
+    ("batch", "jobs"): _job,
+    ("coordination.k8s.io", "leases"): _lease,
+}
+# The kubelet registers its node with a status.
+_KEEPS_STATUS = frozenset({("", "nodes")})

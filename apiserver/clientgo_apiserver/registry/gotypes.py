@@ -1,0 +1,150 @@
+"""Go types of the built-in kinds, read from the table of protobuf messages: order of fields, zero values, merge rules.
+
+Go writes the fields of a built-in kind in the order of its struct, and custom resources, which are maps, by name.
+"""
+
+import types
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache, lru_cache, partial
+from typing import Any, Optional
+
+import msgspec
+
+from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
+from clientgo.meta.apply.mergerules import MergeRule, field_rule
+from clientgo_apiserver.http import protobuf
+from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
+from clientgo_apiserver.registry.registry import Object
+
+OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
+"""Messages whose JSON is not an object of their fields."""
+_UNION = "JSONSchemaPropsOr"
+_UNION_TYPE = "JSONSchemaProps | list[JSONSchemaProps | str] | bool | None"
+_CACHE_SIZE = 4096
+ATOMIC = MergeRule(list_type="atomic")
+_ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
+_encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder().decode
+_HEAD = (("kind", Any), ("apiVersion", Any))
+
+
+def encode(obj: Object) -> bytes:
+    """Return the object's JSON, with its fields in the order in which Kubernetes' JSON has them, on all levels."""
+    struct = _struct_of(obj["apiVersion"], obj["kind"])
+    if struct is None:
+        return _encode_sorted(obj)
+    try:
+        return _encode_deterministic(msgspec.convert(obj, struct))
+    except msgspec.ValidationError:
+        return _encode(obj)  # not of this type, so validation has not seen it
+
+
+def in_order(obj: Object) -> Object:
+    """Return the object with its fields in the order of `encode`."""
+    ordered: Object = _decode(encode(obj))
+    return ordered
+
+
+def metadata_in_order(obj: Object) -> Object:
+    """Return the metadata of an object as the metadata of a built-in kind."""
+    ordered: Object = in_order({"apiVersion": "v1", "kind": "ConfigMap", "metadata": obj.get("metadata", {})})
+    return ordered["metadata"]  # type: ignore[no-any-return]
+
+
+@cache
+def zero_value(api_version: str, kind: str) -> Object:
+    """Return the JSON of an empty object of a built-in kind: its structs, and fields that Go never omits."""
+    message = find_message(api_version, kind)
+    return {} if message is None else protobuf.decode(message, b"")
+
+
+def _rule_of_kind(api_version: str, kind: str, path: FieldPath) -> MergeRule | None:
+    message, rule, in_map = find_message(api_version, kind), None, False
+    for name in path:
+        if message is None:
+            return None
+        if in_map:
+            message, rule, in_map = message.fields[2].message, None, False
+            continue
+        field = fields_by_name(message).get(name)
+        if field is None:
+            return None
+        atomic = field.type == "RawExtension" or (api_version, field.type) in _ATOMIC_TYPES
+        rule = ATOMIC if atomic else field_rule(message.name, name, field.type)
+        message, in_map = field.message, field.mapped
+    return rule if rule is None or message is None else _with_key_defaults(rule, message)
+
+
+def _with_key_defaults(rule: MergeRule, item: Message) -> MergeRule:
+    """Return the rule with the zero values of keys that Go always writes, besides the schema's defaults."""
+    zeros = {"s": "", "i": 0, "l": 0}
+    fields = fields_by_name(item)
+    always = {key: zeros[fields[key].type] for key in rule.map_keys if key in fields and fields[key].always}
+    return replace(rule, key_defaults=tuple({**always, **dict(rule.key_defaults)}.items()))
+
+
+@cache
+def fields_by_name(message: Message) -> dict[str, ProtobufField]:
+    """Return the JSON fields of a message by name."""
+    return {field.name: field for field in members(message)}
+
+
+@cache
+def rules_of_kind(api_version: str, kind: str) -> MergeRules:
+    """Return the merge rules of a built-in kind, by path of field names; list items add nothing to the path."""
+    return cached_rules(partial(_rule_of_kind, api_version, kind))
+
+
+def cached_rules(find: MergeRules) -> MergeRules:
+    """Cache a function from paths to merge rules; its size is limited, because paths contain names of users."""
+    return lru_cache(maxsize=_CACHE_SIZE)(find)
+
+
+def members(message: Message) -> Iterable[ProtobufField]:
+    """Iterate over the JSON fields of a message, including those of embedded messages."""
+    for field in message.fields.values():
+        if field.name:
+            yield field
+        elif field.message is not None:
+            yield from members(field.message)
+
+
+@cache
+def _struct_of(api_version: str, kind: str) -> Any:
+    message = find_message(api_version, kind)
+    return None if message is None else _define(message, _HEAD)
+
+
+@cache
+def _struct(message: Message) -> Any:
+    if message.name in OPAQUE:
+        return Any
+    return _UNION_TYPE if message.name.startswith(_UNION) else _define(message)
+
+
+def _define(message: Message, head: tuple[tuple[str, Any], ...] = ()) -> Any:
+    """Return a class with the message's fields in order, any of which may be absent or null."""
+    own = (field for field in members(message) if field.name not in dict(head))
+    hints = [*head, *((field.name, _hint(message, field)) for field in own)]
+    fields = [
+        (f"f{number}", hint, msgspec.field(name=name, default=msgspec.UNSET))
+        for number, (name, hint) in enumerate(hints)
+    ]
+    struct = msgspec.defstruct(message.name, fields)
+    setattr(struct, message.name, struct)  # for types that refer to themselves
+    return struct
+
+
+def _hint(owner: Message, field: ProtobufField) -> Any:
+    message = field.message
+    if message is not None and field.mapped:
+        message = message.fields[2].message
+    hint: Any = Any
+    if message is not None:
+        hint = owner.name if message is owner else _struct(message)
+    if field.mapped or field.repeated:
+        hint = types.GenericAlias(dict if field.mapped else list, (str, hint) if field.mapped else (hint,))
+    return Optional[hint]  # noqa: UP045  # `|` needs classes, and this may be a string

@@ -1,0 +1,193 @@
+"""Metadata of objects: fields that clients set, fields that the server sets, and immutable fields."""
+
+import uuid
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
+from clientgo_apiserver.registry import names
+from clientgo_apiserver.registry.decoding import decode_part, message_of
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.scalars import DecodeError
+
+_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+_SYSTEM_FIELDS = frozenset(
+    ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "managedFields")
+)
+_KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
+_VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
+_MAX_ANNOTATIONS = 256 * 1024
+_RBAC = "rbac.authorization.k8s.io"
+_NAME_RULES: dict[tuple[str, str], names.Check] = {
+    ("", "namespaces"): names.label_errors,
+    ("apps", "statefulsets"): names.label_errors,
+    ("", "services"): names.label_errors,
+    # Validators of these do not check names, but no name may break a path.
+    ("", "events"): names.path_segment_errors,
+    ("policy", "poddisruptionbudgets"): names.path_segment_errors,
+    **dict.fromkeys(
+        [(_RBAC, plural) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")],
+        names.path_segment_errors,
+    ),
+}
+
+
+def timestamp(clock: Clock, later: int = 0) -> str:
+    """Return the current time as metav1.Time, or that `later` seconds: RFC 3339 in UTC, whole seconds."""
+    return _written(int(clock.time()) + later)
+
+
+@lru_cache(maxsize=16)
+def _written(second: int) -> str:
+    # Cached: `strftime` looks up the time zone each time, and thousands of writes share a second.
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def normalize(
+    meta: Any, unknown: list[str] | None = None, *, custom: bool = False, known: Object | None = None
+) -> Object:
+    """Return the metadata as ObjectMeta would hold it, without null and empty fields.
+
+    Parts shared with `known`, normalized metadata, are kept as they are.
+
+    Raises:
+        DecodeError: a value does not fit its field.
+    """
+    if meta is None:
+        return {}
+    ignored: list[str] = []
+    try:
+        kept = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, known)
+    except DecodeError as error:
+        raise error if custom else error.within("metadata", "") from None
+    kept.pop("selfLink", None)
+    if meta.get("managedFields") == []:
+        kept["managedFields"] = []  # unlike an absent list, a request to remove all entries
+    if unknown is not None:
+        unknown.extend(f"metadata.{field}" for field in ignored)
+    return kept
+
+
+def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
+    """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
+    kept = {field: value for field, value in meta.items() if field not in _SYSTEM_FIELDS}
+    if "name" not in kept and "generateName" in kept:
+        kept["name"] = names.generate(kept["generateName"])
+    kept["uid"] = str(uuid.uuid4())
+    kept["creationTimestamp"] = timestamp(clock)
+    if resource.generation:
+        kept["generation"] = 1
+    return kept
+
+
+def carry_over(new: Object, old: Object) -> Object:
+    """Return the metadata of an update; fields that only the server sets are kept."""
+    kept = {**new}
+    kept["creationTimestamp"] = old["creationTimestamp"]
+    kept.setdefault("uid", old["uid"])
+    for field in ("generation", "generateName"):
+        kept.pop(field, None)
+    kept |= {field: old[field] for field in _KEPT if field in old}
+    kept["resourceVersion"] = old["resourceVersion"]
+    return kept
+
+
+def mark_deleted(meta: Object, clock: Clock, grace: int = 0) -> Object:
+    """Return the metadata of an object whose deletion waits for finalizers or for its grace period in seconds."""
+    marked = {**meta, "deletionTimestamp": timestamp(clock, grace), "deletionGracePeriodSeconds": grace}
+    return {**marked, "generation": meta["generation"] + 1} if "generation" in meta else marked
+
+
+def errors(resource: Resource, meta: Object) -> list[Cause]:
+    """Return the errors in the metadata of an object to be stored."""
+    found: list[Cause] = []
+    rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
+    if "generateName" in meta:
+        prefix = meta["generateName"]
+        checked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        found += [invalid_value("metadata.generateName", prefix, why) for why in rule(checked)]
+    if "name" not in meta:
+        found.append(required("metadata.name", "name or generateName is required"))
+    else:
+        found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
+    found += field_errors(meta)
+    if "finalizers" in meta and not resource.custom and resource.group != "apiextensions.k8s.io":
+        why = "name is neither a standard finalizer name nor is it fully qualified"
+        found += [
+            invalid_value(f"metadata.finalizers[{index}]", one, why)
+            for index, one in enumerate(meta["finalizers"])
+            if "/" not in one and one not in _FINALIZERS
+        ]
+    return found
+
+
+def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
+    """Return the errors in the metadata of an object, or of one within it, except those of its name."""
+    found: list[Cause] = []
+    for key, value in meta.get("labels", {}).items():
+        found += [invalid_value(f"{where}.labels", key, why) for why in names.qualified_errors(key)]
+        found += [invalid_value(f"{where}.labels", value, why) for why in names.label_value_errors(value)]
+    annotations = meta.get("annotations", {})
+    for key in annotations:
+        found += [invalid_value(f"{where}.annotations", key, why) for why in names.qualified_errors(key.lower())]
+    if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
+        found.append(Cause("FieldValueTooLong", f"{where}.annotations", why))
+    for finalizer in meta.get("finalizers", ()):
+        found += [invalid_value(f"{where}.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
+    if "finalizers" in meta and {*_FINALIZERS[1:]} <= {*meta["finalizers"]}:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        found.append(invalid_value(f"{where}.finalizers", meta["finalizers"], why))
+    if "ownerReferences" in meta:
+        found += _owner_errors(meta["ownerReferences"], where)
+    return found
+
+
+def update_errors(new: Object, old: Object) -> list[Cause]:
+    """Return the errors of an update that changes immutable metadata."""
+    found = [
+        invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
+        for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
+        if new.get(field) != old.get(field)
+    ]
+    if "deletionTimestamp" in old:
+        added = sorted(set(new.get("finalizers", ())) - set(old.get("finalizers", ())))
+        if added:
+            why = "no new finalizers can be added if the object is being deleted, found new finalizers []string"
+            why += f"{{{', '.join(map(quoted, added))}}}"
+            found.append(forbidden_field("metadata.finalizers", why))
+    return found
+
+
+def all_update_errors(resource: Resource, new: Object, old: Object) -> list[Cause]:
+    """Return the errors of the metadata of an update, as often as a real server finds them.
+
+    It validates metadata before the rules of the kind and as part of them, for most kinds as of an update and as of a
+    new object.
+    """
+    found, changed = errors(resource, new), update_errors(new, old)
+    both = [*changed, *(cause for cause in found if not cause.field.startswith("metadata.finalizers"))]
+    return [*both, *both, *found * (1 if resource.custom or resource.plural in _VALIDATED_ONCE else 2)]
+
+
+def _owner_errors(owners: list[Object], where: str) -> list[Cause]:
+    found = []
+    for owner in owners:
+        version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
+        if not version or version.count("/") > 1:
+            found.append(invalid_value(f"{where}.ownerReferences.apiVersion", version, "version must not be empty"))
+        missing = [member for member in ("kind", "name", "uid") if not owner.get(member)]
+        found += [invalid_value(f"{where}.ownerReferences.{member}", "", "must not be empty") for member in missing]
+        if (version, kind) == ("v1", "Event"):
+            why = "/v1, Kind=Event is disallowed from being an owner"
+            found.append(invalid_value(f"{where}.ownerReferences", owner, why))
+    controllers = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
+    if len(controllers) > 1:
+        why = (
+            'Only one reference can have Controller set to true. Found "true" in references for'
+            f" {controllers[0]} and {controllers[1]}"
+        )
+        found.append(invalid_value(f"{where}.ownerReferences", owners, why))
+    return found

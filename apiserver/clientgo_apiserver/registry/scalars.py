@@ -1,0 +1,155 @@
+"""Values of JSON strings and numbers that Go's types parse: quantities, times, bytes and int-or-string.
+
+The errors are those of Go's decoder, with the name of the innermost struct and the path of the field.
+"""
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from clientgo.errors import Restorable
+from clientgo.meta.quantities import canonical
+from clientgo_apiserver.http.gojson import json_type
+
+_SPLIT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_QUANTITY = re.compile(r"[+-]?[0-9]*(?:\.[0-9]*)?(?:[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,](\d+))?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+_LAYOUTS = ("2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05.000000Z07:00")
+_ELEMENT = re.compile(r"(?<=05)\.0+|Z07:00|\d+|.")
+_ALPHABET = re.compile("[A-Za-z0-9+/]*")
+# Elements of a layout: what their text is, and their range, whose name is in the message.
+_RANGES = {"01": ("month", 1, 12), "02": ("day", 1, 31), "15": ("hour", 0, 23), "04": ("minute", 0, 59)}
+_RANGES["05"] = ("second", 0, 59)
+
+
+_GO_KINDS = {"number": "int64", "array": "slice", "object": "map"}
+
+
+class DecodeError(ValueError):
+    """A value that does not fit the Go type of its field."""
+
+    def within(self, field: str, struct: str) -> "DecodeError":
+        """Return the error with its position: a field of a struct."""
+        return self
+
+
+class Mistyped(Restorable, DecodeError):
+    """A value of the wrong JSON type."""
+
+    def __init__(self, value: Any, go_type: str, *, written: bool = False) -> None:
+        """`written`: the message has the number itself, which has the right type but does not fit."""
+        super().__init__()
+        self._value = json_type(value)
+        if written and self._value == "number":
+            self._value = f"number {value}"
+        self._type = go_type
+        self._struct = ""
+        self._path: list[str] = []
+
+    def within(self, field: str, struct: str) -> DecodeError:
+        """Return the error with its position: a field of a struct."""
+        self._struct = self._struct or struct
+        self._path.insert(0, field)
+        return self
+
+    def unconvertible(self) -> str:
+        """Return the message for a strategic merge, whose result Go converts without JSON."""
+        given = _GO_KINDS.get(self._value.partition(" ")[0], self._value)
+        if self._type.startswith("[]"):
+            return f"cannot restore slice from {given}"
+        if self._type.startswith("map[") or self._type.endswith("List"):
+            return f"cannot restore map from {given}"
+        if self._type.startswith("v"):
+            return f"cannot restore struct from: {given}"
+        return (
+            f"cannot convert int64 to {self._type}"
+            if (given, self._type) == ("int64", "string")
+            else (f"unrecognized type: {self._type}")
+        )
+
+    def __str__(self) -> str:
+        place = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"
+        return f"json: cannot unmarshal {self._value} into Go {place} of type {self._type}"
+
+
+def quantity(value: Any) -> str:
+    """Return a quantity in the form in which the server stores it."""
+    if isinstance(value, bool | list | dict):
+        raise DecodeError(f"quantities must match the regular expression '{_SPLIT}'")
+    return _quantity(str(value).strip())
+
+
+@lru_cache(maxsize=1024)
+def _quantity(text: str) -> str:
+    try:
+        return canonical(text)
+    except ValueError:
+        if not text or _QUANTITY.fullmatch(text) is None:
+            raise DecodeError(f"quantities must match the regular expression '{_SPLIT}'") from None
+        raise DecodeError("unable to parse quantity's suffix") from None
+
+
+def int_or_string(value: Any) -> Any:
+    """Return an integer or a string."""
+    if type(value) is str or (type(value) is int and -(1 << 31) <= value < 1 << 31):
+        return value
+    raise Mistyped(value, "int32", written=True)
+
+
+def time_in(value: Any, *, micro: bool) -> str | None:
+    """Return a time in UTC, in whole seconds or in microseconds."""
+    if type(value) is not str:
+        raise Mistyped(value, "string")
+    found = _TIME.fullmatch(value)
+    try:
+        if found is None or (micro and len(found[1] or "") < 6):
+            raise ValueError
+        moment = datetime.fromisoformat(value.replace(",", ".")).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise DecodeError(_time_error(value, _LAYOUTS[micro])) from None
+    if moment.year == 1 and moment == datetime(1, 1, 1, tzinfo=UTC):
+        return None  # Go's zero time
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds" if micro else "seconds") + "Z"
+
+
+def _time_error(text: str, layout: str) -> str:
+    """Return the message of Go's parser: it names the first element that does not match."""
+    rest, start = text, f'parsing time "{text}" as "{layout}": cannot parse '
+    for element in _ELEMENT.findall(layout):
+        pattern = r"Z|[+-]\d\d:\d\d" if element.startswith("Z") else "\\d" * len(element)
+        pattern = re.escape(element) if element in "-T:" else r"\.\d{6}" if element[0] == "." else pattern
+        found = re.match(pattern, rest, re.ASCII)
+        if found is None:
+            return f'{start}"{rest}" as "{element}"'
+        name, least, most = _RANGES.get(element, ("", 0, 0))
+        if name and not least <= int(found[0]) <= most:
+            return f'parsing time "{text}": {name} out of range'
+        rest = rest[found.end() :]
+        if element == "05" and ".000000" not in layout:
+            rest = re.sub(r"^[.,]\d+", "", rest)
+    return f'parsing time "{text}": extra text: "{rest}"' if rest else f'parsing time "{text}": day out of range'
+
+
+def base64_value(value: Any) -> str:
+    """Return bytes in standard base64."""
+    if type(value) is not str:
+        raise Mistyped(value, "[]uint8")
+    text = value.replace("\r", "").replace("\n", "")
+    try:
+        return base64.b64encode(base64.b64decode(text, validate=True)).decode()
+    except (binascii.Error, ValueError):
+        raise DecodeError(f"illegal base64 data at input byte {_base64_error(text)}") from None
+
+
+def _base64_error(text: str) -> int:
+    found = _ALPHABET.match(text)
+    at = found.end() if found is not None else 0
+    if at == len(text):
+        return at - at % 4
+    if text[at] != "=" or at % 4 < 2:
+        return at
+    padded = at % 4 == 3 or text[at + 1 : at + 2] == "="
+    return at + 4 - at % 4 if padded else at if text[at + 1 :] else len(text)

@@ -1,0 +1,71 @@
+"""Strategies of certificate requests: the spec never changes, and conditions are set by the approver and the signer."""
+
+from collections.abc import Iterator
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, StrategyContext, with_field
+
+_FINAL = ("Approved", "Denied", "Failed")
+
+
+class RequestStrategy(Strategy):
+    """Strategy of certificate requests."""
+
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the new object with the old spec and status."""
+        return super().reset_fields(context, with_field(new, old, "spec"), old)
+
+    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+        """Return the request with its author, who cannot be chosen."""
+        return {**new, "spec": {**(new.get("spec") or {}), **context.request.user.info}}
+
+
+class RequestStatusStrategy(StatusStrategy):
+    """Strategy of the status of certificate requests."""
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the request whose conditions have their times."""
+        known = {(one.get("type"), one.get("status")): one.get("lastTransitionTime") for one in _conditions(old)}
+        conditions = [
+            {
+                **one,
+                "lastUpdateTime": one.get("lastUpdateTime") or context.now,
+                "lastTransitionTime": one.get("lastTransitionTime")
+                or known.get((one.get("type"), one.get("status")))
+                or context.now,
+            }
+            for one in _conditions(new)
+        ]
+        return {**new, "status": {**new["status"], "conditions": conditions}} if conditions else new
+
+
+class ApprovalStrategy(RequestStatusStrategy):
+    """Strategy of the approval of certificate requests."""
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old request with the new metadata and conditions."""
+        status = {**(old.get("status") or {}), "conditions": _conditions(new)}
+        return {**old, "metadata": new["metadata"], "status": status}
+
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of the request, and of changed conditions."""
+        causes = super().validate_update(context, new, old)
+        return [*causes, *_condition_errors(_conditions(new), _conditions(old))]
+
+
+def _conditions(request: Object) -> list[Object]:
+    return (request.get("status") or {}).get("conditions") or []
+
+
+def _condition_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
+    types = [one.get("type") for one in new]
+    for one in old:
+        if one.get("type") in _FINAL and one.get("type") not in types:
+            yield forbidden_field("status.conditions", f'updates may not remove a condition of type "{one["type"]}"')
+    for index, one in enumerate(new):
+        if one.get("type") in _FINAL and one.get("status") != "True":
+            yield not_supported(f"status.conditions[{index}].status", one.get("status", ""), ("True",))
+    if {"Approved", "Denied"} <= set(types):
+        last = "Denied" if types.index("Denied") > types.index("Approved") else "Approved"
+        yield invalid_value("status.conditions", last, "Approved and Denied conditions are mutually exclusive")

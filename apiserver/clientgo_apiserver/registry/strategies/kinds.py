@@ -1,0 +1,160 @@
+"""Strategies by kind, and those of kinds that need only a step of their own."""
+
+from collections.abc import Mapping
+
+from clientgo_apiserver.apiextensions import crdstatus
+from clientgo_apiserver.apiextensions.definitions import definition_warnings
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.strategies.certificates import (
+    ApprovalStrategy,
+    RequestStatusStrategy,
+    RequestStrategy,
+)
+from clientgo_apiserver.registry.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
+from clientgo_apiserver.registry.strategies.services import ServiceStrategy
+from clientgo_apiserver.registry.strategies.strategy import (
+    CustomStatusStrategy,
+    CustomStrategy,
+    StatusStrategy,
+    Strategy,
+    StrategyContext,
+    with_field,
+)
+
+_KUBERNETES = "kubernetes"  # finalizer of the namespace controller
+_CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
+
+
+class _NamespaceStrategy(Strategy):
+    """Strategy of namespaces, which have finalizers in their spec."""
+
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the new namespace with the old finalizers and status."""
+        spec = with_field(new.get("spec") or {}, old.get("spec") or {}, "finalizers")
+        return super().reset_fields(context, {**new, "spec": spec}, old)
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return the namespace with the finalizer of its controller."""
+        spec = new.get("spec") or {}
+        finalizers = spec.get("finalizers") or []
+        if _KUBERNETES in finalizers:
+            return new
+        return {**new, "spec": {**spec, "finalizers": [*finalizers, _KUBERNETES]}}
+
+    def should_delete_during_update(self, new: Object) -> bool:
+        """Return whether an update ends a deletion: no finalizers of either list are left."""
+        return super().should_delete_during_update(new) and not (new.get("spec") or {}).get("finalizers")
+
+    def terminating(self, now: str, obj: Object) -> Object | None:
+        """Return the namespace as it waits for the deletion of its objects."""
+        if "deletionTimestamp" in obj["metadata"]:
+            return obj
+        meta = {**obj["metadata"], "deletionTimestamp": now}
+        return {**obj, "metadata": meta, "status": {**obj.get("status", {}), "phase": "Terminating"}}
+
+
+class _FinalizeStrategy(_NamespaceStrategy):
+    """Strategy of the finalizers of namespaces."""
+
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the new namespace with the old status."""
+        return Strategy.reset_fields(self, context, new, old)
+
+
+class _DefinitionStrategy(Strategy):
+    """Strategy of CustomResourceDefinitions."""
+
+    def warnings_on_create(self, _: StrategyContext, new: Object) -> list[str]:
+        """Return the warnings about formats that are not checked."""
+        return definition_warnings(new)
+
+    def warnings_on_update(self, _: StrategyContext, new: Object, old: Object) -> list[str]:
+        """Return the warnings about new formats that are not checked."""
+        return definition_warnings(new, old)
+
+    def terminating(self, now: str, obj: Object) -> Object | None:
+        """Return the definition as it waits for the deletion of its objects; None if it waits already."""
+        return None if "deletionTimestamp" in obj["metadata"] else crdstatus.terminating(obj, now)
+
+
+class _DeploymentStrategy(Strategy):
+    """Strategy of Deployments, the one kind whose annotations are counted by its generation."""
+
+    def _counted(self, _: StrategyContext, obj: Object) -> object:
+        return obj["spec"], obj["metadata"].get("annotations")
+
+
+class _JobStrategy(Strategy):
+    """Strategy of Jobs."""
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return a new Job that selects its pods by its own uid, unless it has `manualSelector`."""
+        spec, meta = new["spec"], new["metadata"]
+        if spec.get("manualSelector"):
+            return new
+        uid, name = meta["uid"], meta.get("name", "")
+        prefix = "batch.kubernetes.io/"
+        labels = {f"{prefix}controller-uid": uid, f"{prefix}job-name": name, "controller-uid": uid, "job-name": name}
+        pods, selector = spec["template"], spec.get("selector") or {}
+        pod_meta = {**pods["metadata"], "labels": {**labels, **pods["metadata"].get("labels", {})}}
+        meta = meta if meta.get("labels") else {**meta, "labels": pod_meta["labels"]}
+        matched = dict(sorted({f"{prefix}controller-uid": uid, **(selector.get("matchLabels") or {})}.items()))
+        spec = {**spec, "selector": {**selector, "matchLabels": matched}, "template": {**pods, "metadata": pod_meta}}
+        return {**new, "metadata": meta, "spec": spec}
+
+
+class _ClaimStrategy(Strategy):
+    """Strategy of PersistentVolumeClaims, which name their source in two ways."""
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return the claim with both fields of its source."""
+        return _with_sources(new)
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the claim with both fields of its source."""
+        return super().prepare_for_update(context, _with_sources(new), old)
+
+
+def _with_sources(claim: Object) -> Object:
+    spec = dict(claim.get("spec") or {})
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and not reference and not _is_source(source):
+        del spec["dataSource"]
+    elif source and not reference:
+        spec["dataSourceRef"] = source
+    elif reference and not source and not reference.get("namespace") and _is_source(reference):
+        spec["dataSource"] = {field: reference[field] for field in ("apiGroup", "kind", "name") if field in reference}
+    return {**claim, "spec": spec}
+
+
+def _is_source(reference: Object) -> bool:
+    return (reference.get("apiGroup") or "", reference.get("kind")) in _CLAIM_SOURCES
+
+
+_CUSTOM, _CUSTOM_STATUS, _BUILT_IN, _STATUS = CustomStrategy(), CustomStatusStrategy(), Strategy(), StatusStrategy()
+_REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
+STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
+    ("", "namespaces", ""): _NamespaceStrategy(),
+    ("", "namespaces", "finalize"): _FinalizeStrategy(),
+    ("", "persistentvolumeclaims", ""): _ClaimStrategy(),
+    ("", "pods", ""): PodStrategy(),
+    ("", "pods", "ephemeralcontainers"): EphemeralContainersStrategy(),
+    ("", "pods", "resize"): ResizeStrategy(),
+    ("", "services", ""): ServiceStrategy(),
+    ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
+    ("apps", "deployments", ""): _DeploymentStrategy(),
+    ("apps", "deployments", "scale"): _DeploymentStrategy(),
+    ("batch", "jobs", ""): _JobStrategy(),
+    (*_REQUESTS, ""): RequestStrategy(),
+    (*_REQUESTS, "approval"): ApprovalStrategy(),
+    (*_REQUESTS, "status"): RequestStatusStrategy(),
+}
+"""Strategies by group, plural and subresource."""
+
+
+def strategy_of(resource: Resource, subresource: str) -> Strategy:
+    """Return the strategy for writes to a resource or subresource."""
+    if resource.custom:
+        return _CUSTOM_STATUS if subresource == "status" else _CUSTOM
+    strategy = STRATEGIES.get((*resource.storage, subresource))
+    return strategy or (_STATUS if subresource == "status" else _BUILT_IN)

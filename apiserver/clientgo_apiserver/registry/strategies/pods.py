@@ -1,0 +1,112 @@
+"""Strategies of pods and of the subresources through which a part of their spec is changed."""
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
+from clientgo_apiserver.registry.defaults.pods import quality_of_service
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.strategies.strategy import Strategy, StrategyContext, with_versions
+
+_RESIZED = ("resources", "resizePolicy")
+_RESIZABLE = ("containers", "initContainers")
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+class PodStrategy(Strategy):
+    """Strategy of pods."""
+
+    graceful = True
+
+
+class _PartStrategy(PodStrategy):
+    """Strategy of a subresource that changes a part of the spec."""
+
+    def _with_spec(self, new: Object, old: Object, changed: Object) -> Object:
+        spec = {field: value for field, value in {**old["spec"], **changed}.items() if value != []}
+        return {**old, "spec": spec, "metadata": with_versions(old["metadata"], new["metadata"])}
+
+
+class EphemeralContainersStrategy(_PartStrategy):
+    """Strategy of the ephemeral containers of pods: they may only be added."""
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old pod with the new ephemeral containers."""
+        field = "ephemeralContainers"
+        return self._with_spec(new, old, {field: (new.get("spec") or {}).get(field) or []})
+
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of the pod, and of ephemeral containers that were changed or removed."""
+        causes = super().validate_update(context, new, old)
+        if _is_static(old):
+            return [*causes, forbidden_field("", "static pods do not support ephemeral containers")]
+        after = {one.get("name"): one for one in new["spec"].get("ephemeralContainers") or ()}
+        for one in old["spec"].get("ephemeralContainers") or ():
+            change = "" if after.get(one["name"]) == one else "changed" if one["name"] in after else "removed"
+            if change:
+                why = f'existing ephemeral containers "{one["name"]}" may not be {change}\n'
+                causes.append(forbidden_field("spec.ephemeralContainers", why))
+        return causes
+
+
+class ResizeStrategy(_PartStrategy):
+    """Strategy of the resources of the containers of pods."""
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old pod with the new resources; one with more or fewer containers is returned, to be rejected."""
+        old_spec, new_spec = old["spec"], new.get("spec") or {}
+        if any(len(new_spec.get(kind) or ()) != len(old_spec.get(kind) or ()) for kind in _RESIZABLE):
+            return new
+        kinds = [kind for kind in _RESIZABLE if old_spec.get(kind)]
+        return self._with_spec(new, old, {kind: _resized(new_spec[kind], old_spec[kind]) for kind in kinds})
+
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of the pod, and of what cannot be resized."""
+        causes = super().validate_update(context, new, old)
+        if _is_static(old):
+            return [*causes, forbidden_field("", "static pods cannot be resized")]
+        return causes + _resize_errors(new, old)
+
+
+def _is_static(pod: Object) -> bool:
+    return _MIRROR in (pod["metadata"].get("annotations") or {})
+
+
+def _resized(new: list[Object], old: list[Object]) -> list[Object]:
+    if [one.get("name") for one in new] != [one["name"] for one in old]:
+        return new
+    return [
+        {
+            **{field: value for field, value in before.items() if field not in _RESIZED},
+            **{field: after[field] for field in _RESIZED if field in after},
+        }
+        for before, after in zip(old, new, strict=True)
+    ]
+
+
+def _resize_errors(new: Object, old: Object) -> list[Cause]:
+    causes = []
+    quality = quality_of_service(old["spec"])
+    if quality != quality_of_service(new["spec"]):
+        causes.append(invalid_value("spec", quality, "Pod QOS Class may not change as a result of resizing"))
+    for kind in _RESIZABLE:
+        before, after = old["spec"].get(kind) or [], new["spec"].get(kind) or []
+        if len(before) != len(after):
+            causes.append(forbidden_field(f"spec.{kind}", f"{kind} may not be added or removed on resize"))
+            continue
+        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+            path = f"spec.{kind}[{index}]"
+            if one["name"] != other.get("name"):
+                why = f"{kind} may not be renamed or reordered on resize"
+                causes.append(forbidden_field(f"{path}.name", why))
+            else:
+                causes += _container_errors(one.get("resources") or {}, other.get("resources") or {}, path)
+    return causes
+
+
+def _container_errors(before: Object, after: Object, path: str) -> list[Cause]:
+    causes = []
+    for kind in ("requests", "limits"):
+        old, new = before.get(kind) or {}, after.get(kind) or {}
+        if not set(old) <= set(new):
+            causes.append(forbidden_field(f"{path}.resources.{kind}", f"resource {kind} cannot be removed"))
+        if any(old.get(name) != new.get(name) for name in {*old, *new} - {"cpu", "memory"}):
+            causes.append(forbidden_field("spec", "only cpu and memory resources are mutable"))
+    return causes

@@ -1,0 +1,159 @@
+"""Strategies of kinds: the steps of a write that depend on the kind, with the names of kube-apiserver's strategies.
+
+`handlers/pipeline.py` has the order of the steps. Functions return objects and change none. The subresources of a kind
+have strategies of their own.
+"""
+
+from typing import Any, Protocol
+
+from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.apiextensions.customobjects import object_errors
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.validation.validator import builtin_errors
+from clientgo_apiserver.storage.store import Store
+
+
+class StrategyContext(Protocol):
+    """What a strategy may know of a write. `now` is its time."""
+
+    @property
+    def resource(self) -> Resource:
+        """The resource that is written."""
+
+    @property
+    def subresource(self) -> str:
+        """The subresource that is written, or ""."""
+
+    @property
+    def request(self) -> HTTPRequest:
+        """The request, with its user and its warnings."""
+
+    @property
+    def now(self) -> str:
+        """The time of the write."""
+
+
+def with_field(target: Object, source: Object, field: str) -> Object:
+    """Return the target with this field of the source, or without it if the source has none."""
+    if field in source:
+        return {**target, field: source[field]}
+    return {name: value for name, value in target.items() if name != field} if field in target else target
+
+
+class Strategy:
+    """Strategy of built-in kinds that need no other."""
+
+    graceful = False
+    """True if deletions may have a grace period."""
+
+    def reset_fields(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the new object of an update with the parts of the old one that this kind of update cannot change."""
+        return with_field(new, old, "status") if context.resource.status else new
+
+    def begin_create(self, _: Store, new: Object) -> Object:
+        """Return an admitted new object with what it takes from the cluster, such as addresses (422, 500)."""
+        return new
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return an admitted new object with the fields that the server sets."""
+        return new
+
+    def begin_update(self, _: Store, new: Object, __: Object) -> Object:
+        """Return an admitted object with what it takes from the cluster, or keeps of the old one (422, 500)."""
+        return new
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the admitted object of an update with the fields that the server sets, such as its generation."""
+        if not context.resource.generation or same(self._counted(context, new), self._counted(context, old)):
+            return new
+        generation = old["metadata"].get("generation", 0) + 1
+        return {**new, "metadata": {**new["metadata"], "generation": generation}}
+
+    def _counted(self, context: StrategyContext, obj: Object) -> Any:
+        """Return the part of the object whose changes metadata.generation counts."""
+        return obj["spec"] if "spec" in obj else _without_metadata(context, obj)
+
+    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
+        """Return the errors of a new object, except those of its metadata."""
+        return builtin_errors(context.resource, new, None)
+
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of an object that replaces `old`, except those of its metadata."""
+        return builtin_errors(context.resource, new, old, context.subresource)
+
+    def warnings_on_create(self, _: StrategyContext, __: Object) -> list[str]:
+        """Return the warnings about a valid new object."""
+        return []
+
+    def warnings_on_update(self, _: StrategyContext, __: Object, ___: Object) -> list[str]:
+        """Return the warnings about a valid object that replaces another."""
+        return []
+
+    def should_delete_during_update(self, new: Object) -> bool:
+        """Return whether an update ends a deletion: nothing holds the object any longer."""
+        meta = new["metadata"]
+        return "deletionTimestamp" in meta and not (meta.get("finalizers") or meta.get("deletionGracePeriodSeconds"))
+
+    def terminating(self, _: str, __: Object) -> Object | None:
+        """Return the object as it waits for the deletion of what belongs to it; None if nothing does."""
+        return None
+
+
+class StatusStrategy(Strategy):
+    """Strategy of the status of built-in kinds: it may change annotations and finalizers, but not labels."""
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old object with the new status and metadata."""
+        meta = with_field({**old["metadata"], **new["metadata"]}, old["metadata"], "labels")
+        return {**with_field(old, new, "status"), "metadata": with_versions(meta, new["metadata"])}
+
+    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
+        """Return the object: a status has no generation."""
+        return new
+
+
+def with_versions(meta: Object, new: Object) -> Object:
+    """Return metadata with the resourceVersion and managedFields of an update, or without them if it has none."""
+    for field in ("managedFields", "resourceVersion"):
+        if field in new:
+            meta = {**meta, field: new[field]}
+    return meta
+
+
+class CustomStrategy(Strategy):
+    """Strategy of custom kinds."""
+
+    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+        """Return the object without a status, if that is a subresource."""
+        return with_field(new, {}, "status") if context.resource.status else new
+
+    def _counted(self, context: StrategyContext, obj: Object) -> Any:
+        return _without_metadata(context, obj)
+
+    def validate(self, context: StrategyContext, new: Object) -> list[Cause]:
+        """Return the errors of a new object by the schema of its definition."""
+        return object_errors(context.resource, new, None, warnings=context.request.warnings)
+
+    def validate_update(self, context: StrategyContext, new: Object, old: Object) -> list[Cause]:
+        """Return the errors of an object that replaces `old`, by the schema of its definition."""
+        warnings = context.request.warnings
+        return object_errors(context.resource, new, old, context.subresource, warnings=warnings)
+
+
+class CustomStatusStrategy(CustomStrategy):
+    """Strategy of the status of custom kinds: it changes no metadata."""
+
+    def reset_fields(self, _: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the old object with the new status."""
+        return {**with_field(old, new, "status"), "metadata": with_versions(old["metadata"], new["metadata"])}
+
+    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
+        """Return the object: a status has no generation."""
+        return new
+
+
+def _without_metadata(context: StrategyContext, obj: Object) -> Object:
+    left_out = ("metadata", "status") if context.resource.status else ("metadata",)
+    return {field: value for field, value in obj.items() if field not in left_out}

@@ -1,0 +1,164 @@
+"""Rules of roles and bindings, of the data of config maps and secrets, of priorities and of namespaces."""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.http.gojson import explain, json_type
+from clientgo_apiserver.http.status import (
+    Cause,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+)
+from clientgo_apiserver.registry.names import data_key_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+_GROUP = "rbac.authorization.k8s.io"
+_MAX_DATA = 1024 * 1024
+_MAX_PRIORITY = 1_000_000_000
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
+# Keys that secrets of a type need, and whether one of them is enough.
+_KEYS: dict[str, tuple[tuple[str, ...], bool]] = {
+    "kubernetes.io/dockercfg": ((".dockercfg",), False),
+    "kubernetes.io/dockerconfigjson": ((".dockerconfigjson",), False),
+    "kubernetes.io/basic-auth": (("username", "password"), True),
+    "kubernetes.io/ssh-auth": (("ssh-privatekey",), False),
+    "kubernetes.io/tls": (("tls.crt", "tls.key"), False),
+}
+_ACCOUNT = "kubernetes.io/service-account.name"
+
+
+@rule()
+def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check a rule of a role: verbs, and either resources or URLs."""
+    urls = value.get("nonResourceURLs")
+    if not value.get("verbs"):
+        yield required("verbs", "verbs must contain at least one value")
+    if urls:
+        if scope.root.value["kind"] == "Role":
+            yield invalid_value("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
+        if any(value.get(field) for field in ("apiGroups", "resources", "resourceNames")):
+            why = "rules cannot apply to both regular resources and non-resource URLs"
+            yield invalid_value("nonResourceURLs", urls, why)
+        return
+    for field, word in (("apiGroups", "api group"), ("resources", "resource")):
+        if not value.get(field):
+            yield required(field, f"resource rules must supply at least one {word}")
+
+
+@rule()
+def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check a subject of a binding by its kind."""
+    kind, name, group = (value.get(field) or "" for field in ("kind", "name", "apiGroup"))
+    if not name:
+        yield required("name")
+    if kind == "ServiceAccount":
+        yield from (invalid_value("name", name, why) for why in (subdomain_errors(name) if name else ()))
+        if group:
+            yield not_supported("apiGroup", group, ("",))
+        if scope.root.value["kind"] == "ClusterRoleBinding" and not value.get("namespace"):
+            yield required("namespace")
+    elif kind not in ("User", "Group"):
+        yield not_supported("kind", kind, ("ServiceAccount", "User", "Group"))
+    elif group != _GROUP:
+        yield not_supported("apiGroup", group, (_GROUP,))
+
+
+@rule(update=True)
+def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterator[Cause]:
+    """Reject another role of a binding."""
+    if new != old:
+        fields = ("apiGroup", "kind", "name")
+        shown = {"APIGroup" if one == "apiGroup" else one.title(): (new or {}).get(one, "") for one in fields}
+        yield invalid_value("", shown, "cannot change roleRef")
+
+
+@rule(update=True)
+def immutable_data(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject a change of data that is marked immutable."""
+    if old.get("immutable"):
+        for field in ("immutable", "data", "binaryData"):
+            if (new.get(field) or {}) != (old.get(field) or {}):
+                yield forbidden_field(field, "field is immutable when `immutable` is set")
+
+
+@rule()
+def keyed_data(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check keys and size of the data of a ConfigMap or Secret."""
+    size, binary = 0, value.get("binaryData") or {}
+    for field in ("data", "binaryData"):
+        for key, text in sorted((value.get(field) or {}).items()):
+            found = data_key_errors(key)
+            if field == "data" and key in binary:
+                found.append("duplicate of key present in binaryData")
+            yield from (invalid_value(f"{field}[{key}]", key, why) for why in found)
+            encoded = field == "binaryData" or value["kind"] == "Secret"
+            size += len(text) * 3 // 4 if encoded else len(text.encode())
+    if size > _MAX_DATA:
+        yield too_long("data" if value["kind"] == "Secret" else "[]", _MAX_DATA)
+
+
+@rule()
+def secret_type(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that a secret has the keys of its type."""
+    kind, data = value.get("type") or "", value.get("data") or {}
+    keys, one_of = _KEYS.get(kind, ((), False))
+    missing = [key for key in keys if not (data.get(key) if kind.endswith("ssh-auth") else key in data)]
+    if missing and not (one_of and len(missing) < len(keys)):
+        yield from (required(f"data[{key}]") for key in missing)
+    elif kind.startswith("kubernetes.io/docker") and (why := _json_error(data[keys[0]])):
+        yield invalid_value(f"data[{keys[0]}]", "<secret contents redacted>", why)
+    if kind == "kubernetes.io/service-account-token" and not (value["metadata"].get("annotations") or {}).get(_ACCOUNT):
+        yield required(f"metadata.annotations[{_ACCOUNT}]")
+
+
+def _json_error(encoded: str) -> str:
+    try:
+        text = base64.b64decode(encoded).decode(errors="replace")
+        value = json.loads(text)
+    except binascii.Error:
+        return ""  # rejected by decoding
+    except ValueError:
+        return explain(text)
+    wanted = "Go value of type map[string]interface {}"
+    return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {wanted}"
+
+
+@rule()
+def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the value of a priority class, and that names of the system are not used."""
+    name, number = value["metadata"].get("name", ""), value.get("value", 0)
+    if not name.startswith("system-"):
+        if number > _MAX_PRIORITY:
+            yield forbidden_field("value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}")
+    elif _SYSTEM_CLASSES.get(name) != number:
+        known = name in _SYSTEM_CLASSES
+        why = f"value of {name} PriorityClass must be {_SYSTEM_CLASSES[name]}" if known else ""
+        why = why or f"{name} is not a known system priority class"
+        reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
+        yield forbidden_field("metadata.name", reserved + why)
+
+
+@rule()
+def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Check a finalizer of a namespace."""
+    yield from (invalid_value("", value, why) for why in qualified_errors(value))
+    if "/" not in value and value not in _STANDARD_FINALIZERS:
+        yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+@rule()
+def namespace_phase(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the phase of a namespace says whether it is being deleted."""
+    deleted: Any = "deletionTimestamp" in value["metadata"]
+    wanted, phase = "Terminating" if deleted else "Active", (value.get("status") or {}).get("phase") or ""
+    if phase != wanted:
+        state = "is not empty" if deleted else "is empty"
+        yield invalid_value("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` {state}")

@@ -1,0 +1,75 @@
+"""Rules of kinds that configure a cluster."""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import Cause, invalid_value, required
+from clientgo_apiserver.registry.names import label_errors, subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+_BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
+
+
+@rule(absent=True)
+def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that a certificate request is PEM of the right type."""
+    try:
+        found = _BLOCK.search(base64.b64decode(value or ""))
+    except binascii.Error:
+        found = None
+    if found is None or found[1] != b"CERTIFICATE REQUEST":
+        yield invalid_value("", value, "PEM block type must be CERTIFICATE REQUEST")
+
+
+@rule(absent=True)
+def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that a signer's name is a domain and a path."""
+    domain, *paths = (value or "").split("/")
+    if not value:
+        yield required("")
+    elif len(paths) != 1:
+        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        yield invalid_value("", value, why)
+    else:
+        for label in domain.split("."):
+            if faults := [f'validating label "{label}": {why}' for why in label_errors(label)]:
+                yield from (invalid_value("", domain, why) for why in faults)
+                break
+        if "." not in domain:
+            yield invalid_value("", domain, "should be a domain with at least two segments separated by dots")
+
+
+@rule()
+def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check the lifetime of a certificate."""
+    if value < 600:
+        yield invalid_value("", value, "may not specify a duration less than 600 seconds (10 minutes)")
+
+
+@rule(absent=True)
+def node_name(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check the name of a node, which must not be empty."""
+    for why in subdomain_errors(value or ""):
+        yield invalid_value("", value or "", why)
+
+
+@rule()
+def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the name is that of the version and group."""
+    spec = value.get("spec") or {}
+    name, wanted = value["metadata"].get("name", ""), f"{spec.get('version', '')}.{spec.get('group', '')}"
+    if name != wanted:
+        why = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+        yield invalid_value("metadata.name", name, why)
+
+
+@rule(absent=True)
+def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Check that an attachment has exactly one source."""
+    names = [name for name in ("persistentVolumeName", "inlineVolumeSpec") if (value or {}).get(name)]
+    if not names:
+        yield required("", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")

@@ -1,0 +1,152 @@
+"""Validation of the CEL expressions of admission policies and webhooks; loaded with the first of them."""
+
+import re
+from collections.abc import Iterator
+
+from clientgo_apiserver.apiextensions.structural import RESERVED_WORDS
+from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
+from clientgo_apiserver.cel.environment import InvalidExpression
+from clientgo_apiserver.cel.types import DYN, ExprType
+from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
+from clientgo_apiserver.registry.names import qualified_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+Causes = Iterator[Cause]
+
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_MOST_CONDITIONS, _MOST_ANNOTATIONS, _MOST_VALUE = 64, 20, 5 << 10
+_IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_PATCHES = {"JSONPatch": ("jsonPatch", PATCHES), "ApplyConfiguration": ("applyConfiguration", OBJECT)}
+
+
+def composed_variables(spec: Object) -> tuple[tuple[str, ExprType], ...] | None:
+    """Return the variables of a policy with their types; None if it has none. Invalid ones have any type."""
+    found: tuple[tuple[str, ExprType], ...] = ()
+    for variable in spec.get("variables") or ():
+        scope = AdmissionScope(params="paramKind" in spec, composed=found)
+        try:
+            kind = compile_condition(variable.get("expression") or "", scope).result
+        except InvalidExpression:
+            kind = DYN
+        found = (*found, (variable.get("name") or "", kind))
+    return found if "variables" in spec or "mutations" in spec else None
+
+
+def _expression(field: str, source: str, scope: AdmissionScope, *results: ExprType) -> Causes:
+    try:
+        compile_condition(source, scope, *results)
+    except InvalidExpression as error:
+        yield invalid_value(field, source, str(error))
+
+
+@rule()
+def match_conditions(spec: Object, _: FieldScope) -> Causes:
+    """Check the names and expressions of conditions."""
+    conditions = spec.get("matchConditions") or []
+    if len(conditions) > _MOST_CONDITIONS:
+        yield too_many("matchConditions", len(conditions), _MOST_CONDITIONS)
+    seen: list[str] = []
+    for index, one in enumerate(conditions):
+        where, name, source = f"matchConditions[{index}]", one.get("name") or "", (one.get("expression") or "").strip()
+        if source:
+            yield from _expression(f"{where}.expression", source, AdmissionScope(params="paramKind" in spec), BOOL)
+        else:
+            yield required(f"{where}.expression")
+        if not name:
+            yield required(f"{where}.name")
+            continue
+        yield from (invalid_value(f"{where}.name", name, why) for why in qualified_errors(name))
+        if name in seen:
+            yield duplicate(f"{where}.name", name)
+        seen.append(name)
+
+
+@rule()
+def policy_variables(spec: Object, _: FieldScope) -> Causes:
+    """Check the names and expressions of variables; each may use those before it."""
+    types = composed_variables(spec) or ()
+    for index, one in enumerate(spec.get("variables") or ()):
+        where, name, source = f"variables[{index}]", one.get("name") or "", one.get("expression") or ""
+        if not name.strip():
+            yield required(f"{where}.name", "name is not specified")
+        elif not _IDENTIFIER.fullmatch(name) or name in RESERVED_WORDS:
+            yield invalid_value(f"{where}.name", name, "must be a valid CEL identifier")
+        if not source.strip():
+            yield required(f"{where}.expression", "expression is not specified")
+        else:
+            scope = AdmissionScope(params="paramKind" in spec, composed=types[:index])
+            yield from _expression(f"{where}.expression", source, scope)
+
+
+@rule()
+def policy_validations(spec: Object, _: FieldScope) -> Causes:
+    """Check the expressions and messages of validations."""
+    params, composed = "paramKind" in spec, composed_variables(spec)
+    for index, one in enumerate(spec.get("validations") or ()):
+        where, source, message = f"validations[{index}]", one.get("expression") or "", one.get("message") or ""
+        if not source.strip():
+            yield required(f"{where}.expression", "expression is not specified")
+        else:
+            yield from _expression(f"{where}.expression", source, AdmissionScope(params, composed=composed), BOOL)
+        told = one.get("messageExpression") or ""
+        if told and not told.strip():
+            yield invalid_value(f"{where}.messageExpression", told, "must be non-empty if specified")
+        elif told:
+            scope = AdmissionScope(params, authorizer=False, composed=composed)
+            yield from _expression(f"{where}.messageExpression", told, scope, STRING)
+        if message and not message.strip():
+            yield invalid_value(f"{where}.message", message, "must be non-empty if specified")
+        elif re.search(r"[\n\r]", message.strip()):
+            yield invalid_value(f"{where}.message", message, "must not contain line breaks")
+        if one.get("reason", _REASONS[0]) not in _REASONS:
+            yield not_supported(f"{where}.reason", one["reason"], _REASONS)
+
+
+@rule()
+def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
+    """Check the keys and expressions of audit annotations."""
+    annotations = spec.get("auditAnnotations") or []
+    name = (scope.root.value.get("metadata") or {}).get("name") or ""
+    if len(annotations) > _MOST_ANNOTATIONS:
+        why = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
+        yield invalid_value("auditAnnotations", annotations, why)
+    known = AdmissionScope("paramKind" in spec, composed=composed_variables(spec))
+    seen: list[str] = []
+    for index, one in enumerate(annotations):
+        where, key, source = f"auditAnnotations[{index}]", one.get("key") or "", one.get("valueExpression") or ""
+        yield from (invalid_value(f"{where}.key", f"{name}/{key}", why) for why in qualified_errors(f"{name}/{key}"))
+        if not source.strip():
+            yield required(f"{where}.valueExpression", "valueExpression is not specified")
+        elif len(source.strip().encode()) > _MOST_VALUE:
+            yield required(f"{where}.valueExpression", f"must not exceed {_MOST_VALUE} bytes in length")
+        else:
+            yield from _expression(f"{where}.valueExpression", source.strip(), known, STRING, NULL)
+        if key in seen:
+            yield duplicate(f"{where}.key", key)
+        seen.append(key)
+
+
+@rule()
+def policy_mutations(spec: Object, _: FieldScope) -> Causes:
+    """Check the patches of mutations."""
+    scope = AdmissionScope("paramKind" in spec, patches=True, composed=composed_variables(spec))
+    for index, one in enumerate(spec.get("mutations") or ()):
+        where, kind = f"mutations[{index}]", one.get("patchType") or ""
+        if not kind:
+            yield required(f"{where}.patchType")
+        elif kind not in _PATCHES:
+            yield not_supported(f"{where}.patchType", kind, sorted(_PATCHES))
+        else:
+            field, result = _PATCHES[kind]
+            other = next(name for name, _ in _PATCHES.values() if name != field)
+            source = ((one.get(field) or {}).get("expression") or "").strip()
+            if field not in one:
+                yield required(f"{where}.{field}", f"must be specified when patchType is {kind}")
+            elif source:
+                yield from _expression(f"{where}.{field}.expression", source, scope, result)
+            else:
+                yield required(f"{where}.{field}.expression")
+            if other in one:
+                told = f"must not be specified when patchType is {kind}"
+                yield invalid_value(f"{where}.{other}", f"{{{other}}}", told)

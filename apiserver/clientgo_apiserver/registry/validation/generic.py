@@ -1,0 +1,287 @@
+"""General rules of single values: presence, choices, bounds, formats, immutability."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from clientgo.meta.jsonvalues import canonical, is_among, same
+from clientgo_apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    too_long,
+    too_many,
+)
+from clientgo_apiserver.http.status import required as required_value
+from clientgo_apiserver.registry import names
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+IMMUTABLE = "field is immutable"
+_MAX_ANNOTATIONS = 256 * 1024
+
+
+def text(value: Any) -> str:
+    """Return a value as conditions and choices write it; an absent one is empty."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def reader(path: str) -> Callable[[Any], Any]:
+    """Return a function that reads a dotted path of a value, None if a field on it is absent."""
+    fields = path.split(".")
+
+    def read(value: Any) -> Any:
+        for field in fields:
+            value = value.get(field) if isinstance(value, dict) else None
+        return value
+
+    return read
+
+
+@rule(empty=True)
+def required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
+    """Reject an absent or empty value."""
+    if value in _NOTHING:
+        yield required_value("", detail)
+
+
+@rule(empty=True)
+def required_number(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
+    """Reject an absent number or zero."""
+    if not value:
+        yield required_value("", detail)
+
+
+@rule(empty=True)
+def set_required(value: Any, _: FieldScope, detail: str = "") -> Iterator[Cause]:
+    """Reject an absent value; an empty one is allowed (a pointer in Go)."""
+    if value is None:
+        yield required_value("", detail)
+
+
+@rule()
+def forbidden(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a value that is not empty."""
+    if value not in _NOTHING:
+        yield forbidden_field("", detail)
+
+
+@rule()
+def forbidden_if_set(_: Any, __: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a value that is present, even if it is empty."""
+    yield forbidden_field("", detail)
+
+
+@rule()
+def invalid(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value that is present; for rules with a condition."""
+    yield invalid_value("", value, detail)
+
+
+@rule(absent=True)
+def invalid_or_absent(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject any value; an absent one is the empty string."""
+    yield invalid_value("", "" if value is None else value, detail)
+
+
+@rule()
+def supported(value: Any, _: FieldScope, choices: str) -> tuple[Cause, ...]:
+    """Reject a value that is not one of the comma-separated ones; an empty one is left to `required`."""
+    valid = value == "" or value in choices.split(",")
+    return () if valid else (not_supported("", value, choices.split(",")),)
+
+
+@rule()
+def only(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
+    """Reject a value that is not one of the comma-separated ones, even the empty one."""
+    if (value or "") not in choices.split(","):
+        yield not_supported("", value or "", choices.split(","))
+
+
+@rule()
+def reject(value: Any, _: FieldScope, choices: str) -> Iterator[Cause]:
+    """Reject any value, with the comma-separated ones as the supported ones; for rules with a condition."""
+    yield not_supported("", value, choices.split(","))
+
+
+@rule()
+def least(value: Any, _: FieldScope, limit: int) -> tuple[Cause, ...]:
+    """Reject a number below the limit."""
+    return () if value >= limit else (invalid_value("", value, f"must be greater than or equal to {limit}"),)
+
+
+@rule(absent=True)
+def positive(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a number that is not positive; an absent one is zero."""
+    if (value or 0) <= 0:
+        yield invalid_value("", value or 0, "must be greater than zero")
+
+
+@rule()
+def more_than(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
+    """Reject a number that is not above the limit."""
+    if value <= limit:
+        yield invalid_value("", value, f"must be greater than {limit}")
+
+
+@rule()
+def most(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
+    """Reject a number above the limit."""
+    if value > limit:
+        yield invalid_value("", value, f"must be less than or equal to {limit}")
+
+
+@rule()
+def positive_if_set(value: Any, scope: FieldScope) -> Iterable[Cause]:
+    """Reject a number that is not positive."""
+    return positive(value, scope)
+
+
+@rule()
+def weight(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a weight outside of 1 to 100."""
+    if not 1 <= value <= 100:
+        yield invalid_value("", value, "must be in the range 1-100")
+
+
+@rule()
+def between(value: Any, _: FieldScope, low: int, high: int) -> Iterator[Cause]:
+    """Reject a number outside of the limits."""
+    if not low <= value <= high:
+        yield invalid_value("", value, f"must be between {low} and {high}, inclusive")
+
+
+@rule()
+def outside(value: Any, _: FieldScope, low: int, high: int, detail: str) -> Iterator[Cause]:
+    """Reject a number outside of the limits with this message."""
+    if not low <= value <= high:
+        yield invalid_value("", value, detail)
+
+
+@rule()
+def at_most(value: Any, _: FieldScope, limit: int, detail: str) -> Iterator[Cause]:
+    """Reject a list of more items than the limit with this message."""
+    if len(value) > limit:
+        yield invalid_value("", value, detail)
+
+
+@rule(absent=True)
+def single(value: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Require a list of exactly one item."""
+    if len(value or ()) != 1:
+        yield required_value("", detail)
+
+
+@rule()
+def items(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
+    """Reject a list or map with more members than the limit."""
+    if len(value) > limit:
+        yield too_many("", len(value), limit)
+
+
+@rule()
+def size(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
+    """Reject a text of more bytes than the limit."""
+    if len(value.encode()) > limit:
+        yield too_long("", limit)
+
+
+@rule()
+def named(value: Any, _: FieldScope, form: str) -> tuple[Cause, ...]:
+    """Reject a text that is not of this form, one of `names.FORMS`; an empty one is allowed."""
+    return tuple(invalid_value("", value, why) for why in names.FORMS[form](value)) if value else ()
+
+
+@rule()
+def formed(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
+    """Reject a text that is not of this form, even the empty one."""
+    for why in names.FORMS[form](value or ""):
+        yield invalid_value("", value or "", why)
+
+
+@rule(absent=True)
+def port(value: Any, scope: FieldScope) -> Iterable[Cause]:
+    """Reject an invalid port number or name; an absent one is 0."""
+    return named(value, scope, "port_name") if isinstance(value, str) and value else _port(value)
+
+
+def _port(value: Any) -> Iterator[Cause]:
+    if value == "":
+        for why in names.port_name_errors(""):
+            yield invalid_value("", "", why)
+    elif not 1 <= (value or 0) <= 65535:
+        yield invalid_value("", value or 0, "must be between 1 and 65535, inclusive")
+
+
+@rule()
+def labels(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject invalid keys and values of labels."""
+    for key, member in sorted(value.items()):
+        for why in names.qualified_errors(key):
+            yield invalid_value("", key, why)
+        for why in names.label_value_errors(member):
+            yield invalid_value("", member, why)
+
+
+@rule()
+def unique(value: Any, _: FieldScope, field: str = "") -> Iterator[Cause]:
+    """Reject items of a list that occur twice, or whose field does."""
+    seen: set[bytes] = set()
+    for index, item in enumerate(value):
+        key = item.get(field) if field else item
+        text = canonical(key)
+        if text in seen and not is_among(key, _NOTHING):
+            yield duplicate(f"[{index}]" + (f".{field}" if field else ""), key)
+        seen.add(text)
+
+
+@rule()
+def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject invalid keys of annotations, and annotations that are too large."""
+    for key in sorted(value):
+        for why in names.qualified_errors(key.lower()):
+            yield invalid_value("", key, why)
+    if sum(len(key) + len(member) for key, member in value.items()) > _MAX_ANNOTATIONS:
+        yield too_long("", _MAX_ANNOTATIONS)
+
+
+@rule()
+def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
+    """Reject a text that is not an IP address."""
+    plain = re.sub(r"(^|\.)0+(?=\d)", r"\1", value)
+    try:
+        parsed = ipaddress.ip_address(plain)
+    except ValueError:
+        yield invalid_value("", value, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+        return
+    if parsed.version == 4 and plain != value:
+        yield invalid_value("", value, "must not have leading 0s")
+    if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
+        yield invalid_value("", value, "must not be an IPv4-mapped IPv6 address")
+
+
+@rule()
+def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = "") -> Iterator[Cause]:
+    """Reject more than one of the comma-separated fields, and none if `detail` says which are required."""
+    found = [field for field in fields.split(",") if value.get(field) is not None]
+    for field in found[1:]:
+        yield forbidden_field(field, f"may not specify more than 1 {word}")
+    if not found and detail:
+        yield required_value("", detail)
+
+
+@rule(update=True)
+def immutable(new: Any, old: Any, _: FieldScope, detail: str = IMMUTABLE) -> Iterator[Cause]:
+    """Reject a change; absent and empty are the same."""
+    if not same(new, old) and not (is_among(new, _NOTHING) and is_among(old, _NOTHING)):
+        yield invalid_value("", new, detail)
+
+
+@rule(update=True)
+def immutable_forbidden(new: Any, old: Any, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a change as forbidden, with this message."""
+    if not same(new, old) and not (is_among(new, _NOTHING) and is_among(old, _NOTHING)):
+        yield forbidden_field("", detail)

@@ -1,0 +1,201 @@
+"""Rules of quotas, limit ranges and nodes."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+)
+from clientgo_apiserver.registry.names import label_value_errors, qualified_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.network import cidr
+from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+
+_COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
+_CLAIMS = ("persistentvolumeclaims", "requests.storage")
+_NOT_QUOTAS = ("storage",)
+# Resources that quotas with a scope can limit.
+_SCOPES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass", "CrossNamespacePodAffinity"),
+        ("pods", *_COMPUTE),
+    ),
+    "BestEffort": ("pods",),
+    "VolumeAttributesClass": _CLAIMS,
+}
+_OPPOSITES = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+_EXISTING = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "CrossNamespacePodAffinity")
+_EXISTING_RULE = (
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
+    " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_LIMITED = ("Pod", "Container", "PersistentVolumeClaim")
+_CHANGED_RANGE = 'node updates may not change podCIDR except from "" to valid'
+
+
+def _is_quota_name(name: str) -> bool:
+    return not list(name_errors(name, "any")) and name not in _NOT_QUOTAS
+
+
+@rule()
+def quota_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the names and amounts of a quota."""
+    for name, given in sorted(value.items()):
+        found = list(name_errors(name, "any"))
+        if "/" not in name and not _is_quota_name(name):
+            found.append(invalid_value("", name, "must be a standard resource for quota"))
+        yield from within(f"[{name}]", [*found, *quantity_errors(name, given)])
+
+
+@rule()
+def quota_scopes(spec: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the scopes of a quota exist, agree, and apply to what it limits."""
+    scopes, hard = spec.get("scopes") or [], sorted(spec.get("hard") or ())
+    yield from (invalid_value("scopes", scopes, why) for one in scopes for why in _scope_errors(one, hard))
+    yield from (invalid_value("scopes", scopes, "conflicting scopes") for pair in _OPPOSITES if pair <= {*scopes})
+    where, selector = "scopeSelector.matchExpressions", spec.get("scopeSelector") or {}
+    for term in selector.get("matchExpressions") or ():
+        name, operator, values = term.get("scopeName") or "", term.get("operator") or "", term.get("values") or []
+        for why in _scope_errors(name, hard):
+            applied = why.endswith("resource")
+            shown = _go_selector(selector) if applied else name
+            yield invalid_value(where if applied else f"{where}.scopeName", shown, why)
+        if name in _EXISTING and operator != "Exists":
+            yield invalid_value(f"{where}.operator", operator, _EXISTING_RULE)
+        yield from _operator_errors(where, operator, values)
+
+
+def _go_selector(selector: Object) -> Object:
+    terms = selector.get("matchExpressions") or ()
+    members = (("ScopeName", "scopeName"), ("Operator", "operator"), ("Values", "values"))
+    return {"MatchExpressions": [{shown: term.get(field) for shown, field in members} for term in terms]}
+
+
+def _scope_errors(name: str, hard: Iterable[str]) -> Iterator[str]:
+    if name not in _SCOPES:
+        yield "unsupported scope"
+        return
+    yield from ("unsupported scope applied to resource" for one in hard if "/" not in one and one not in _SCOPES[name])
+
+
+def _operator_errors(where: str, operator: str, values: list[str]) -> Iterator[Cause]:
+    if operator in ("In", "NotIn"):
+        if not values:
+            why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            yield required(f"{where}.values", why)
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            yield invalid_value(f"{where}.values", values, why)
+    else:
+        yield invalid_value(f"{where}.operator", operator, "not a valid selector operator")
+
+
+@rule()
+def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the limits of a type: names, and amounts in order."""
+    kind = value.get("type") or ""
+    errors = [invalid_value("type", kind, why) for why in qualified_errors(kind)]
+    if not errors and "/" not in kind and kind not in _LIMITED:
+        errors = [invalid_value("type", kind, "must be a standard limit type or fully qualified")]
+    yield from errors
+    fields = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"]
+    if kind == "Pod":
+        for field in ("default", "defaultRequest"):
+            fields.remove(field)
+            if value.get(field):
+                yield forbidden_field(field, "may not be specified when `type` is 'Pod'")
+    for field in fields:
+        for name in sorted(value.get(field) or ()):
+            yield from within(f"{field}[{name}]", name_errors(name, "container" if kind in _LIMITED[:2] else "any"))
+    if kind == "PersistentVolumeClaim" and not any("storage" in (value.get(one) or ()) for one in ("min", "max")):
+        why = "either minimum or maximum storage value is required, but neither was provided"
+        yield required("limits", why)
+    for name in sorted({name for field in fields for name in value.get(field) or ()}):
+        yield from _amount_errors(name, {field: amount((value.get(field) or {}).get(name)) for field in fields})
+
+
+_LIMIT = "default limit value"
+# The amounts that must not exceed others: the field of the error, of the value shown, and both with their names.
+_ORDER = (
+    ("min", "min", ("min", "min value"), ("max", "max value")),
+    ("defaultRequest", "defaultRequest", ("min", "min value"), ("defaultRequest", "default request value")),
+    ("defaultRequest", "defaultRequest", ("defaultRequest", "default request value"), ("max", "max value")),
+    ("defaultRequest", "defaultRequest", ("defaultRequest", "default request value"), ("default", _LIMIT)),
+    ("default", "min", ("min", "min value"), ("default", "default value")),
+    ("default", "max", ("default", "default value"), ("max", "max value")),
+)  # fmt: skip
+
+
+def _amount_errors(name: str, amounts: dict[str, Any]) -> Iterator[Cause]:
+    for field, shown, (low, low_name), (high, high_name) in _ORDER:
+        less, more = amounts.get(low), amounts.get(high)
+        if less is not None and more is not None and less.value > more.value:
+            why = f"{low_name} {less} is greater than {high_name} {more}"
+            yield invalid_value(f"{field}[{name}]", str(amounts[shown]), why)
+    ratio, least, most = (amounts.get(field) for field in ("maxLimitRequestRatio", "min", "max"))
+    where = f"maxLimitRequestRatio[{name}]"
+    if ratio is not None and ratio.value < 1:
+        yield invalid_value(where, str(ratio), f"ratio {ratio} is less than 1")
+    if ratio is not None and least is not None and most is not None and least.value:
+        limit = most.value / least.value
+        if ratio.value > limit:
+            yield invalid_value(where, str(ratio), f"ratio {ratio} is greater than max/min = {float(limit):f}")
+    default, request = amounts.get("default"), amounts.get("defaultRequest")
+    fixed = not is_native(name) or name.startswith("hugepages-")
+    if fixed and default is not None and request is not None and default.value != request.value:
+        why = f"default value {default} must equal to defaultRequest value {request} in {name}"
+        yield invalid_value(f"defaultRequest[{name}]", str(request), why)
+
+
+@rule()
+def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check the taints and address ranges of a node."""
+    spec, old = value.get("spec") or {}, scope.old
+    for index, taint in enumerate(spec.get("taints") or ()):
+        yield from within(f"metadata.taints[{index}]", _taint_errors(taint, spec["taints"][:index]))
+    ranges = spec.get("podCIDRs") or []
+    if old is None:
+        for index, one in enumerate(ranges):
+            yield from within(f"spec.podCIDRs[{index}]", cidr(one, scope))
+        if len(ranges) > 1 and (len(ranges) > 2 or (":" in ranges[0]) == (":" in ranges[1])):
+            yield invalid_value("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
+        return
+    before = old.get("spec") or {}
+    if before.get("podCIDRs") and before["podCIDRs"] != ranges:
+        yield forbidden_field("spec.podCIDRs", _CHANGED_RANGE)
+    if before.get("providerID") and before["providerID"] != spec.get("providerID"):
+        yield forbidden_field("spec.providerID", 'node updates may not change providerID except from "" to valid')
+
+
+@rule()
+def node_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the amounts and addresses in the status of a node."""
+    status = value.get("status") or {}
+    for field in ("capacity", "allocatable"):
+        for name, given in sorted((status.get(field) or {}).items()):
+            yield from within(f"status.{field}.{name}", quantity_errors(name, given))
+    addresses = status.get("addresses") or []
+    for index, one in enumerate(addresses):
+        if one in addresses[:index]:
+            shown = {"Type": one.get("type", ""), "Address": one.get("address", "")}
+            yield duplicate(f"status.addresses[{index}]", shown)
+
+
+def _taint_errors(taint: Object, others: list[Object]) -> Iterator[Cause]:
+    key, text, effect = (taint.get(field) or "" for field in ("key", "value", "effect"))
+    yield from (invalid_value("key", key, why) for why in qualified_errors(key))
+    if errors := label_value_errors(text):
+        yield invalid_value("value", text, ";".join(errors))
+    if effect not in _EFFECTS:
+        yield not_supported("effect", effect, _EFFECTS) if effect else required("effect")
+    if any((one.get("key"), one.get("effect")) == (key, effect) for one in others):
+        cause = duplicate("", {"Key": key, "Value": text, "Effect": effect, "TimeAdded": None})
+        yield Cause(cause.reason, "", f"{cause.message}: taints must be unique by key and effect pair")

@@ -1,0 +1,395 @@
+"""Rules of services, endpoints, ingresses and network policies that relate several fields."""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+)
+from clientgo_apiserver.registry import names
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.generic import ip_address, port
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+
+_MAX_AFFINITY = 86400
+_BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
+_BAD_ENDS = ("/..", "/.")
+_WILDCARD = r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_NOT_A_WILDCARD = (
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower"
+    " case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used"
+    f" for validation is '{_WILDCARD}')"
+)
+_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_RANGES = (
+    ("is_unspecified", "may not be unspecified ({})"),
+    ("is_loopback", "may not be in the loopback range (127.0.0.0/8, ::1/128)"),
+    ("is_link_local", "may not be in the link-local range (169.254.0.0/16, fe80::/10)"),
+)
+_CHANGED = "may not change once set"
+_LINK_LOCAL_MULTICAST = (ipaddress.ip_network("224.0.0.0/24"), ipaddress.ip_network("ff02::/16"))
+ParsedAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+ParsedNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def parse_ip(value: Any) -> ParsedAddress | None:
+    """Return the address, or None if it is invalid."""
+    try:
+        return ipaddress.ip_address(value)
+    except ValueError:
+        return None
+
+
+def _network(value: Any) -> ParsedNetwork | None:
+    try:
+        return ipaddress.ip_network(value, strict=False) if "/" in value else None
+    except ValueError:
+        return None
+
+
+@rule()
+def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject a text that is not an address range."""
+    found = _network(value)
+    if not value:
+        return
+    if found is None:
+        yield invalid_value("", value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+    elif parse_ip(value.partition("/")[0]) != found.network_address:
+        yield invalid_value("", value, "must not have bits set beyond the prefix length")
+
+
+@rule()
+def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject the address of an endpoint that is not one of a host."""
+    found = parse_ip(value)
+    if found is None:
+        yield invalid_value("", value, "must be a valid IP address")
+        return
+    for name, why in _RANGES:
+        if getattr(found, name) and not (name == "is_link_local" and found.is_multicast):
+            yield invalid_value("", value, why.format(value))
+    if any(found in one for one in _LINK_LOCAL_MULTICAST if one.version == found.version):
+        yield invalid_value("", value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
+
+
+@rule()
+def endpoint_ip(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Reject an invalid address, or one that is not one of a host."""
+    errors = list(ip_address(value, scope))
+    yield from errors or special_ip(value, scope)
+
+
+@rule()
+def no_address(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject an address where a name is needed."""
+    if parse_ip(value) is not None:
+        yield invalid_value("", value, "must be a DNS name, not an IP address")
+
+
+@rule()
+def host_name(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject a text that is neither a DNS name nor a wildcard."""
+    if "*" in value:
+        if not re.fullmatch(_WILDCARD, value):
+            yield invalid_value("", value, _NOT_A_WILDCARD)
+    elif value:
+        for why in names.subdomain_errors(value):
+            yield invalid_value("", value, why)
+
+
+@rule(absent=True)
+def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
+    """Require a DNS name, possibly with a trailing dot."""
+    name = (value or "").removesuffix(".")
+    if not name:
+        yield required("")
+    else:
+        for why in names.subdomain_errors(name):
+            yield invalid_value("", name, why)
+
+
+@rule(absent=True)
+def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
+    """Require a domain and a path, such as `acme.io/foo`."""
+    domain, _, path = (value or "").partition("/")
+    if not value:
+        yield required("")
+    elif not domain or not path:
+        yield invalid_value("", value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+    else:
+        for why in names.subdomain_errors(domain):
+            yield invalid_value("", domain, why)
+        if not re.fullmatch(_HTTP_PATH, path):
+            yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
+
+
+@rule(update=True)
+def service_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check what an update of a Service cannot change: its first address and family, its load balancer."""
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    if "ExternalName" not in (spec.get("type"), before.get("type")):
+        yield from _family_changes(spec, before)
+    if spec.get("type") == before.get("type") == "LoadBalancer":
+        if spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
+            yield invalid_value("spec.loadBalancerClass", spec.get("loadBalancerClass"), _CHANGED)
+        checked = spec.get("externalTrafficPolicy") == before.get("externalTrafficPolicy") == "Local"
+        if checked and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
+            yield forbidden_field("spec.healthCheckNodePort", "field is immutable")
+
+
+def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
+    headless, was_headless = spec.get("clusterIP") == "None", before.get("clusterIP") == "None"
+    for field, skipped in (
+        ("clusterIPs", headless and was_headless),
+        ("ipFamilies", headless or was_headless),
+    ):
+        values, known = spec.get(field) or [], before.get(field) or []
+        if skipped:
+            continue
+        if len(values) == len(known):
+            changed = [index for index, (one, other) in enumerate(zip(values, known, strict=True)) if one != other]
+        else:
+            changed = [0] if values and known and values[0] != known[0] else []
+        for index in changed:
+            yield invalid_value(f"spec.{field}[{index if field == 'clusterIPs' else 0}]", values, _CHANGED)
+
+
+@rule()
+def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that several ports have different names."""
+    seen: set[str] = set()
+    for index, one in enumerate(value):
+        name = one.get("name") or ""
+        if not name and len(value) > 1:
+            yield required(f"[{index}].name")
+        if name and name in seen:
+            yield duplicate(f"[{index}].name", name)
+        seen.add(name)
+
+
+@rule()
+def required_names(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Require names of several ports."""
+    yield from (required(f"[{at}].name") for at, one in enumerate(value) if len(value) > 1 and not one.get("name"))
+
+
+@rule()
+def slice_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that the ports of an EndpointSlice have different names, of which one may be empty."""
+    seen: set[str] = set()
+    for index, one in enumerate(value):
+        name = one.get("name") or ""
+        if name in seen:
+            yield duplicate(f"[{index}].name", name)
+        seen.add(name)
+
+
+@rule()
+def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
+    """Check that ports, and node ports, of one protocol differ."""
+    for field in ("nodePort", "port"):
+        seen: set[tuple[Any, Any]] = set()
+        for index, one in enumerate(value):
+            key = (one.get("protocol"), one.get(field))
+            if key in seen and field == "nodePort" and one.get(field):
+                yield duplicate(f"[{index}].nodePort", one[field])
+            elif key in seen and field == "port":
+                shown = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
+                yield duplicate(f"[{index}]", {**shown, "TargetPort": 0, "NodePort": 0})
+            seen.add(key)
+
+
+@rule(absent=True)
+def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
+    """Check the timeout of client affinity."""
+    path, found = "", value
+    for field in ("", "clientIP", "timeoutSeconds"):
+        path, found = f"{path}.{field}".strip("."), found if not field else (found or {}).get(field)
+        if found is None:
+            yield required(path, "when session affinity type is ClientIP")
+            return
+    if not 0 < found <= _MAX_AFFINITY:  # type: ignore[operator]  # decoded as a number
+        yield invalid_value(path, found, f"must be greater than 0 and less than {_MAX_AFFINITY}")
+
+
+@rule()
+def source_ranges(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check the address ranges that a load balancer admits."""
+    if scope.value["spec"].get("type") != "LoadBalancer":
+        yield forbidden_field("", "may only be used when `type` is 'LoadBalancer'")
+    for index, one in enumerate(value):
+        yield from within(f"[{index}]", cidr(one.strip(), scope))
+
+
+@rule()
+def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the policy of traffic from outside the cluster, and the port of its health check."""
+    kind, policy, check = spec.get("type"), spec.get("externalTrafficPolicy"), spec.get("healthCheckNodePort")
+    external = kind in ("NodePort", "LoadBalancer") or (kind == "ClusterIP" and spec.get("externalIPs"))
+    if not external:
+        if policy:
+            yield invalid_value("externalTrafficPolicy", policy, "may only be set for externally-accessible services")
+    elif policy not in ("Cluster", "Local"):
+        field = "externalTrafficPolicy"
+        yield not_supported(field, policy, ("Cluster", "Local")) if policy else required(field)
+    if check and not (kind == "LoadBalancer" and policy == "Local"):
+        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid_value("healthCheckNodePort", check, why)
+
+
+@rule()
+def endpoint_addresses(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require addresses of a subset of Endpoints."""
+    if not value.get("addresses") and not value.get("notReadyAddresses"):
+        yield required("", "must specify `addresses` or `notReadyAddresses`")
+
+
+@rule()
+def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check that the addresses of an endpoint are of the type of its slice."""
+    kind = scope.root.value.get("addressType")
+    for index, one in enumerate(value):
+        where, errors = f"[{index}]", list(ip_address(one, scope)) if kind != "FQDN" else []
+        if kind == "FQDN":
+            yield from _domain_errors(where, one)
+        elif kind in ("IPv4", "IPv6"):
+            if not errors and f"IPv{getattr(parse_ip(one), 'version', '')}" != kind:
+                yield invalid_value("", one, f"must be an {kind} address")
+            if kind == "IPv6" and not errors and str(parse_ip(one)) != one:
+                errors = [invalid_value("", one, f'must be in canonical form ("{parse_ip(one)}")')]
+            yield from within(where, errors or special_ip(one, scope))
+
+
+def _domain_errors(where: str, value: str) -> Iterator[Cause]:
+    name = value.removesuffix(".")
+    if not value:
+        yield required(where)
+    elif errors := names.subdomain_errors(name):
+        yield invalid_value(where, name, ",".join(errors))
+    elif "." not in name:
+        yield invalid_value(where, name, "should be a domain with at least two segments separated by dots")
+
+
+@rule()
+def ingress_rules(spec: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require a rule or a default backend."""
+    if not spec.get("rules") and spec.get("defaultBackend") is None:
+        yield invalid_value("", None, "either `defaultBackend` or `rules` must be specified")
+
+
+@rule()
+def ingress_class_annotation(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the annotation of the class and the class agree."""
+    name, wanted = "kubernetes.io/ingress.class", (value.get("spec") or {}).get("ingressClassName")
+    given = (value["metadata"].get("annotations") or {}).get(name)
+    if given is not None and wanted is not None and given != wanted:
+        yield invalid_value(f"annotations.{name}", given, "must match `ingressClassName` when both are specified")
+
+
+@rule()
+def ingress_path(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the path of a rule by its type."""
+    kind, path = value["pathType"], value.get("path") or ""
+    strict = kind in ("Exact", "Prefix")
+    if not path.startswith("/") and (strict or (kind == "ImplementationSpecific" and path)):
+        yield invalid_value("path", path, "must be an absolute path")
+    if strict:
+        found = [f"must not contain '{one}'" for one in _BAD_SEQUENCES if one in path]
+        found += [f"cannot end with '{one}'" for one in _BAD_ENDS if path.endswith(one)]
+        yield from (invalid_value("path", path, why) for why in found)
+
+
+@rule()
+def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check that a backend is either a resource or the port of a service."""
+    resource, service = value.get("resource"), value.get("service")
+    if resource is not None and service is not None:
+        yield invalid_value("", "", "cannot set both resource and service backends")
+    elif resource is not None:
+        group = resource.get("apiGroup")
+        yield from (
+            invalid_value("resource.apiGroup", group, why) for why in (names.subdomain_errors(group) if group else ())
+        )
+        for field in ("kind", "name"):
+            text = resource.get(field) or ""
+            errors = [invalid_value(f"resource.{field}", text, why) for why in names.path_segment_errors(text)]
+            yield from errors if text else (required(f"resource.{field}"),)
+    elif service is None:
+        yield invalid_value("", "", "resource or service backend is required")
+    else:
+        yield from _service_backend(service, scope)
+
+
+def _service_backend(service: Object, scope: FieldScope) -> Iterable[Cause]:
+    name, chosen = service.get("name") or "", service.get("port") or {}
+    given = [field for field in ("name", "number") if chosen.get(field)]
+    if not name:
+        yield required("service.name")
+    for why in names.label_errors(name) if name else ():
+        yield invalid_value("service.name", name, why)
+    if len(given) != 1:
+        both = invalid_value("", "", "cannot set both port name & port number")
+        yield both if given else required("", "port name or number is required")
+    else:
+        yield from within(f"service.port.{given[0]}", port(chosen[given[0]], scope))
+
+
+@rule()
+def policy_types(value: list[str], _: FieldScope) -> Iterator[Cause]:
+    """Check the types of a network policy."""
+    choices = ("Ingress", "Egress")
+    if len(value) > len(choices):
+        yield invalid_value("", value, "may not specify more than two policyTypes")
+        return
+    yield from (not_supported(f"[{index}]", one, choices) for index, one in enumerate(value) if one not in choices)
+
+
+@rule()
+def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check a port, or a range of ports, of a network policy."""
+    first, last = value.get("port"), value.get("endPort")
+    if first is None:
+        if last is not None:
+            yield invalid_value("endPort", last, "may not be specified when `port` is not specified")
+    elif isinstance(first, int):
+        yield from within("port", port(first, scope))
+        if last is not None and last < first:
+            yield invalid_value("endPort", first, "must be greater than or equal to `port`")
+        if last is not None:
+            yield from within("endPort", port(last, scope))
+    else:
+        if last is not None:
+            yield invalid_value("endPort", last, "may not be specified when `port` is non-numeric")
+        yield from within("port", port(first, scope))
+
+
+@rule()
+def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that a peer is either an address range or a selector."""
+    given = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
+    if not given:
+        yield required("", "must specify a peer")
+    elif len(given) > 1 and "ipBlock" in given:
+        yield forbidden_field("", "may not specify both ipBlock and another peer")
+
+
+@rule()
+def within_block(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check that excepted ranges are smaller parts of the range."""
+    whole = _network(scope.value.get("cidr") or "")
+    for index, one in enumerate(value):
+        yield from within(f"[{index}]", cidr(one, scope))
+        part = _network(one)
+        if whole is None or part is None:
+            continue
+        inside = whole.version == part.version and part.network_address in whole
+        if not inside or part.prefixlen <= whole.prefixlen:
+            yield invalid_value(f"[{index}]", one, "must be a strict subset of `cidr`")

@@ -1,0 +1,185 @@
+"""Rules of updates of pods and their status."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
+from clientgo_apiserver.registry.gostructs import go_diff
+from clientgo_apiserver.registry.names import qualified_errors, subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.generic import ip_address
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+
+_MAX_DEADLINE = 2**31 - 1
+_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
+_UPDATABLE = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
+)
+_RESTARTS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
+
+
+@rule()
+def pod_update(new: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Reject changes of a pod's spec other than of images, the deadline, tolerations and gates."""
+    if scope.old is None:
+        return
+    spec, old = new.get("spec") or {}, scope.old.get("spec") or {}
+    if spec == old:
+        return
+    for field in ("containers", "initContainers"):
+        if len(spec.get(field) or ()) != len(old.get(field) or ()):
+            yield forbidden_field(f"spec.{field}", "pod updates may not add or remove containers")
+            return
+    yield from _deadline_errors(spec.get("activeDeadlineSeconds"), old.get("activeDeadlineSeconds"))
+    yield from _toleration_errors(spec.get("tolerations") or [], old.get("tolerations") or [])
+    yield from _gate_errors(spec.get("schedulingGates") or [], old.get("schedulingGates") or [])
+    gated = bool(old.get("schedulingGates"))
+    if gated:
+        yield from _placement_errors(spec, old)
+    fixed = _munged(spec, old, gated)
+    if _filled(fixed) != _filled(old):
+        yield forbidden_field("spec", _UPDATABLE + go_diff("PodSpec", old, fixed))
+
+
+def _munged(spec: Object, old: Object, gated: bool) -> Object:
+    """Return the new spec with the old values of the fields that an update may change."""
+    free = ("activeDeadlineSeconds", "tolerations", "schedulingGates", *(("nodeSelector",) if gated else ()))
+    munged = {**spec, **{field: old.get(field) for field in free}}
+    for field in ("containers", "initContainers"):
+        pairs = zip(spec.get(field) or (), old.get(field) or (), strict=True)
+        if field in spec:
+            munged[field] = [{**one, "image": before.get("image") or ""} for one, before in pairs]
+    if gated:
+        affinity = {key: value for key, value in (spec.get("affinity") or {}).items() if key != "nodeAffinity"}
+        before = (old.get("affinity") or {}).get("nodeAffinity")
+        munged["affinity"] = {**affinity, **({"nodeAffinity": before} if before else {})} or None
+    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
+        munged["terminationGracePeriodSeconds"] = old["terminationGracePeriodSeconds"]
+    return munged
+
+
+def _filled(spec: Object) -> Object:
+    return {field: value for field, value in spec.items() if value not in (None, [], {})}
+
+
+def _deadline_errors(new: Any, old: Any) -> Iterator[Cause]:
+    field = "spec.activeDeadlineSeconds"
+    if new is None:
+        if old is not None:
+            yield invalid_value(field, None, "must not update from a positive integer to nil value")
+        return
+    if not 0 <= new <= _MAX_DEADLINE:
+        yield invalid_value(field, new, f"must be between 0 and {_MAX_DEADLINE}, inclusive")
+    if old is not None and old < new:
+        yield invalid_value(field, new, "must be less than or equal to previous value")
+
+
+def _toleration_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
+    def timeless(one: Object) -> Object:
+        return {field: value for field, value in one.items() if field != "tolerationSeconds"}
+
+    kept = [timeless(one) for one in new]
+    for one in old:
+        if timeless(one) not in kept:
+            why = "existing toleration can not be modified except its tolerationSeconds"
+            yield forbidden_field("spec.tolerations", why)
+
+
+def _gate_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
+    known = [one.get("name") for one in old]
+    for index, gate in enumerate(new):
+        if gate.get("name") not in known:
+            why = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
+            yield forbidden_field(f"spec.schedulingGates[{index}].name", why)
+
+
+def _placement_errors(spec: Object, old: Object) -> Iterator[Cause]:
+    """Check that a gated pod's node selector and node affinity are only narrowed."""
+    selector = spec.get("nodeSelector") or {}
+    for key, value in (old.get("nodeSelector") or {}).items():
+        if selector.get(key) != value:
+            why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+            yield invalid_value("spec.nodeSelector", selector, why)
+    before, after = (_terms(one) for one in (old, spec))
+    where = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    if before and len(before) != len(after):
+        why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        yield invalid_value(where, after, why)
+        return
+    for index, (one, other) in enumerate(zip(before, after, strict=False)):
+        if not _only_added(one, other):
+            yield invalid_value(f"{where}[{index}]", other, "only additions are allowed (no mutations or deletions)")
+
+
+def _terms(spec: Object) -> list[Object]:
+    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    return (required or {}).get("nodeSelectorTerms") or []
+
+
+def _only_added(old: Object, new: Object) -> bool:
+    fields = ("matchExpressions", "matchFields")
+    if not any(old.get(field) for field in fields):
+        return not any(new.get(field) for field in fields)
+    return all((new.get(field) or [])[: len(old.get(field) or [])] == (old.get(field) or []) for field in fields)
+
+
+@rule()
+def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check an update of a pod's status."""
+    status, old = new.get("status") or {}, (scope.old or {}).get("status") or {}
+    spec = new.get("spec") or {}
+    for index, condition in enumerate(status.get("conditions") or ()):
+        if (condition.get("observedGeneration") or 0) < 0:
+            why = "must be a non-negative integer"
+            yield invalid_value(f"status.conditions[{index}].observedGeneration", condition["observedGeneration"], why)
+        kind = condition.get("type") or ""
+        for why in qualified_errors(kind) if kind not in _SYSTEM_CONDITIONS else ():
+            yield invalid_value(f"status.conditions[{index}].Type", kind, why)
+    nominated = status.get("nominatedNodeName") or ""
+    if nominated and nominated != old.get("nominatedNodeName"):
+        for why in subdomain_errors(nominated):
+            yield invalid_value("status.nominatedNodeName", nominated, why)
+        if spec.get("nodeName"):
+            why = "may not be set on pods that are already bound to a node"
+            yield forbidden_field("status.nominatedNodeName", why)
+    if (status.get("observedGeneration") or 0) < 0:
+        yield invalid_value("status.observedGeneration", status["observedGeneration"], "must be a non-negative integer")
+    if status.get("qosClass") != old.get("qosClass"):
+        yield invalid_value("status.qosClass", status.get("qosClass") or "", "field is immutable")
+    yield from _restart_errors(status, old, spec)
+    yield from _address_errors(status, "podIPs")
+    addresses = status.get("hostIPs") or ()
+    if addresses and addresses[0].get("ip") != status.get("hostIP"):
+        yield invalid_value("status.hostIPs[0].ip", addresses[0].get("ip") or "", "must be equal to `hostIP`")
+    yield from _address_errors(status, "hostIPs")
+
+
+def _address_errors(status: Object, field: str) -> Iterator[Cause]:
+    """Require valid addresses, at most one of each family."""
+    given = [one.get("ip") or "" for one in status.get(field) or ()]
+    for index, address in enumerate(given):
+        yield from within(f"status.{field}[{index}]", ip_address(address))
+    if len(given) > 1 and len({":" in address for address in given}) != len(given):
+        shown = [{"IP": address} for address in given]
+        yield invalid_value(f"status.{field}", shown, "may specify no more than one IP for each IP family")
+
+
+def _restart_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
+    """Reject containers that run again although their pod never restarts them."""
+    for field, containers in _RESTARTS.items():
+        known = {one.get("name"): one for one in spec.get(containers) or ()}
+        now = {one.get("name"): one for one in status.get(field) or ()}
+        for index, one in enumerate(old.get(field) or ()):
+            ended = (one.get("state") or {}).get("terminated")
+            container = known.get(one.get("name")) or {}
+            again = now.get(one.get("name"))
+            policy = container.get("restartPolicy") or spec.get("restartPolicy")
+            may = policy == "Always" or (policy == "OnFailure" and ended and ended.get("exitCode"))
+            running = again is not None and (again.get("state") or {}).get("terminated") is None
+            if ended and running and not may and not container.get("restartPolicyRules"):
+                why = "may not be transitioned to non-terminated state"
+                yield forbidden_field(f"status.{field}[{index}].state", why)

@@ -1,0 +1,137 @@
+"""Rules of the volumes of pods, and of paths."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, required, too_long
+from clientgo_apiserver.registry.names import subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.pods.resources import amount
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+_MINUTES = 10
+_ISCSI = {
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9-.]+)(:[^,;*&$|\s]+)$"),
+    "eui": re.compile(r"eui\.[A-Fa-f0-9]{16}$"),
+    "naa": re.compile(r"naa\.[A-Fa-f0-9]{32}$"),
+}
+
+
+@rule()
+def no_backsteps(value: str, _: FieldScope | None = None) -> Iterator[Cause]:
+    """Reject a path with `..`."""
+    if ".." in value.split("/"):
+        yield invalid_value("", value, "must not contain '..'")
+
+
+@rule()
+def descending_path(value: str, scope: FieldScope | None = None) -> Iterator[Cause]:
+    """Reject a path that leaves its folder."""
+    if value.startswith("/"):
+        yield invalid_value("", value, "must be a relative path")
+    yield from no_backsteps(value, scope)
+
+
+@rule()
+def local_path(value: str, scope: FieldScope) -> Iterator[Cause]:
+    """Reject a path that leaves its folder or has a reserved name."""
+    yield from descending_path(value, scope)
+    if value.startswith("..") and not value.startswith("../"):
+        yield invalid_value("", value, "must not start with '..'")
+
+
+@rule()
+def absolute_path(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject a relative path."""
+    if not value.startswith("/"):
+        yield invalid_value("", value, "must be an absolute path")
+
+
+@rule()
+def size_limit(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a negative size."""
+    parsed = amount(value)
+    if parsed is not None and parsed.value < 0:
+        yield forbidden_field("", "SizeLimit field must be a valid resource quantity")
+
+
+@rule()
+def iscsi_name(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject an invalid iSCSI name; an empty one is allowed."""
+    if value and value[:3] not in _ISCSI:
+        yield invalid_value("", value, "must be valid format starting with iqn, eui, or naa")
+    elif value and not _ISCSI[value[:3]].match(value):
+        yield invalid_value("", value, "must be valid format")
+
+
+@rule()
+def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject an invalid name of a CSI driver; an empty one is allowed."""
+    if len(value) > 63:
+        yield too_long("", 63)
+    for why in subdomain_errors(value.lower()) if value else ():
+        yield invalid_value("", value, why)
+
+
+@rule()
+def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require exactly one of fieldRef and resourceFieldRef."""
+    given = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
+    if given > 1:
+        yield invalid_value("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
+    if not given:
+        yield required("", "one of fieldRef and resourceFieldRef is required")
+
+
+@rule()
+def token_expiration(value: int, _: FieldScope) -> Iterator[Cause]:
+    """Check the lifetime of a projected token."""
+    if value < _MINUTES * 60:
+        yield invalid_value("", value, "may not specify a duration less than 10 minutes")
+    if value > 1 << 32:
+        yield invalid_value("", value, "may not specify a duration larger than 2^32 seconds")
+
+
+@rule()
+def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject more than one type in a source of a projected volume."""
+    if sum(one is not None for one in value.values()) > 1:
+        yield forbidden_field("", "may not specify more than 1 volume type per source")
+
+
+@rule()
+def projected_paths(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject two files of a projected volume at one path."""
+    seen: set[str] = set()
+    for source in value.get("sources") or ():
+        for field in ("secret", "configMap", "downwardAPI"):
+            inner = source.get(field) or {}
+            for item in inner.get("items") or ():
+                path = item.get("path") or ""
+                if path and path in seen:
+                    yield invalid_value("", inner.get("name") or path, "conflicting duplicate paths")
+                seen.add(path)
+
+
+@rule()
+def one_pod_alone(value: list[str], _: FieldScope) -> Iterator[Cause]:
+    """Reject ReadWriteOncePod among other access modes."""
+    if "ReadWriteOncePod" in value and {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce"} & set(value):
+        yield forbidden_field("", "may not use ReadWriteOncePod with other access modes")
+
+
+@rule()
+def positive_quantity(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a quantity that is not positive."""
+    parsed = amount(value)
+    if parsed is not None and parsed.value <= 0:
+        yield invalid_value("", str(parsed), "must be greater than zero")
+
+
+@rule()
+def claim_of_default_group(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require that a data source of the core group is a claim."""
+    kind = value.get("kind") or ""
+    if not value.get("apiGroup") and kind != "PersistentVolumeClaim":
+        yield invalid_value("", kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")

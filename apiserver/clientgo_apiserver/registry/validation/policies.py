@@ -1,0 +1,135 @@
+"""Validation of admission policies, their bindings, and the rules that they have in common with webhooks."""
+
+from collections.abc import Iterator
+
+from clientgo_apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+)
+from clientgo_apiserver.registry.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+Causes = Iterator[Cause]
+
+_OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SCOPES = ("*", "Cluster", "Namespaced")
+_ACTIONS = ("Audit", "Deny", "Warn")
+_BOTH = (
+    "must not contain both Deny and Warn (repeating the same validation failure information in the API response and"
+    " headers serves no purpose)"
+)
+
+
+@rule(absent=True)
+def validation_actions(actions: list[str] | None, _: FieldScope) -> Causes:
+    """Check the actions of a binding."""
+    for index, action in enumerate(actions or ()):
+        if action not in _ACTIONS:
+            yield not_supported(f"[{index}]", action, _ACTIONS)
+        if action in (actions or ())[:index]:
+            yield duplicate(f"[{index}]", action)
+    if {"Deny", "Warn"} <= set(actions or ()):
+        yield invalid_value("", actions, _BOTH)
+    if not actions:
+        yield required("", "at least one validation action is required")
+
+
+@rule()
+def exclusive_name(reference: Object, _: FieldScope) -> Causes:
+    """Reject a name of parameters beside a selector."""
+    if reference.get("name") and reference.get("selector") is not None:
+        yield forbidden_field("name", "name and selector are mutually exclusive")
+
+
+@rule()
+def one_reference(reference: Object, _: FieldScope) -> Causes:
+    """Require the name or the selector of parameters."""
+    if not reference.get("name") and reference.get("selector") is None:
+        yield required("", "one of name or selector must be specified")
+
+
+@rule()
+def param_version(value: str, _: FieldScope) -> Causes:
+    """Check the group and version of parameters."""
+    if not value:
+        return
+    if value.count("/") > 1:
+        yield invalid_value("", value, f"unexpected GroupVersion string: {value}")
+        return
+    group, _slash, version = value.rpartition("/")
+    errors = subdomain_errors(group) if group else []
+    if errors:
+        yield invalid_value("", group, ",".join(errors))
+    if not version:
+        yield invalid_value("", value, "version must be specified")
+    elif errors := label_1035_errors(version):
+        yield invalid_value("", version, ",".join(errors))
+
+
+@rule()
+def param_kind(value: str, _: FieldScope) -> Causes:
+    """Check the kind of parameters."""
+    if value and (errors := label_1035_errors(value.lower())):
+        yield invalid_value("", value, f"may have mixed case, but should otherwise match: {','.join(errors)}")
+
+
+@rule()
+def operation_rule(rule: Object, _: FieldScope) -> Causes:
+    """Check the operations and resources of a rule, of a policy or a webhook."""
+    operations = rule.get("operations") or []
+    if not operations:
+        yield required("operations")
+    yield from _alone(operations, "operations", "operations")
+    for index, one in enumerate(operations):
+        if one not in _OPERATIONS:
+            yield not_supported(f"operations[{index}]", one, _OPERATIONS)
+    for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
+        if not rule.get(field):
+            yield required(field)
+        yield from _alone(rule.get(field) or [], field, what)
+    for index, one in enumerate(rule.get("apiVersions") or ()):
+        if not one:
+            yield required(f"apiVersions[{index}]")
+    yield from _resource_errors(rule.get("resources") or [])
+    if rule.get("scope", "*") not in _SCOPES:
+        yield not_supported("scope", rule["scope"], _SCOPES)
+
+
+def _alone(values: list[str], field: str, what: str) -> Causes:
+    if len(values) > 1 and "*" in values:
+        yield invalid_value(field, values, f"if '*' is present, must not specify other {what}")
+
+
+def _resource_errors(resources: list[str]) -> Causes:
+    if not resources:
+        yield required("resources")
+    yield from _covered_errors(resources)
+    if len(resources) > 1 and "*/*" in resources:
+        yield invalid_value("resources", resources, "if '*/*' is present, must not specify other resources")
+    if "*" in resources and any(one and one != "*" and "/" not in one for one in resources):
+        told = "if '*' is present, must not specify other resources without subresources"
+        yield invalid_value("resources", resources, told)
+
+
+def _covered_errors(resources: list[str]) -> Causes:
+    all_parts: set[str] = set()
+    all_resources: set[str] = set()
+    for index, one in enumerate(resources):
+        where, (plural, slash, part) = f"resources[{index}]", one.partition("/")
+        if not one:
+            yield required(where)
+        if not slash:
+            continue
+        if plural in all_parts:
+            yield invalid_value(where, one, f"if '{plural}/*' is present, must not specify {one}")
+        if part in all_resources:
+            yield invalid_value(where, one, f"if '*/{part}' is present, must not specify {one}")
+        if part == "*":
+            all_parts.add(plural)
+        if plural == "*":
+            all_resources.add(part)

@@ -1,0 +1,83 @@
+"""Values under validation with their surroundings, and the registry of rule functions."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from clientgo_apiserver.http.status import Cause
+
+RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Cause]])
+
+
+class FieldScope:
+    """A value of a type, the value it replaces, and the scope of the enclosing type."""
+
+    __slots__ = ("name", "old", "parent", "root", "value")
+
+    def __init__(self, name: str, value: Any, old: Any, parent: "FieldScope | None" = None) -> None:
+        self.name = name
+        self.value = value
+        self.old = old
+        self.parent = parent
+        self.root: FieldScope = parent.root if parent else self
+
+    def __repr__(self) -> str:
+        return f"<FieldScope {self.name}>"
+
+    @property
+    def updates(self) -> bool:
+        """True if the whole object replaces another one."""
+        return self.root.old is not None
+
+    def enclosing(self, name: str) -> Any:
+        """Return the nearest enclosing value of this type, or None."""
+        scope: FieldScope | None = self
+        while scope is not None and scope.name != name:
+            scope = scope.parent
+        return None if scope is None else scope.value
+
+
+FieldCheck = Callable[[Any, Any, FieldScope], Sequence[Cause]]
+"""A compiled rule of a value and the value it replaces, within the scope of their type."""
+
+
+class RegisteredRule(NamedTuple):
+    """A function that the rule files call by its name, and the values that it is called with."""
+
+    function: Callable[..., Iterable[Cause]]
+    absent: bool
+    """Also called with None, for an absent field."""
+    empty: bool
+    """Also called for an absent field; accepts every value that is not empty or zero."""
+    update: bool
+    """Called with a value and the one it replaces, either of which may be None."""
+
+
+RULES: dict[str, RegisteredRule] = {}
+"""Rules by name. Modules register theirs when they are imported."""
+
+
+def rule(*, absent: bool = False, empty: bool = False, update: bool = False) -> Callable[[RuleFunction], RuleFunction]:
+    """Register a function as the rule of its name (see `RegisteredRule`).
+
+    Raises:
+        ValueError: there is a rule of this name.
+    """
+
+    def register(function: RuleFunction) -> RuleFunction:
+        name = function.__name__
+        if name in RULES:
+            places = f"{RULES[name].function.__module__} and {function.__module__}"
+            raise ValueError(f"rule {name!r} is defined twice: in {places}")
+        RULES[name] = RegisteredRule(function, absent, empty, update)
+        return function
+
+    return register
+
+
+def within(prefix: str, causes: Iterable[Cause]) -> list[Cause]:
+    """Return the errors with fields relative to an enclosing value: `prefix` is `field`, `[index]` or `[key]`."""
+    return [Cause(one.reason, _joined(prefix, one.field), one.message) for one in causes]
+
+
+def _joined(prefix: str, field: str) -> str:
+    return f"{prefix}{'' if not field or field.startswith('[') or not prefix else '.'}{field}"

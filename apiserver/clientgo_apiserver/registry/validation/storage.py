@@ -1,0 +1,129 @@
+"""Rules of persistent volumes, claims and storage classes that relate several fields."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from clientgo_apiserver.http.status import (
+    Cause,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    too_long,
+)
+from clientgo_apiserver.registry.gostructs import go_diff
+from clientgo_apiserver.registry.names import qualified_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.generic import IMMUTABLE
+from clientgo_apiserver.registry.validation.pods.resources import amount
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+
+_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024
+# The fields of a volume besides its source, which no update changes.
+_NOT_SOURCES = frozenset((
+    "accessModes", "capacity", "claimRef", "mountOptions", "nodeAffinity", "persistentVolumeReclaimPolicy",
+    "storageClassName", "volumeAttributesClassName", "volumeMode",
+))  # fmt: skip
+
+
+@rule()
+def access_modes(value: list[str], _: FieldScope) -> Iterator[Cause]:
+    """Check the access modes of a volume or claim."""
+    yield from (not_supported("", mode, _MODES) for mode in value if mode not in _MODES)
+    if "ReadWriteOncePod" in value and {*_MODES[:3]} & {*value}:
+        yield forbidden_field("", "may not use ReadWriteOncePod with other access modes")
+
+
+@rule(absent=True)
+def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
+    """Require a positive amount of storage, and nothing else."""
+    if set(value or ()) != {"storage"}:
+        yield not_supported("", value, ("storage",))
+    for name, given in sorted((value or {}).items()):
+        yield from within(f"[{name}]", _positive(given))
+
+
+@rule()
+def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject negative amounts."""
+    for name, given in sorted(value.items()):
+        parsed = amount(given)
+        if parsed is not None and parsed.value < 0:
+            yield invalid_value(f"[{name}]", int(parsed.value), "must be a valid resource quantity")
+
+
+def _positive(given: Any) -> Iterator[Cause]:
+    parsed = amount(given)
+    if parsed is None:
+        return
+    if parsed.value < 0:
+        yield invalid_value("", int(parsed.value), "must be a valid resource quantity")
+    if parsed.value <= 0:
+        yield invalid_value("", str(parsed), "must be greater than zero")
+
+
+@rule(update=True)
+def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that an update keeps the source of a volume."""
+    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    if _source(spec) != _source(before):
+        changes = go_diff("PersistentVolumeSource", before, spec)
+        why = f"spec.persistentvolumesource is immutable after creation\n{changes}"
+        yield forbidden_field("spec.persistentvolumesource", why)
+    if spec.get("volumeMode") != before.get("volumeMode"):
+        yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
+
+
+def _source(spec: Object) -> Object:
+    source = {field: value for field, value in spec.items() if field not in _NOT_SOURCES}
+    if isinstance(source.get("csi"), dict):
+        source["csi"] = {field: one for field, one in source["csi"].items() if field != "controllerExpandSecretRef"}
+    return source
+
+
+@rule(update=True)
+def claim_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that an update changes nothing but the size and the attributes of a bound claim."""
+    spec, before = dict(new.get("spec") or {}), old.get("spec") or {}
+    ignored = set() if before.get("volumeName") else {"volumeName"}
+    if (new.get("status") or {}).get("phase") == "Bound":
+        ignored |= {"resources", "volumeAttributesClassName"}
+    if before.get("storageClassName") is None and spec.get("storageClassName"):
+        ignored.add("storageClassName")  # the default class is set later
+    if any(spec.get(field) != before.get(field) for field in {*spec, *before} - ignored):
+        kept = {**spec, **{field: before.get(field) for field in ignored}}
+        why = (
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        )
+        changes = go_diff("PersistentVolumeClaimSpec", before, kept)
+        yield forbidden_field("spec", f"{why}\n{changes}")
+    size, known = _size(spec), _size(before)
+    held = amount(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
+    if size is not None and known is not None and held is not None and size < known and size <= held.value:
+        yield forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity")
+    if spec.get("volumeMode") != before.get("volumeMode"):
+        yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
+
+
+def _size(spec: Object) -> Any:
+    parsed = amount(((spec.get("resources") or {}).get("requests") or {}).get("storage"))
+    return None if parsed is None else parsed.value
+
+
+@rule()
+def parameters(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
+    """Check the parameters of a storage class."""
+    if len(value) > _MAX_PARAMETERS:
+        yield too_long("", _MAX_PARAMETERS)
+        return
+    if "" in value:
+        yield invalid_value("", "", "field can not be empty.")
+    if sum(len(key.encode()) + len(one.encode()) for key, one in value.items()) > _MAX_PARAMETER_SIZE:
+        yield too_long("", _MAX_PARAMETER_SIZE)
+
+
+@rule()
+def provisioner(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Check the name of a provisioner."""
+    for why in qualified_errors(value.lower()) if value else ():
+        yield invalid_value("", value.lower(), why)

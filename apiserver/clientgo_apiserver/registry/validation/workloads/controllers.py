@@ -1,0 +1,184 @@
+"""Rules of workloads that relate several fields, and of numbers that may be percentages."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.registry.gostructs import go_struct
+from clientgo_apiserver.registry.names import label_value_errors, percent_errors, qualified_errors
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.registry.validation.generic import reader
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+
+_UNMATCHED = "`selector` does not match template `labels`"
+
+
+def selector_matches(selector: Object, labels: Object) -> bool:
+    """Return whether a valid label selector matches the labels."""
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_expression_matches(one, labels) for one in selector.get("matchExpressions") or ())
+
+
+def _expression_matches(expression: Object, labels: Object) -> bool:
+    key, values = expression.get("key") or "", expression.get("values") or ()
+    return {
+        "In": labels.get(key) in values,
+        "NotIn": labels.get(key) not in values,
+        "Exists": key in labels,
+        "DoesNotExist": key not in labels,
+    }.get(expression.get("operator") or "", True)
+
+
+def is_convertible(selector: Object) -> bool:
+    """Return whether the selector has a meaning: known operators, valid keys and values."""
+    for expression in selector.get("matchExpressions") or ():
+        operator, values = expression.get("operator"), expression.get("values")
+        if operator not in ("In", "NotIn", "Exists", "DoesNotExist") or bool(values) != operator.endswith("In"):
+            return False
+        if qualified_errors(expression.get("key") or "") or any(map(label_value_errors, values or ())):
+            return False
+    labels = selector.get("matchLabels") or {}
+    return not any(map(qualified_errors, labels)) and not any(map(label_value_errors, labels.values()))
+
+
+@rule()
+def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Cause]:
+    """Reject a selector without requirements."""
+    if not value.get("matchLabels") and not value.get("matchExpressions"):
+        yield invalid_value("", value, f"empty selector is invalid for {kind}")
+
+
+@rule()
+def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a selector whose requirements have no meaning."""
+    if not is_convertible(value):
+        found = invalid_value("", value, detail)
+        yield found if detail else replace(found, message=found.message.removesuffix(": "))
+
+
+@rule()
+def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require that the workload's selector matches the labels of its template."""
+    labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector")
+    if selector is not None and (not selector or not is_convertible(selector)):
+        return
+    if selector is None or not selector_matches(selector, labels or {}):
+        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+
+
+@rule()
+def selected_by_labels(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Require that a ReplicationController's selector matches the labels of its template."""
+    labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector") or {}
+    if any((labels or {}).get(key) != member for key, member in selector.items()):
+        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+
+
+def _number(value: Any) -> int:
+    """Return a number or percentage as a number; an invalid one is 0."""
+    if isinstance(value, str):
+        return 0 if percent_errors(value) else int(value[:-1])
+    return value or 0
+
+
+@rule()
+def int_or_percent(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a negative number or an invalid percentage."""
+    if isinstance(value, str):
+        yield from (invalid_value("", value, why) for why in percent_errors(value))
+    elif value < 0:
+        yield invalid_value("", value, "must be greater than or equal to 0")
+
+
+@rule()
+def not_above_all(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject more than 100%."""
+    if isinstance(value, str) and _number(value) > 100:
+        yield invalid_value("", value, "must not be greater than 100%")
+
+
+@rule()
+def no_progress_deployment(value: Any, scope: FieldScope) -> Iterator[Cause]:
+    """Reject an update that may neither add nor remove pods."""
+    if not _number(value or 0) and not _number(scope.value.get("maxSurge")):
+        yield invalid_value("", 0 if value == {} else value, "may not be 0 when `maxSurge` is 0")
+
+
+@rule()
+def one_of_surge_and_unavailable(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Require exactly one of maxSurge and maxUnavailable."""
+    unavailable, surge = _number(value.get("maxUnavailable")), _number(value.get("maxSurge"))
+    if unavailable and surge:
+        yield invalid_value("maxSurge", value["maxSurge"], "may not be set when maxUnavailable is non-zero")
+    if not unavailable and not surge:
+        yield required("maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+@rule()
+def strategy_type(value: Object, _: FieldScope, choices: str) -> Iterator[Cause]:
+    """Reject an unknown type of update strategy."""
+    if value.get("type") not in choices.split(","):
+        yield not_supported("", go_struct("DaemonSetUpdateStrategy", value), choices.split(","))
+
+
+@rule()
+def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the type of a StatefulSet's update strategy."""
+    kind, rolling = value.get("type") or "", value.get("rollingUpdate")
+    if not kind:
+        yield required("")
+    elif kind == "OnDelete" and rolling is not None:
+        shown = go_struct("RollingUpdateStatefulSetStrategy", rolling)
+        yield invalid_value("rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+    elif kind not in ("OnDelete", "RollingUpdate"):
+        yield invalid_value("", go_struct("StatefulSetUpdateStrategy", value), "must be 'RollingUpdate' or 'OnDelete'")
+
+
+@rule()
+def above_field(value: int, scope: FieldScope, field: str, detail: str) -> Iterator[Cause]:
+    """Require a number above another field's."""
+    if value <= (scope.value.get(field) or 0):
+        yield invalid_value("", value, detail)
+
+
+@rule(absent=True)
+def not_above(value: Any, scope: FieldScope, path: str, detail: str) -> Iterator[Cause]:
+    """Reject a number above that of another field of the type; an absent one is 0."""
+    if (value or 0) > (reader(path)(scope.value) or 0):
+        yield invalid_value("", value or 0, detail)
+
+
+@rule(update=True)
+def not_decremented(new: Any, old: Any, _: FieldScope) -> Iterator[Cause]:
+    """Reject a smaller number than before; an absent one is smaller."""
+    if old is not None and (new is None or new < old):
+        yield invalid_value("", new or 0, "cannot be decremented")
+
+
+@rule(update=True)
+def only_changes(new: Any, old: Any, _: FieldScope, fields: str, detail: str) -> Iterator[Cause]:
+    """Reject changes of other fields than these."""
+    free = fields.split(",")
+    before, after = (
+        {field: value for field, value in (one or {}).items() if field not in free and value not in (None, [], {}, "")}
+        for one in (old, new)
+    )
+    if before != after:
+        yield forbidden_field("", detail)
+
+
+@rule()
+def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
+    """Require an object as data."""
+    if not isinstance(value, dict):
+        yield required("", "data must be a valid JSON object")
+
+
+@rule()
+def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Reject a disruption budget with both limits."""
+    if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
+        shown = go_struct("PodDisruptionBudgetSpec", value)
+        yield invalid_value("", shown, "minAvailable and maxUnavailable cannot be both set")

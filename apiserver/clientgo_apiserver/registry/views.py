@@ -1,0 +1,190 @@
+"""Views of a stored object: its form in each version and group that serves it.
+
+Custom kinds differ only in `apiVersion`, unless their definition has a conversion webhook. Event and
+HorizontalPodAutoscaler, the built-in kinds with two shapes, are converted by a pair of functions each.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
+from clientgo_apiserver.registry.decoding import decode, message_of
+from clientgo_apiserver.registry.defaults.types import complete
+from clientgo_apiserver.registry.gotypes import in_order
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.storage.stored import Entry
+
+# core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.
+_EVENT_FIELDS = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+}
+_EVENT_BACK = {new: old for old, new in _EVENT_FIELDS.items()}
+
+
+def event_from_core(obj: Object) -> Object:
+    """Convert a stored (core/v1) event to events.k8s.io/v1."""
+    absent = {field for field in ("firstTimestamp", "lastTimestamp") if obj.get(field) is None}
+    absent |= {field for field in ("reportingComponent", "reportingInstance") if not obj.get(field)}
+    return {_EVENT_FIELDS.get(field, field): value for field, value in obj.items() if field not in absent}
+
+
+def event_to_core(obj: Object) -> Object:
+    """Convert an events.k8s.io/v1 event to its stored form."""
+    return {_EVENT_BACK.get(field, field): value for field, value in obj.items()}
+
+
+def hpa_v2_to_v1(obj: Object) -> Object:
+    """Convert a stored (autoscaling/v2) autoscaler to v1, in which the CPU utilization target is a field."""
+    spec = dict(obj.get("spec") or {})
+    rest = []
+    for metric in spec.pop("metrics", None) or ():
+        resource = metric.get("resource") or {}
+        target = resource.get("target") or {}
+        if resource.get("name") == "cpu" and target.get("type") == "Utilization":
+            spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
+        else:
+            rest.append(metric)
+    return {**obj, "spec": {**spec, **({"metrics": rest} if rest else {})}}
+
+
+def hpa_v1_to_v2(obj: Object) -> Object:
+    """Convert an autoscaling/v1 autoscaler to its stored form."""
+    spec = dict(obj.get("spec") or {})
+    percentage = spec.pop("targetCPUUtilizationPercentage", None)
+    if percentage is not None:
+        target = {"type": "Utilization", "averageUtilization": percentage}
+        spec["metrics"] = [
+            {"type": "Resource", "resource": {"name": "cpu", "target": target}},
+            *spec.get("metrics", ()),
+        ]
+    return {**obj, "spec": spec}
+
+
+# Conversions from and to the stored form.
+_CONVERSIONS: dict[tuple[str, str, str], tuple[Callable[[Object], Object], Callable[[Object], Object]]] = {
+    ("events.k8s.io", "v1", "events"): (event_from_core, event_to_core),
+    ("autoscaling", "v1", "horizontalpodautoscalers"): (hpa_v2_to_v1, hpa_v1_to_v2),
+}
+
+
+def as_stored(resource: Resource) -> bool:
+    """Return whether this resource serves objects in their stored form, so that stored bytes can be sent."""
+    return resource.stored_version == resource.api_version
+
+
+def in_stored_version(resource: Resource, api_version: str) -> Resource:
+    """Return the resource as it would be if this was the version in which its objects are stored."""
+    version = api_version.rpartition("/")[2]
+    schema = resource.schemas.get(api_version)
+    return replace(resource, version=version, storage_version=version, schema=schema, converter=None)
+
+
+async def to_storage(resource: Resource, obj: Object) -> Object:
+    """Convert an object of this resource to its stored form, with the defaults of the stored version (500)."""
+    if resource.custom:
+        obj = {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
+    if as_stored(resource):
+        return obj
+    if resource.converter is not None:
+        (obj,) = await resource.converter.convert([obj], resource.stored_version)
+        return _fitted(resource, obj)
+    stored = _converted(resource, obj, resource.stored_version, 1)
+    return _fitted(resource, stored) if resource.schemas else stored
+
+
+async def from_storage(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object, possibly of an older version, to the form of this resource (500).
+
+    Objects older than the schema of their version are pruned and defaulted first, as by a real server's storage.
+    """
+    if resource.converter is None:
+        return shown(resource, obj)
+    (converted,) = await all_from_storage(resource, [obj])
+    return converted
+
+
+async def all_from_storage(resource: Resource, objects: Sequence[Object]) -> list[Object]:
+    """Convert stored objects, with one call if a webhook converts them (500)."""
+    if resource.converter is None:
+        return [shown(resource, obj) for obj in objects]
+    return await _by_webhook(resource, objects, resource.api_version)
+
+
+async def served(resource: Resource, entries: list[Entry]) -> list[Entry]:
+    """Return stored entries as this resource shows them (500)."""
+    objects = await all_from_storage(resource, [entry.object for entry in entries])
+    return [_entry_with(obj, entry) for obj, entry in zip(objects, entries, strict=True)]
+
+
+def shown_entry(resource: Resource, entry: Entry) -> Entry:
+    """Return a stored entry as this resource shows it, unless a webhook has to convert it."""
+    return _entry_with(shown(resource, entry.object), entry)
+
+
+def _entry_with(obj: Object, entry: Entry) -> Entry:
+    return entry if obj is entry.object else Entry(obj, entry.revision)
+
+
+async def current(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object, possibly of an older version, to the version that is stored now (500)."""
+    (converted,) = await _by_webhook(resource, [obj], resource.stored_version)
+    return {**converted, "apiVersion": resource.stored_version}
+
+
+async def _by_webhook(resource: Resource, objects: Sequence[Object], api_version: str) -> list[Object]:
+    complete = [_complete(resource, obj) for obj in objects]
+    if resource.converter is None:
+        return complete
+    converted = await resource.converter.convert(complete, api_version)
+    return [new if new is old else _pruned(resource, new) for new, old in zip(converted, complete, strict=True)]
+
+
+def shown(resource: Resource, obj: Object) -> Object:
+    """Convert a stored object to the form of this resource, unless a webhook has to: that leaves it as it is."""
+    obj = _complete(resource, obj)
+    if obj["apiVersion"] == resource.api_version or resource.converter is not None:
+        return obj
+    return _converted(resource, obj, resource.api_version, 0)
+
+
+def _converted(resource: Resource, obj: Object, api_version: str, direction: int) -> Object:
+    convert = _CONVERSIONS.get((resource.group, resource.version, resource.plural))
+    converted = {**(convert[direction](obj) if convert else obj), "apiVersion": api_version}
+    if convert:
+        # Each version has zeros of its own, which it always writes.
+        message = message_of(api_version, resource.kind)
+        return in_order(complete(message, decode(message, converted, [])))
+    same = resource.schemas.get(api_version) is resource.schemas.get(obj["apiVersion"])
+    return converted if same else _pruned(resource, converted)
+
+
+def fits_schema(resource: Resource, obj: Object) -> bool:
+    """Return whether a stored object was written with the current schemas of its kind."""
+    since = resource.schemas_since
+    return not since or int(obj["metadata"].get("resourceVersion") or 0) >= since
+
+
+def _complete(resource: Resource, obj: Object) -> Object:
+    return obj if fits_schema(resource, obj) else _fitted(resource, obj)
+
+
+def _fitted(resource: Resource, obj: Object) -> Object:
+    completed: Object = apply_defaults(resource.schemas.get(obj["apiVersion"]), _pruned(resource, obj))
+    return in_order(completed)
+
+
+def _pruned(resource: Resource, obj: Object) -> Object:
+    """Return a custom object without the fields that the schema of its version does not have."""
+    return in_order(prune(resource.schemas.get(obj["apiVersion"]), obj, []))
+
+
+def with_version(response: Object, stored: Object) -> Object:
+    """Return an object that was converted for the response before it was stored, with the resourceVersion it got."""
+    version = {field: value for field, value in stored["metadata"].items() if field == "resourceVersion"}
+    return {**response, "metadata": {**response["metadata"], **version}}

@@ -1,0 +1,52 @@
+"""Validation of the address of a webhook: a URL, or a service in the cluster."""
+
+from urllib.parse import urlsplit
+
+from clientgo_apiserver.http.status import Cause, invalid_value, required
+from clientgo_apiserver.registry.names import subdomain_errors
+from clientgo_apiserver.registry.registry import Object
+
+_FORM = "; desired format: https://host[/path]"
+_SWAPPED = (("name", "namespace"), ("namespace", "name"))
+_PORTS = range(1, 65536)
+
+
+def client_errors(client: Object, where: str) -> list[Cause]:
+    """Return the errors of a webhook's clientConfig."""
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        return [required(where, "exactly one of url or service is required")]
+    inner = f"{where}." if where else ""
+    return _url_errors(url, f"{inner}url") if url is not None else _service_errors(service or {}, f"{inner}service")
+
+
+def _url_errors(url: str, where: str) -> list[Cause]:
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        return [required(where, f"url must be a valid URL: {error}{_FORM}")]
+    user, _, host = parts.netloc.rpartition("@")
+    checks = (
+        (parts.scheme, parts.scheme == "https", f"'https' is the only allowed URL scheme{_FORM}"),
+        (host, host != "", f"host must be specified{_FORM}"),
+        (user, user == "", "user information is not permitted in the URL"),
+        (parts.fragment, parts.fragment == "", "fragments are not permitted in the URL"),
+        (parts.query, parts.query == "", "query parameters are not permitted in the URL"),
+    )
+    return [invalid_value(where, value, why) for value, valid, why in checks if not valid]
+
+
+def _service_errors(service: Object, where: str) -> list[Cause]:
+    # The real server names each of the two fields if the other one is missing.
+    found = [required(f"{where}.{told}") for told, field in _SWAPPED if not service.get(field)]
+    port, path = service.get("port", 443), service.get("path") or "/"
+    if port not in _PORTS:
+        why = "port is not valid: must be between 1 and 65535, inclusive"
+        found.append(invalid_value(f"{where}.port", port, why))
+    if path == "/":
+        return found
+    whys = [] if path.startswith("/") else ["must start with a '/'"]
+    for index, segment in enumerate([""] if path == "//" else path[1:].removesuffix("/").split("/")):
+        errors = subdomain_errors(segment) if segment else []
+        whys += [f"segment[{index}]: {why}" for why in errors] if segment else [f"segment[{index}] may not be empty"]
+    return found + [invalid_value(f"{where}.path", path, why) for why in whys]

@@ -1,0 +1,149 @@
+"""State that all handlers share: store, registry, clock and scheduler; and the server's options."""
+
+import secrets
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol
+
+from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo_apiserver.auth.users import User
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.registry.builtin import builtin_registry
+from clientgo_apiserver.registry.registry import Registry
+from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
+from clientgo_apiserver.webhookclient import WebhookClient
+from clientgo_apiserver.webhookclient import WebhookEndpoint as WebhookEndpoint
+
+_RETRY_SECONDS = 0.5
+
+
+class Handle(Protocol):
+    """A scheduled call that can be cancelled."""
+
+    def cancel(self) -> None:
+        """Cancel the call; a call that has run is ignored."""
+
+
+class Scheduler(Protocol):
+    """Runs callbacks on the server's loop. An asyncio event loop is one."""
+
+    def call_soon(self, callback: Callable[..., object], *args: object) -> Handle:
+        """Run a callback after the current one."""
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
+        """Run a callback after `delay` seconds."""
+
+
+@dataclass(slots=True)
+class ServerOptions:
+    """Options of the server, where a real one has flags.
+
+    `tokens` maps bearer tokens to users; `anonymous` accepts requests without credentials as system:anonymous;
+    `token_key` signs service account tokens. `authorization` selects RBAC or none. `bookmark_interval` and `max_watch`
+    are seconds, `history` is a number of events, `max_body` and `watch_buffer` are bytes. A client that neither reads
+    its response nor sends its request for `stall_seconds` is disconnected. `ready_seconds` is the delay until simulated
+    replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
+    `replica_sets` creates ReplicaSets for Deployments. `owner_references_permissions` enables
+    OwnerReferencesPermissionEnforcement. `audit` receives an event for each write, with `audit_reads` for each request.
+    `webhook_services` maps services (`namespace/name`, or `*` for all others) to the endpoints of their webhooks.
+    """
+
+    tokens: dict[str, User] = field(default_factory=dict, repr=False)
+    token_key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    anonymous: bool = True
+    authorization: Literal["AlwaysAllow", "RBAC"] = "AlwaysAllow"
+    webhook_services: dict[str, WebhookEndpoint] = field(default_factory=dict)
+    history: int = 10_000
+    max_body: int = 3 * 1024 * 1024  # kube-apiserver's limit for request bodies
+    bookmark_interval: float = 60.0
+    max_watch: float = 1800.0
+    watch_buffer: int = 16 * 1024 * 1024
+    stall_seconds: float = 60.0
+    ready_seconds: float = 0.1
+    replica_sets: bool = False
+    owner_references_permissions: bool = False
+    audit: Callable[[dict[str, Any]], object] | None = None
+    audit_reads: bool = False
+
+
+class Call(NamedTuple):
+    """Labels under which a request is counted, as in apiserver_request_total."""
+
+    verb: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+    code: int
+
+
+@dataclass(slots=True)
+class State:
+    """Shared state of one server."""
+
+    scheduler: Scheduler
+    clock: Clock = SYSTEM_CLOCK
+    options: ServerOptions = field(default_factory=ServerOptions)
+    registry: Registry = field(default_factory=builtin_registry)
+    store: Store = field(default_factory=Store)
+    calls: Counter[Call] = field(default_factory=Counter)
+    ready: bool = True
+    webhooks: WebhookClient = field(default_factory=WebhookClient)
+    # Callbacks that react to the current write before it is answered, in order.
+    before_response: deque[Callable[[], object]] = field(default_factory=deque)
+    # Callbacks of the next turn of the loop, run together: a call of the loop for each costs more.
+    next_turn: list[Callable[[], object]] = field(default_factory=list, repr=False)
+    # Callbacks that are retried because the store rejected their writes.
+    retrying: set[tuple[Callable[..., object], tuple[Any, ...]]] = field(default_factory=set, repr=False)
+
+    def settle(self) -> bool:
+        """Run what reacts before the current write is answered; return whether anything did."""
+        reacted = bool(self.before_response)
+        while self.before_response:
+            self.before_response.popleft()()
+        return reacted
+
+    def call_soon(self, callback: Callable[..., object], *args: object) -> None:
+        """Schedule a callback after the current one (see `call_with_retry`).
+
+        While the store rejects writes the callback is delayed: a reaction to its own write would never end.
+        """
+        if self.store.failing:
+            self._retry_later(callback, args)
+        else:
+            self.scheduler.call_soon(self.call_with_retry, callback, *args)
+
+    def call_next_turn(self, callback: Callable[[], object]) -> None:
+        """Run a callback once everything that is ready now has run; it must not raise."""
+        self.next_turn.append(callback)
+        if len(self.next_turn) == 1:
+            self.scheduler.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        due, self.next_turn = self.next_turn, []
+        for callback in due:
+            callback()
+
+    def call_with_retry(self, callback: Callable[..., object], *args: Any) -> None:
+        """Call the callback, and again later whenever the store rejects its writes, as controllers of a cluster retry.
+
+        The callback must start from the stored objects each time; equal calls are merged.
+        """
+        self.retrying.discard((callback, args))
+        try:
+            callback(*args)
+        except ApiFailure as failure:
+            if failure.code < 500:
+                raise
+            self._retry_later(callback, args)
+            return
+        if not self.store.committed:
+            self.store.when_committed(lambda failure: self._retry_later(callback, args) if failure else None)
+
+    def _retry_later(self, callback: Callable[..., object], args: tuple[Any, ...]) -> None:
+        if (callback, args) not in self.retrying:
+            self.retrying.add((callback, args))
+            self.scheduler.call_later(_RETRY_SECONDS, self.call_with_retry, callback, *args)

@@ -1,0 +1,67 @@
+"""Built-in admission that completes new objects from the cluster's classes."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import Kube
+
+PODS = "/api/v1/namespaces/default/pods"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+EVICTING = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+
+
+def test_pod_without_a_class_has_priority_zero_and_tolerates_lost_nodes(kube: Kube) -> None:
+    spec = kube.ok("POST", PODS, pod())["spec"]
+    assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
+    assert [one["key"] for one in spec["tolerations"]] == EVICTING
+
+
+def test_pod_takes_the_priority_of_its_class_or_of_the_default_class(kube: Kube) -> None:
+    for name, value, default in (("low", 5, True), ("high", 9, False)):
+        kube.ok("POST", CLASSES, {"metadata": {"name": name}, "value": value, "globalDefault": default})
+    spec = kube.ok("POST", PODS, pod())["spec"]
+    assert (spec["priorityClassName"], spec["priority"]) == ("low", 5)
+    other = {**pod(priorityClassName="high"), "metadata": {"name": "q"}}
+    assert kube.ok("POST", PODS, other)["spec"]["priority"] == 9
+    kube.refused(403, "POST", CLASSES, {"metadata": {"name": "second"}, "value": 1, "globalDefault": True})
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"priorityClassName": "none"}, "no PriorityClass with name none was found"),
+        ({"priority": 3}, "the integer value of priority (3) must not be provided in pod spec"),
+        ({"runtimeClassName": "none"}, 'pod rejected: RuntimeClass "none" not found'),
+        ({"overhead": {"cpu": "1"}}, "pod rejected: Pod Overhead set without corresponding RuntimeClass"),
+    ],
+)
+def test_pod_that_contradicts_the_classes_is_forbidden(kube: Kube, spec: dict[str, Any], message: str) -> None:
+    assert message in kube.refused(403, "POST", PODS, pod(**spec))["message"]
+
+
+def test_claim_takes_the_newest_default_storage_class_unless_it_names_one(kube: Kube) -> None:
+    marked = {"name": "b", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    kube.ok("POST", "/apis/storage.k8s.io/v1/storageclasses", {"metadata": marked, "provisioner": "x.y/z"})
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    for name, given, expected in (("one", {}, "b"), ("two", {"storageClassName": ""}, "")):
+        obj = {"metadata": {"name": name}, "spec": {**spec, **given}}
+        made = kube.ok("POST", "/api/v1/namespaces/default/persistentvolumeclaims", obj)
+        assert made["spec"]["storageClassName"] == expected
+        assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+
+
+def test_new_node_is_tainted(kube: Kube) -> None:
+    made = kube.ok("POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"podCIDR": "10.0.0.0/24"}})
+    assert made["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    assert made["spec"]["podCIDRs"] == ["10.0.0.0/24"]
+
+
+@pytest.mark.parametrize("name", ["default", "kube-public", "kube-system"])
+def test_namespaces_of_every_cluster_cannot_be_deleted(kube: Kube, name: str) -> None:
+    why = kube.refused(403, "DELETE", f"/api/v1/namespaces/{name}")["message"]
+    assert why == f'namespaces "{name}" is forbidden: this namespace may not be deleted'

@@ -1,0 +1,262 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.tests.scheduling import ManualScheduler
+from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.admission.namespaces import create_initial
+from clientgo_apiserver.api import Api
+from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key
+
+MAPS: Key = ("", "configmaps")
+ROLES: Key = ("rbac.authorization.k8s.io", "clusterroles")
+
+
+class Cluster:
+    """A server in process with a garbage collector; config maps own config maps."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.scheduler = ManualScheduler(self.clock)
+        state = State(self.scheduler, self.clock)
+        create_initial(state)
+        self.internal = Internal(Api(state))
+        self.collector = GarbageCollector(self.internal)
+
+    def make(self, name: str, *owners: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+        metadata = {"name": name, **metadata}
+        if owners:
+            metadata["ownerReferences"] = list(owners)
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        return self.internal.create(MAPS, metadata.get("namespace", "default"), obj)
+
+    def delete(self, name: str, propagation: str = "Background") -> None:
+        self.internal.delete(MAPS, "default", name, propagation=propagation)
+
+    def settle(self) -> None:
+        self.scheduler.run()
+
+    def names(self) -> list[str]:
+        self.settle()
+        return [obj["metadata"]["name"] for obj in self.internal.state.store.list(MAPS)]
+
+    def metadata(self, name: str) -> dict[str, Any]:
+        obj = self.internal.state.store.get(MAPS, "default", name)
+        assert obj is not None
+        found: dict[str, Any] = obj["metadata"]
+        return found
+
+
+def ref(owner: dict[str, Any], *, block: bool = False, **changes: Any) -> dict[str, Any]:
+    metadata = owner["metadata"]
+    found = {"apiVersion": "v1", "kind": owner["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+    return {**found, **({"blockOwnerDeletion": True} if block else {}), **changes}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    found = Cluster()
+    found.collector.start()
+    yield found
+    found.collector.stop()
+
+
+def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    child = cluster.make("child", ref(owner))
+    cluster.make("grandchild", ref(child))
+    cluster.make("stranger")
+    assert cluster.names() == ["child", "grandchild", "owner", "stranger"]
+    cluster.delete("owner")
+    assert cluster.names() == ["stranger"]
+
+
+def test_dependent_with_one_live_owner_stays_and_loses_the_others(cluster: Cluster) -> None:
+    one, two = cluster.make("one"), cluster.make("two")
+    cluster.make("child", ref(one), ref(two))
+    cluster.delete("one")
+    assert cluster.names() == ["child", "two"]
+    assert cluster.metadata("child")["ownerReferences"] == [ref(two)]
+    cluster.delete("two")
+    assert cluster.names() == []
+
+
+def test_recreated_owner_is_another_owner(cluster: Cluster) -> None:
+    cluster.make("child", ref(cluster.make("owner")))
+    cluster.settle()
+    cluster.delete("owner")
+    cluster.make("owner")
+    assert cluster.names() == ["owner"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"uid": "never-was"}, {"name": "absent"}, {"name": "absent", "uid": "never-was"}],
+    ids=["other uid", "other name", "never there"],
+)
+def test_dependent_of_nonexistent_owner_is_deleted(cluster: Cluster, changes: dict[str, Any]) -> None:
+    owner = cluster.make("owner")
+    cluster.make("child", ref(owner, **changes))
+    assert cluster.names() == ["owner"]
+
+
+def test_owner_in_another_namespace_is_ignored(cluster: Cluster) -> None:
+    owner = cluster.make("owner", namespace="kube-public")
+    cluster.make("child", ref(owner))
+    assert cluster.names() == ["owner"]
+
+
+def test_cluster_scoped_object_may_own_a_namespaced_one(cluster: Cluster) -> None:
+    group = "rbac.authorization.k8s.io"
+    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": "role"}}
+    owner = cluster.internal.create(ROLES, "", role)
+    cluster.make("child", ref(owner, apiVersion=f"{group}/v1"))
+    assert cluster.names() == ["child"]
+
+
+@pytest.mark.parametrize("delete_owner", [False, True], ids=["living owner", "deleted owner"])
+def test_cluster_scoped_object_with_a_namespaced_owner_stays_as_it_is(cluster: Cluster, delete_owner: bool) -> None:
+    owner = cluster.make("owner")
+    absent = ref(owner, kind="ClusterRole", apiVersion="rbac.authorization.k8s.io/v1", uid="gone")
+    role = {"metadata": {"name": "role", "ownerReferences": [ref(owner), absent]}}
+    cluster.internal.create(ROLES, "", role)
+    if delete_owner:
+        cluster.delete("owner")
+    cluster.settle()
+    stored = cluster.internal.state.store.get(ROLES, "", "role")
+    assert stored is not None
+    assert stored["metadata"]["ownerReferences"] == [ref(owner), absent]
+
+
+def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    cluster.make("child", ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x"))
+    assert cluster.names() == ["child", "owner"]
+
+
+def test_foreground_deletion_waits_for_dependents_that_block(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    cluster.make("child", ref(owner, block=True), finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    assert cluster.names() == ["child", "owner"]
+    assert cluster.metadata("owner")["finalizers"] == ["foregroundDeletion"]
+    assert cluster.metadata("child")["deletionTimestamp"]
+    cluster.internal.patch(MAPS, "default", "child", {"metadata": {"finalizers": None}})
+    assert cluster.names() == []
+
+
+def test_foreground_deletion_does_not_wait_for_dependents_that_do_not_block(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    cluster.make("child", ref(owner), finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    assert cluster.names() == ["child"]
+    assert cluster.metadata("child")["deletionTimestamp"]
+
+
+def test_foreground_deletion_goes_bottom_up(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    child = cluster.make("child", ref(owner, block=True))
+    cluster.make("grandchild", ref(child, block=True), finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    assert cluster.names() == ["child", "grandchild", "owner"]
+    assert cluster.metadata("child")["finalizers"] == ["foregroundDeletion"]
+    cluster.internal.patch(MAPS, "default", "grandchild", {"metadata": {"finalizers": None}})
+    assert cluster.names() == []
+
+
+def test_foreground_deletion_ends_when_the_blocking_reference_is_dropped(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    cluster.make("child", ref(owner, block=True), finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    assert "owner" in cluster.names()
+    cluster.internal.patch(MAPS, "default", "child", {"metadata": {"ownerReferences": None}})
+    assert cluster.names() == ["child"]
+
+
+def test_orphaned_dependents_stay_and_lose_their_owner(cluster: Cluster) -> None:
+    owner, other = cluster.make("owner"), cluster.make("other")
+    cluster.make("child", ref(owner))
+    cluster.make("shared", ref(owner), ref(other))
+    cluster.delete("owner", "Orphan")
+    assert cluster.names() == ["child", "other", "shared"]
+    assert "ownerReferences" not in cluster.metadata("child")
+    assert cluster.metadata("shared")["ownerReferences"] == [ref(other)]
+
+
+def test_other_finalizers_are_left_alone(cluster: Cluster) -> None:
+    cluster.make("owner", finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    assert cluster.names() == ["owner"]
+    assert cluster.metadata("owner")["finalizers"] == ["example.com/hold"]
+
+
+def test_orphans_from_before_the_start_are_collected() -> None:
+    cluster = Cluster()
+    cluster.make("child", ref(cluster.make("owner")))
+    cluster.delete("owner")
+    assert cluster.names() == ["child"]
+    cluster.collector.start()
+    assert cluster.names() == []
+
+
+def test_stopped_collector_collects_nothing(cluster: Cluster) -> None:
+    cluster.make("child", ref(cluster.make("owner")))
+    cluster.settle()
+    cluster.collector.stop()
+    cluster.delete("owner")
+    assert cluster.names() == ["child"]
+
+
+def test_many_dependents_are_collected_in_several_turns(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    for index in range(200):
+        cluster.make(f"child-{index}", ref(owner))
+    cluster.settle()
+    cluster.delete("owner")
+    assert cluster.names() == []
+    assert repr(cluster.collector) == "<GarbageCollector 0 owners, 0 waiting>"
+
+
+_NUMBERS = st.integers(0, 3)
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(_NUMBERS, st.frozensets(_NUMBERS, max_size=3), st.booleans()),
+        st.tuples(_NUMBERS, st.sampled_from(["Background", "Foreground", "Orphan"]), st.booleans()),
+    ),
+    min_size=4,
+    max_size=24,
+)
+"""Steps: the object, its owners or the kind of deletion, and whether the collector runs afterwards."""
+
+
+@given(_STEPS)
+def test_remaining_objects_have_only_live_owners(steps: list[tuple[int, Any, bool]]) -> None:
+    cluster = Cluster()
+    cluster.collector.start()
+    free: set[str] = set()  # names made without owners: the collector may not touch them
+    for number, detail, settle in steps:
+        name = f"m{number}"
+        there = cluster.internal.state.store.get(MAPS, "default", name)
+        if isinstance(detail, frozenset) and there is None:
+            owners = [cluster.internal.state.store.get(MAPS, "default", f"m{owner}") for owner in detail]
+            references = [ref(owner, block=True) for owner in owners if owner is not None]
+            cluster.make(name, *references)
+            free = free - {name} if references else free | {name}
+        elif isinstance(detail, str) and there is not None:
+            cluster.delete(name, detail)
+            free.discard(name)
+        if settle:
+            cluster.settle()
+    left = cluster.names()
+    living = {obj["metadata"]["uid"] for obj in cluster.internal.state.store.list(MAPS)}
+    assert free <= set(left)
+    for name in left:
+        metadata = cluster.metadata(name)
+        assert "deletionTimestamp" not in metadata
+        assert all(reference["uid"] in living for reference in metadata.get("ownerReferences", ()))

@@ -1,0 +1,188 @@
+"""Simulated StatefulSets, DaemonSets, Jobs and disruption budgets."""
+
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, Kube, deployment
+from clientgo_apiserver.controllers.deployments import AVAILABLE, DeploymentSimulation
+from clientgo_apiserver.controllers.jobs import OUTCOME, JobSimulation
+from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, budget_status
+from clientgo_apiserver.internal import Internal
+
+Object = dict[str, Any]
+
+APPS = "/apis/apps/v1/namespaces/default"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+SECONDS = 5.0
+
+
+@pytest.fixture
+def cluster(kube: Kube) -> Kube:
+    """A cluster whose replicas become ready after five seconds."""
+    internal = Internal(kube.api)
+    DeploymentSimulation(internal, ready_seconds=SECONDS).start()
+    JobSimulation(internal, ready_seconds=SECONDS).start()
+    DisruptionSimulation(internal).start()
+    return kube
+
+
+def later(kube: Kube, seconds: float = SECONDS) -> None:
+    kube.clock.step(seconds)
+    kube.scheduler.run()
+
+
+def workload(kind: str, name: str = "w", image: str = "i", **spec: Any) -> Object:
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": image}], **spec.pop("pod", {})},
+    }
+    selector = {"matchLabels": {"app": name}}
+    return {"kind": kind, "metadata": {"name": name}, "spec": {"selector": selector, "template": template, **spec}}
+
+
+def job(annotations: Object | None = None, **spec: Any) -> Object:
+    pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
+    return {"metadata": {"name": "j", "annotations": annotations or {}}, "spec": {"template": {"spec": pod}, **spec}}
+
+
+def status(kube: Kube, url: str) -> Object:
+    found: Object = kube.ok("GET", url)["status"]
+    return found
+
+
+def test_a_stateful_set_becomes_ready_and_rolls_to_a_new_revision(cluster: Kube) -> None:
+    sets = f"{APPS}/statefulsets"
+    cluster.ok("POST", sets, workload("StatefulSet", replicas=3, serviceName="w"))
+    assert status(cluster, f"{sets}/w").get("readyReplicas") is None
+    later(cluster)
+    first = status(cluster, f"{sets}/w")
+    assert [first[field] for field in ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas")] == [3] * 4
+    assert first["currentRevision"] == first["updateRevision"] != ""
+    image = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "new"}]}}}}
+    cluster.ok("PATCH", f"{sets}/w", image, MERGE)
+    rolling = status(cluster, f"{sets}/w")
+    assert (rolling["currentRevision"], rolling.get("updatedReplicas")) == (first["currentRevision"], None)
+    assert rolling["updateRevision"] != first["updateRevision"]
+    later(cluster)
+    done = status(cluster, f"{sets}/w")
+    assert (done["currentRevision"], done["updatedReplicas"]) == (rolling["updateRevision"], 3)
+
+
+def test_a_partition_keeps_the_lower_replicas_of_a_stateful_set(cluster: Kube) -> None:
+    sets = f"{APPS}/statefulsets"
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    cluster.ok("POST", sets, workload("StatefulSet", replicas=3, serviceName="w", updateStrategy=strategy))
+    later(cluster)
+    image = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "new"}]}}}}
+    cluster.ok("PATCH", f"{sets}/w", image, MERGE)
+    later(cluster)
+    done = status(cluster, f"{sets}/w")
+    assert (done["updatedReplicas"], done["currentReplicas"], done["readyReplicas"]) == (1, 2, 3)
+    assert done["currentRevision"] != done["updateRevision"]
+
+
+def test_a_daemon_set_runs_on_every_node_it_selects(cluster: Kube) -> None:
+    sets = f"{APPS}/daemonsets"
+    for name, labels in (("a", {"disk": "ssd"}), ("b", {})):
+        cluster.ok("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}})
+    cluster.ok("POST", sets, workload("DaemonSet", "all"))
+    cluster.ok("POST", sets, workload("DaemonSet", "some", pod={"nodeSelector": {"disk": "ssd"}}))
+    assert status(cluster, f"{sets}/all")["numberUnavailable"] == 2
+    later(cluster)
+    counts = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
+    assert [status(cluster, f"{sets}/all")[field] for field in counts] == [2] * 4
+    assert [status(cluster, f"{sets}/some")[field] for field in counts] == [1] * 4
+    cluster.ok("POST", "/api/v1/nodes", {"metadata": {"name": "c"}})
+    assert status(cluster, f"{sets}/all")["numberReady"] == 2
+    later(cluster)
+    assert status(cluster, f"{sets}/all")["numberReady"] == 3
+    cluster.ok("DELETE", "/api/v1/nodes/a")
+    assert status(cluster, f"{sets}/some")["desiredNumberScheduled"] == 0
+
+
+def test_annotated_workload_gets_no_replicas(cluster: Kube) -> None:
+    made = workload("StatefulSet", replicas=2, serviceName="w")
+    made["metadata"]["annotations"] = {AVAILABLE: "false"}
+    cluster.ok("POST", f"{APPS}/statefulsets", made)
+    later(cluster, 1000)
+    assert status(cluster, f"{APPS}/statefulsets/w")["availableReplicas"] == 0
+    cluster.ok("PATCH", f"{APPS}/statefulsets/w", {"metadata": {"annotations": None}}, MERGE)
+    later(cluster)
+    assert status(cluster, f"{APPS}/statefulsets/w")["availableReplicas"] == 2
+
+
+def test_a_job_runs_and_completes(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job(parallelism=2, completions=3))
+    assert status(cluster, f"{JOBS}/j")["active"] == 2
+    later(cluster)
+    done = status(cluster, f"{JOBS}/j")
+    assert (done["succeeded"], done.get("active"), "completionTime" in done) == (3, None, True)
+    assert [(one["type"], one["reason"]) for one in done["conditions"]] == [
+        ("SuccessCriteriaMet", "CompletionsReached"),
+        ("Complete", "CompletionsReached"),
+    ]
+
+
+def test_annotated_job_fails_or_keeps_running(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job({OUTCOME: "running"}, backoffLimit=1))
+    later(cluster, 1000)
+    assert status(cluster, f"{JOBS}/j")["active"] == 1
+    cluster.ok("PATCH", f"{JOBS}/j", {"metadata": {"annotations": {OUTCOME: "failed"}}}, MERGE)
+    later(cluster)
+    failed = status(cluster, f"{JOBS}/j")
+    assert failed["failed"] == 2
+    assert "completionTime" not in failed
+    assert failed["conditions"][-1]["reason"] == "BackoffLimitExceeded"
+    assert failed["conditions"][-1]["type"] == "Failed"
+
+
+def test_suspended_job_waits_and_resumes(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job(suspend=True))
+    later(cluster, 1000)
+    assert [(one["type"], one["status"]) for one in status(cluster, f"{JOBS}/j")["conditions"]] == [
+        ("Suspended", "True")
+    ]
+    cluster.ok("PATCH", f"{JOBS}/j", {"spec": {"suspend": False}}, MERGE)
+    later(cluster)
+    found = {one["type"]: one["status"] for one in status(cluster, f"{JOBS}/j")["conditions"]}
+    assert found == {"Suspended": "False", "SuccessCriteriaMet": "True", "Complete": "True"}
+
+
+def test_job_is_deleted_after_its_ttl(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job(ttlSecondsAfterFinished=10))
+    later(cluster)
+    cluster.ok("GET", f"{JOBS}/j")
+    later(cluster, 10)
+    gone = cluster.send("GET", f"{JOBS}/j")
+    assert gone.status == 404 or gone.json()["metadata"]["deletionTimestamp"]
+
+
+def test_without_delay_the_response_contains_the_status(kube: Kube) -> None:
+    JobSimulation(Internal(kube.api)).start()
+    assert kube.ok("POST", JOBS, job())["status"]["succeeded"] == 1
+
+
+def test_budget_status_has_allowed_disruptions(cluster: Kube) -> None:
+    cluster.ok("POST", DEPLOYMENTS, deployment("d", 3))
+    spec = {"minAvailable": 2, "selector": {"matchLabels": {"app": "d"}}}
+    cluster.ok("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
+    assert status(cluster, f"{BUDGETS}/b")["disruptionsAllowed"] == 0
+    later(cluster)
+    told = status(cluster, f"{BUDGETS}/b")
+    assert [told[field] for field in ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")] == [
+        *(3, 3, 2),
+        1,
+    ]
+    assert (told["conditions"][0]["type"], told["conditions"][0]["status"]) == ("DisruptionAllowed", "True")
+
+
+@pytest.mark.parametrize(
+    ("spec", "desired"),
+    [({"minAvailable": "50%"}, 3), ({"maxUnavailable": "25%"}, 3), ({"maxUnavailable": 0}, 5), ({}, 1)],
+)
+def test_percentages_are_rounded_as_by_kubernetes(spec: Object, desired: int) -> None:
+    runner = {**deployment("d", 5), "status": {"readyReplicas": 5}}
+    budget = {"metadata": {"name": "b"}, "spec": {**spec, "selector": {}}}
+    assert budget_status(budget, [runner], "now")["desiredHealthy"] == desired

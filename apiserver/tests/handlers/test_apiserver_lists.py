@@ -1,0 +1,112 @@
+import pytest
+
+from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, FOOS, MERGE, Kube, deployment, foo, names
+from clientgo_apiserver.auth.users import ADMIN
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.selection import parse_labels
+
+
+def test_pages_show_the_state_of_the_first_page_to_the_end(kube: Kube) -> None:
+    for name in "abcde":
+        kube.ok("POST", FOOS, foo(name))
+    first = kube.ok("GET", f"{FOOS}?limit=2")
+    kube.ok("DELETE", f"{FOOS}/c")
+    kube.ok("POST", FOOS, foo("cc"))
+    second = kube.ok("GET", f"{FOOS}?limit=2&continue={first['metadata']['continue']}")
+    third = kube.ok("GET", f"{FOOS}?limit=2&continue={second['metadata']['continue']}")
+    assert names(first) + names(second) + names(third) == list("abcde")
+    assert first["metadata"]["remainingItemCount"] == 3
+    assert third["metadata"].get("continue", "") == ""
+    assert {page["metadata"]["resourceVersion"] for page in (first, second, third)} == {
+        first["metadata"]["resourceVersion"]
+    }
+
+
+def test_page_older_than_history_is_expired_with_inconsistent_token() -> None:
+    kube = Kube(ServerOptions(history=3))
+    for name in "abc":
+        kube.ok("POST", FOOS, foo(name))
+    token = kube.ok("GET", f"{FOOS}?limit=1")["metadata"]["continue"]
+    for replicas in range(2, 8):
+        kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": replicas}}, MERGE)
+    status = kube.refused(410, "GET", f"{FOOS}?limit=1&continue={token}")
+    assert status["reason"] == "Expired"
+    rest = kube.ok("GET", f"{FOOS}?continue={status['metadata']['continue']}")
+    assert names(rest) == ["b", "c"]
+
+
+@pytest.mark.parametrize("token", ["nonsense", "e30", "eyJ2IjoieCJ9"])
+def test_invalid_continue_token_is_a_bad_request(kube: Kube, token: str) -> None:
+    assert "continue key is not valid" in kube.refused(400, "GET", f"{FOOS}?continue={token}")["message"]
+
+
+def test_exact_revision_is_listed_and_future_one_fails(kube: Kube) -> None:
+    at = kube.ok("POST", FOOS, foo("a"))["metadata"]["resourceVersion"]
+    kube.ok("POST", FOOS, foo("b"))
+    assert names(kube.ok("GET", f"{FOOS}?resourceVersion={at}&resourceVersionMatch=Exact")) == ["a"]
+    status = kube.refused(504, "GET", f"{FOOS}?resourceVersion=99999")
+    assert "Too large resource version" in status["message"]
+
+
+def test_field_selectors_know_the_fields_of_their_kind(kube: Kube) -> None:
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+    kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
+    assert names(kube.ok("GET", f"{CONFIG_MAPS}?fieldSelector=metadata.name!=a")) == ["b"]
+    status = kube.refused(400, "GET", f"{CONFIG_MAPS}?fieldSelector=data.x=1")
+    assert status["message"].startswith('"data.x" is not a known field selector')
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
+        ("a,", "found '', expected: identifier after ','"),
+        ("a in b", "unable to parse requirement: found 'b' expected: '('"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        (",a", "found ',', expected: !, identifier, or 'end of string'"),
+    ],
+)
+def test_invalid_label_selector_is_explained(text: str, why: str) -> None:
+    with pytest.raises(ApiFailure) as failure:
+        parse_labels(text)
+    assert (failure.value.code, failure.value.message) == (400, why)
+
+
+def test_items_of_built_in_lists_carry_no_kind_and_custom_ones_do(kube: Kube) -> None:
+    kube.ok("POST", DEPLOYMENTS, deployment())
+    kube.ok("POST", FOOS, foo())
+    assert "kind" not in kube.ok("GET", DEPLOYMENTS)["items"][0]
+    assert kube.ok("GET", FOOS)["items"][0]["kind"] == "Foo"
+
+
+def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
+    event = {
+        "metadata": {"name": "e"},
+        "involvedObject": {"kind": "Foo", "name": "a", "namespace": "default"},
+        "message": "hello",
+        "reason": "Synced",
+        "type": "Normal",
+    }
+    kube.ok("POST", "/api/v1/namespaces/default/events", event)
+    shown = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
+    assert (shown["apiVersion"], shown["note"], shown["regarding"]["name"]) == ("events.k8s.io/v1", "hello", "a")
+    assert "reportingController" not in shown
+    selected = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name=a")
+    assert len(selected["items"]) == 1
+
+
+def test_unserved_path_is_not_found(kube: Kube) -> None:
+    for path in ("/nope", "/apis/no.such/v1/x", "//api/v1"):
+        assert kube.send("GET", path).body == b"404 page not found\n"
+    for path in ("/apis/apps/v1/namespaces/default/foos", "/api/v2", f"{FOOS}/a/nope"):
+        assert kube.refused(404, "GET", path)["reason"] == "NotFound"
+
+
+def test_invalid_credentials_are_rejected_and_none_are_anonymous() -> None:
+    kube = Kube(ServerOptions(tokens={"secret": ADMIN}))
+    assert kube.send("GET", FOOS, authorization="Bearer wrong").status == 401
+    assert kube.send("GET", FOOS, authorization="Bearer secret").status == 200
+    assert kube.send("GET", FOOS).status == 200
+    kube.api.state.options.anonymous = False
+    assert kube.send("GET", FOOS).status == 401

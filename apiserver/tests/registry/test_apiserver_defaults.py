@@ -1,0 +1,206 @@
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import MERGE, Kube
+from clientgo_apiserver.registry.decoding import message_of
+from clientgo_apiserver.registry.defaults.pods import pull_policy, quality_of_service, volume
+from clientgo_apiserver.registry.defaults.types import complete
+from clientgo_apiserver.registry.views import event_from_core, event_to_core, hpa_v1_to_v2, hpa_v2_to_v1
+
+CORE = "/api/v1/namespaces/default"
+POD_SPEC = {"containers": [{"name": "c", "image": "busybox:1"}]}
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1.27", "IfNotPresent"),
+        ("registry:5000/nginx", "Always"),
+        ("registry:5000/nginx:1", "IfNotPresent"),
+        ("nginx@sha256:abc", "IfNotPresent"),
+    ],
+)
+def test_an_image_is_pulled_always_unless_its_tag_is_fixed(image: str, policy: str) -> None:
+    assert pull_policy(image) == policy
+
+
+@pytest.mark.parametrize(
+    ("resources", "quality"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable"),
+    ],
+)
+def test_quality_of_service_follows_from_the_resources(resources: dict[str, Any], quality: str) -> None:
+    assert quality_of_service({"containers": [{"resources": resources}]}) == quality
+
+
+def test_a_volume_without_a_source_is_an_empty_directory() -> None:
+    assert volume({"name": "v"}) == {"name": "v", "emptyDir": {}}
+    assert volume({"name": "v", "image": {"reference": "i"}})["image"]["pullPolicy"] == "Always"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "expected"),
+    [
+        ("v1 Volume", {"secret": {}}, {"name": "", "secret": {"defaultMode": 420}}),
+        ("v1 ServicePort", {"port": 1}, {"port": 1, "protocol": "TCP", "targetPort": 0}),
+        ("apps/v1 DeploymentStrategy", {"type": "Recreate"}, {"type": "Recreate"}),
+        (
+            "apps/v1 DeploymentStrategy",
+            {"rollingUpdate": {"maxSurge": 1}},
+            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": "25%"}},
+        ),
+        ("apps/v1 StatefulSetUpdateStrategy", {"type": "RollingUpdate"}, {"type": "RollingUpdate"}),
+        ("rbac.authorization.k8s.io/v1 Subject", {"kind": "ServiceAccount"}, {"kind": "ServiceAccount", "name": ""}),
+        ("discovery.k8s.io/v1 EndpointPort", {"port": 1}, {"port": 1, "name": "", "protocol": "TCP"}),
+    ],
+)
+def test_type_has_its_defaults_wherever_it_occurs(kind: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert complete(message_of(*kind.split()), given) == expected
+
+
+def test_new_pod_is_pending(kube: Kube) -> None:
+    pod = kube.ok("POST", f"{CORE}/pods", {"metadata": {"name": "p"}, "spec": POD_SPEC, "status": {"phase": "Running"}})
+    assert pod["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+    assert pod["spec"]["restartPolicy"] == "Always"
+    again = kube.ok("PUT", f"{CORE}/pods/p", pod)
+    assert again == pod
+
+
+def test_a_service_gets_an_address_it_keeps(kube: Kube) -> None:
+    ports = [{"port": 80}]
+    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
+    assert made["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
+    assert made["spec"]["clusterIP"].startswith("10.96.")
+    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": {"sessionAffinity": "ClientIP"}}, MERGE)
+    assert changed["spec"]["clusterIP"] == made["spec"]["clusterIP"]
+
+
+def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
+    made = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    assert (made["type"], made["data"], "stringData" in made) == ("Opaque", {"a": "Yg=="}, False)
+
+
+def test_a_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
+    spec = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
+    made = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
+    uid = made["metadata"]["uid"]
+    assert made["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    assert made["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
+    assert (made["spec"]["completions"], made["spec"]["backoffLimit"]) == (1, 6)
+
+
+def test_a_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
+    obj = {"metadata": {"name": "j"}, "spec": {"template": {"spec": POD_SPEC}}}
+    causes = kube.refused(422, "POST", "/apis/batch/v1/namespaces/default/jobs", obj)["details"]["causes"]
+    assert [cause["reason"] for cause in causes] == ["FieldValueRequired"]
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "expected"),
+    [
+        ("statefulsets", "StatefulSet", {"podManagementPolicy": "OrderedReady", "replicas": 1}),
+        ("daemonsets", "DaemonSet", {"revisionHistoryLimit": 10}),
+        ("replicasets", "ReplicaSet", {"replicas": 1}),
+    ],
+)
+def test_workloads_get_their_defaults(kube: Kube, plural: str, kind: str, expected: dict[str, Any]) -> None:
+    labels = {"app": "x"}
+    template = {"metadata": {"labels": labels}, "spec": POD_SPEC}
+    obj = {"kind": kind, "metadata": {"name": "x"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+    made = kube.ok("POST", f"/apis/apps/v1/namespaces/default/{plural}", obj)
+    assert {field: made["spec"][field] for field in expected} == expected
+    assert made["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+
+
+def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    hook = {"name": "a.b.c", "clientConfig": {"service": {"name": "s", "namespace": "n"}}, "rules": [rule]}
+    hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}  # what has no default
+    url = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+    made = kube.ok("POST", url, {"metadata": {"name": "w"}, "webhooks": [hook]})["webhooks"][0]
+    assert (made["failurePolicy"], made["timeoutSeconds"], made["reinvocationPolicy"]) == ("Fail", 10, "Never")
+    assert made["clientConfig"]["service"]["port"] == 443
+    assert made["rules"][0]["scope"] == "*"
+
+
+def test_events_and_autoscalers_survive_a_round_trip() -> None:
+    event = {"metadata": {}, "message": "m", "involvedObject": {"name": "a"}, "count": 2, "source": {"component": "c"}}
+    assert event_to_core(event_from_core(event)) == event
+    scaler = {"spec": {"minReplicas": 1, "targetCPUUtilizationPercentage": 50}}
+    assert hpa_v1_to_v2(scaler)["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 50
+    assert hpa_v2_to_v1(hpa_v1_to_v2(scaler)) == scaler
+
+
+def event(namespace: str, **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "e"}, "involvedObject": {"kind": "Foo", "name": "a", "namespace": namespace}, **more}
+
+
+def test_event_must_be_in_the_namespace_of_its_object(kube: Kube) -> None:
+    causes = kube.refused(422, "POST", f"{CORE}/events", event("other"))["details"]["causes"]
+    assert causes[0]["message"] == 'Invalid value: "other": does not match event.namespace'
+    kube.ok("POST", f"{CORE}/events", event("default"))
+
+
+def test_new_style_event_requires_its_reporter(kube: Kube) -> None:
+    new = event("default", eventTime="2026-01-01T00:00:00.000000Z")
+    causes = kube.refused(422, "POST", f"{CORE}/events", new)["details"]["causes"]
+    fields = dict.fromkeys(cause["field"] for cause in causes)
+    assert [*fields] == ["reportingComponent", "reportingInstance", "action", "reason"]
+
+
+def test_lease_duration_must_be_positive(kube: Kube) -> None:
+    url = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"metadata": {"name": "l"}, "spec": {"leaseDurationSeconds": 0, "leaseTransitions": -1}}
+    causes = kube.refused(422, "POST", url, lease)["details"]["causes"]
+    assert [cause["field"] for cause in causes] == ["spec.leaseDurationSeconds", "spec.leaseTransitions"]
+
+
+def test_an_autoscaler_of_the_old_version_keeps_its_one_target(kube: Kube) -> None:
+    url = "/apis/autoscaling/{}/namespaces/default/horizontalpodautoscalers"
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 3, "scaleTargetRef": target, "targetCPUUtilizationPercentage": 50}
+    kube.ok("POST", url.format("v1"), {"metadata": {"name": "h"}, "spec": spec})
+    [metric] = kube.ok("GET", url.format("v2") + "/h")["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 50}
+    assert kube.ok("GET", url.format("v1") + "/h")["spec"]["targetCPUUtilizationPercentage"] == 50
+
+
+@pytest.mark.parametrize(
+    ("patch", "ports", "absent"),
+    [
+        ({"type": "LoadBalancer"}, [30080], ()),
+        ({"type": "ClusterIP"}, [None], ("externalTrafficPolicy",)),
+        ({"type": "ExternalName", "externalName": "x.example.com"}, [None], ("clusterIP", "clusterIPs", "ipFamilies")),
+    ],
+)
+def test_service_of_another_type_keeps_only_what_that_type_has(
+    kube: Kube, patch: dict[str, Any], ports: list[int | None], absent: tuple[str, ...]
+) -> None:
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30080}]}
+    kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": spec})
+    changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": patch}, MERGE)["spec"]
+    assert [port.get("nodePort") for port in changed["ports"]] == ports
+    assert not set(absent) & set(changed)
+
+
+def test_headless_service_without_a_selector_is_dual_stack(kube: Kube) -> None:
+    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
+    assert (made["ipFamilies"], made["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
+
+
+def test_annotation_of_a_daemon_set_counts_the_changes_of_its_template(kube: Kube) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    sets = "/apis/apps/v1/namespaces/default/daemonsets"
+    made = kube.ok("POST", sets, {"metadata": {"name": "d"}, "spec": spec})
+    changes = ({"minReadySeconds": 1}, {"template": {"metadata": {"labels": {"c": "d"}}}})
+    changed = [kube.ok("PATCH", f"{sets}/d", {"spec": change}, MERGE) for change in changes]
+    counted = [one["metadata"]["annotations"]["deprecated.daemonset.template.generation"] for one in (made, *changed)]
+    assert counted == ["1", "1", "2"]

@@ -1,0 +1,280 @@
+"""Strategies: what each kind resets, prepares, validates and warns of before an object is stored."""
+
+import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from clientgo_apiserver.auth.users import User
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.registry.builtin import builtin_registry
+from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.registry.strategies.kinds import STRATEGIES, strategy_of
+from clientgo_apiserver.registry.strategies.services import ServiceStrategy
+from clientgo_apiserver.registry.strategies.strategy import (
+    CustomStatusStrategy,
+    CustomStrategy,
+    StatusStrategy,
+    Strategy,
+)
+from clientgo_apiserver.storage.store import Store
+
+REGISTRY = builtin_registry()
+NOW = "2024-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True)
+class Write:
+    resource: Resource
+    subresource: str = ""
+    now: str = NOW
+    request: HTTPRequest = field(default_factory=lambda: HTTPRequest("PUT", "/", user=User("jane", ("dev",))))
+
+    @property
+    def strategy(self) -> Strategy:
+        return strategy_of(self.resource, self.subresource)
+
+    def reset(self, new: Object, old: Object) -> Object:
+        return self.strategy.reset_fields(self, new, old)
+
+    def created(self, new: Object) -> Object:
+        return self.strategy.prepare_for_create(self, new)
+
+    def updated(self, new: Object, old: Object) -> Object:
+        return self.strategy.prepare_for_update(self, new, old)
+
+
+def write(plural: str, subresource: str = "", group: str = "", version: str = "v1") -> Write:
+    resource = REGISTRY.find(group, version, plural)
+    assert resource is not None
+    return Write(resource, subresource)
+
+
+def custom(subresource: str = "", *, status: bool = True) -> Write:
+    kind = ("example.com", "v1", "foos", "Foo", "foo", "FooList")
+    return Write(Resource(*kind, namespaced=True, custom=True, status=status), subresource)
+
+
+NAMESPACES, DEPLOYMENTS = write("namespaces"), write("deployments", group="apps")
+CLAIMS, JOBS = write("persistentvolumeclaims"), write("jobs", group="batch")
+REQUESTS = write("certificatesigningrequests", group="certificates.k8s.io")
+APPROVAL = Write(REQUESTS.resource, "approval")
+
+
+def obj(*, generation: int = 1, labels: Object | None = None, annotations: Object | None = None, **rest: Any) -> Object:
+    meta: Object = {"name": "a", "generation": generation, "resourceVersion": "5"}
+    parts = {"labels": labels, "annotations": annotations}
+    return {"metadata": {**meta, **{name: value for name, value in parts.items() if value is not None}}, **rest}
+
+
+@pytest.mark.parametrize(
+    ("one", "strategy"),
+    [
+        (write("configmaps"), Strategy),
+        (write("pods", "status"), StatusStrategy),
+        (write("services"), ServiceStrategy),
+        (write("services", "status"), StatusStrategy),
+        (custom(), CustomStrategy),
+        (custom("scale"), CustomStrategy),
+        (custom("status"), CustomStatusStrategy),
+    ],
+)
+def test_kinds_without_a_strategy_of_their_own_have_a_general_one(one: Write, strategy: type[Strategy]) -> None:
+    assert type(one.strategy) is strategy
+
+
+def test_every_strategy_belongs_to_a_resource_or_subresource_that_is_served() -> None:
+    for group, plural, subresource in STRATEGIES:
+        resources = REGISTRY.of_storage((group, plural))
+        assert resources
+        assert not subresource or any(one.name == subresource for one in resources[0].subresources)
+
+
+@pytest.mark.parametrize(
+    ("one", "change", "counted"),
+    [
+        pytest.param(write("pods"), {"spec": {"a": 2}}, True, id="spec"),
+        pytest.param(write("pods"), {"status": {"a": 2}}, False, id="status"),
+        pytest.param(write("configmaps"), {"data": {"a": "2"}}, False, id="kind without generation"),
+        pytest.param(write("pods", "status"), {"spec": {"a": 2}}, False, id="write of the status"),
+        pytest.param(custom(), {"spec": {"a": 2}}, True, id="custom"),
+        pytest.param(custom(), {"data": 1}, True, id="other field of a custom kind"),
+        pytest.param(custom(), {"status": {"a": 2}}, False, id="custom status"),
+        pytest.param(custom(status=False), {"status": {"a": 2}}, True, id="status that is no subresource"),
+        pytest.param(custom("status"), {"spec": {"a": 2}}, False, id="write of a custom status"),
+        pytest.param(custom(), {"spec": {"a": True}}, True, id="true is not 1"),
+    ],
+)
+def test_generation_counts_changes_of_what_users_ask_for(one: Write, change: Object, counted: bool) -> None:
+    old = obj(generation=3, spec={"a": 1})
+    new = one.updated({**old, **change}, old)
+    assert new["metadata"]["generation"] == (4 if counted else 3)
+
+
+def test_annotations_of_deployments_are_counted_and_labels_are_not() -> None:
+    old = obj(spec={})
+    assert DEPLOYMENTS.updated(obj(spec={}, annotations={"a": "b"}), old)["metadata"]["generation"] == 2
+    assert DEPLOYMENTS.updated(obj(spec={}, labels={"a": "b"}), old)["metadata"]["generation"] == 1
+    pods = write("pods")
+    assert pods.updated(obj(spec={}, annotations={"a": "b"}), old)["metadata"]["generation"] == 1
+
+
+def test_update_keeps_the_status_and_update_of_the_status_keeps_the_rest() -> None:
+    old = obj(spec={"a": 1}, status={"b": 1}, labels={"l": "1"}, annotations={"n": "1"})
+    new = obj(spec={"a": 2}, status={"b": 2}, labels={"l": "2"}, annotations={"n": "2"})
+    assert write("pods").reset(new, old) == {**new, "status": {"b": 1}}
+    kept = write("pods", "status").reset(new, old)
+    assert (kept["spec"], kept["status"]) == ({"a": 1}, {"b": 2})
+    assert (kept["metadata"]["labels"], kept["metadata"]["annotations"]) == ({"l": "1"}, {"n": "2"})
+    meta = {**new["metadata"], "managedFields": [{}], "resourceVersion": "4"}
+    kept = custom("status").reset({**new, "metadata": meta}, old)
+    assert kept["metadata"] == {**old["metadata"], "managedFields": [{}], "resourceVersion": "4"}
+
+
+def test_removed_status_stays_and_new_custom_object_has_none() -> None:
+    assert custom().reset(obj(), obj(status={"a": 1}))["status"] == {"a": 1}
+    assert "status" not in custom("status").reset(obj(), obj(status={"a": 1}))
+    assert "status" not in custom().created(obj(status={"a": 1}))
+    assert custom(status=False).created(obj(status={"a": 1}))["status"] == {"a": 1}
+
+
+def test_namespace_has_finalizers_that_only_finalize_changes() -> None:
+    assert NAMESPACES.created(obj(spec={}))["spec"] == {"finalizers": ["kubernetes"]}
+    assert NAMESPACES.created(obj(spec={"finalizers": ["x/y"]}))["spec"] == {"finalizers": ["x/y", "kubernetes"]}
+    old, new = obj(spec={"finalizers": ["kubernetes"]}), obj(spec={"finalizers": []})
+    assert NAMESPACES.reset(new, old)["spec"] == {"finalizers": ["kubernetes"]}
+    assert write("namespaces", "finalize").reset(new, old)["spec"] == {"finalizers": []}
+
+
+@pytest.mark.parametrize(
+    ("meta", "spec", "ended"),
+    [
+        ({"deletionTimestamp": NOW}, {}, True),
+        ({}, {}, False),
+        ({"deletionTimestamp": NOW, "finalizers": ["x/y"]}, {}, False),
+        ({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": 30}, {}, False),
+        ({"deletionTimestamp": NOW, "deletionGracePeriodSeconds": 0}, {}, True),
+        ({"deletionTimestamp": NOW}, {"finalizers": ["kubernetes"]}, False),
+    ],
+)
+def test_update_that_removes_the_last_finalizer_ends_a_deletion(meta: Object, spec: Object, ended: bool) -> None:
+    assert NAMESPACES.strategy.should_delete_during_update({"metadata": meta, "spec": spec}) is ended
+
+
+def test_namespaces_and_definitions_wait_for_their_objects() -> None:
+    waiting = NAMESPACES.strategy.terminating(NOW, obj(status={"phase": "Active"}))
+    assert waiting is not None
+    assert (waiting["metadata"]["deletionTimestamp"], waiting["status"]) == (NOW, {"phase": "Terminating"})
+    assert NAMESPACES.strategy.terminating("later", waiting) is waiting
+    definitions = write("customresourcedefinitions", group="apiextensions.k8s.io").strategy
+    waiting = definitions.terminating(NOW, obj())
+    assert waiting is not None
+    assert waiting["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert definitions.terminating("later", waiting) is None
+    assert DEPLOYMENTS.strategy.terminating(NOW, obj()) is None
+
+
+def test_job_selects_its_pods_by_its_uid_unless_the_user_selects_them() -> None:
+    spec: Object = {"template": {"metadata": {"labels": {"a": "b"}}}}
+    job = {"metadata": {"name": "j", "uid": "u"}, "spec": spec}
+    made = JOBS.created(job)
+    labels = made["spec"]["template"]["metadata"]["labels"]
+    assert labels["a"] == "b"
+    assert made["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
+    assert labels["batch.kubernetes.io/controller-uid"] == labels["controller-uid"] == "u"
+    assert labels["batch.kubernetes.io/job-name"] == labels["job-name"] == "j"
+    manual = {**job, "spec": {**spec, "manualSelector": True}}
+    assert JOBS.created(manual) == manual
+
+
+CLAIM = {"kind": "PersistentVolumeClaim", "name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({}, {}),
+        ({"dataSource": CLAIM}, {"dataSource": CLAIM, "dataSourceRef": CLAIM}),
+        ({"dataSourceRef": CLAIM}, {"dataSource": CLAIM, "dataSourceRef": CLAIM}),
+        ({"dataSource": {"kind": "Other", "name": "o"}}, {}),
+        ({"dataSourceRef": {"kind": "Other", "name": "o"}}, {"dataSourceRef": {"kind": "Other", "name": "o"}}),
+        ({"dataSourceRef": {**CLAIM, "namespace": "n"}}, {"dataSourceRef": {**CLAIM, "namespace": "n"}}),
+    ],
+)
+def test_claim_has_both_fields_of_its_source(spec: Object, expected: Object) -> None:
+    assert CLAIMS.created(obj(spec=spec))["spec"] == expected
+    assert CLAIMS.updated(obj(spec=spec), obj(spec=spec))["spec"] == expected
+
+
+def test_certificate_request_has_its_author_and_keeps_its_spec() -> None:
+    made = REQUESTS.created(obj(spec={"username": "admin", "request": "r"}))
+    assert (made["spec"]["username"], made["spec"]["groups"], made["spec"]["request"]) == ("jane", ["dev"], "r")
+    assert REQUESTS.reset(obj(spec={"request": "other"}), obj(spec={"request": "r"}))["spec"] == {"request": "r"}
+
+
+def test_approval_changes_conditions_which_keep_the_time_of_their_last_transition() -> None:
+    condition = {"type": "Approved", "status": "True"}
+    known = {**condition, "lastUpdateTime": "then", "lastTransitionTime": "then"}
+    old = obj(spec={"request": "r"}, status={"certificate": "c"})
+    new = obj(spec={"request": "other"}, status={"certificate": "other", "conditions": [condition]})
+    reset = APPROVAL.reset(new, old)
+    assert (reset["spec"], reset["status"]) == ({"request": "r"}, {"certificate": "c", "conditions": [condition]})
+    (made,) = APPROVAL.updated(reset, old)["status"]["conditions"]
+    assert (made["lastUpdateTime"], made["lastTransitionTime"]) == (NOW, NOW)
+    (made,) = APPROVAL.updated(reset, obj(status={"conditions": [known]}))["status"]["conditions"]
+    assert (made["lastUpdateTime"], made["lastTransitionTime"]) == (NOW, "then")
+
+
+def test_subresources_of_pods_change_their_part_alone() -> None:
+    container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}
+    old = obj(spec={"containers": [container], "nodeName": "n"}, status={"phase": "Running"})
+    changed = {**container, "image": "other", "resources": {"limits": {"cpu": "2"}}}
+    more = [{"name": "debug"}]
+    new = obj(spec={"containers": [changed], "ephemeralContainers": more}, labels={"l": "1"})
+    assert write("pods", "ephemeralcontainers").reset(new, old) == {
+        **old,
+        "spec": {**old["spec"], "ephemeralContainers": more},
+    }
+    resized = write("pods", "resize").reset(new, old)
+    assert resized["spec"]["containers"] == [{**container, "resources": {"limits": {"cpu": "2"}}}]
+    assert "labels" not in resized["metadata"]
+
+
+def test_definition_warns_of_new_formats_that_are_not_checked() -> None:
+    def definition(form: str) -> Object:
+        schema = {"type": "object", "properties": {"a": {"type": "string", "format": form}}}
+        return obj(spec={"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]})
+
+    one = write("customresourcedefinitions", group="apiextensions.k8s.io")
+    assert one.strategy.warnings_on_create(one, definition("odd")) == ['unrecognized format "odd"']
+    assert one.strategy.warnings_on_update(one, definition("odd"), definition("odd")) == []
+    assert one.strategy.warnings_on_update(one, definition("strange"), definition("odd")) != []
+    assert one.strategy.warnings_on_create(one, definition("date")) == []
+
+
+def test_service_gets_an_address_and_keeps_it() -> None:
+    store, services = Store(), write("services")
+    service = obj(spec={"type": "ClusterIP", "ports": [{"port": 80}]})
+    made = services.strategy.begin_create(store, service)
+    address = made["spec"]["clusterIP"]
+    assert made["spec"]["clusterIPs"] == [address]
+    again = services.strategy.begin_update(store, service, made)
+    assert again["spec"]["clusterIP"] == address
+
+
+@pytest.mark.parametrize("one", [Write(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])
+def test_no_strategy_changes_its_arguments(one: Write) -> None:
+    container = {"name": "c", "resources": {}}
+    spec: Object = {"finalizers": [], "template": {"metadata": {}}, "ports": [], "type": "ClusterIP", "versions": []}
+    spec |= {"containers": [container], "dataSource": CLAIM}
+    old = obj(spec=spec, status={"conditions": [{"type": "A"}]})
+    new = obj(spec={**spec, "containers": [{**container, "image": "i"}]}, status={"conditions": [{"type": "B"}]})
+    new["metadata"]["uid"] = "u"
+    before = copy.deepcopy((new, old))
+    one.created(new)
+    one.updated(one.reset(new, old), old)
+    one.strategy.begin_create(Store(), new)
+    one.strategy.begin_update(Store(), new, old)
+    one.strategy.terminating(NOW, new)
+    assert (new, old) == before

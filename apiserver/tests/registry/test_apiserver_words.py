@@ -1,0 +1,129 @@
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo_apiserver.http.gojson import duplicate_fields, explain, go_map, summarize
+from clientgo_apiserver.http.messages import Target, negotiate, parse_path
+from clientgo_apiserver.http.status import ApiFailure, go_float
+from clientgo_apiserver.registry.names import generate, label_value_errors, qualified_errors
+from clientgo_apiserver.registry.registry import version_priority
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.text(max_size=3), child, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(JSON, st.sampled_from([None, 1]))
+def test_valid_json_has_no_error(value: Any, indent: int | None) -> None:
+    assert explain(json.dumps(value, indent=indent)) == ""
+
+
+@given(st.text(alphabet='{}[]",:0123456789.-e truefalsn\\', max_size=12))
+def test_invalid_json_has_an_error(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError:
+        assert explain(text)
+    else:
+        assert not explain(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "unexpected end of JSON input"),
+        ('{"a":1', "unexpected end of JSON input"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a":1 "b"}', "invalid character '\"' after object key:value pair"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ("tru ", "invalid character ' ' in literal true (expecting 'e')"),
+        ("{} x", "invalid character 'x' after top-level value"),
+    ],
+)
+def test_json_errors_are_worded_as_by_go(text: str, fault: str) -> None:
+    assert explain(text) == fault
+
+
+def test_duplicate_fields_are_found_with_their_path() -> None:
+    body = b'{"a":1,"b":[{"c":1,"c":2}],"a":2}'
+    assert sorted(duplicate_fields(body)) == ["a", "b[0].c"]
+
+
+def test_a_body_is_shown_by_its_beginning() -> None:
+    assert summarize(b"") == "<empty>"
+    assert summarize(b"abc") == "616263"
+    assert summarize(b"{" + b"x" * 40) == "{" + "x" * 29 + " ..."
+
+
+def test_a_map_is_printed_as_go_prints_it() -> None:
+    assert go_map({"b": [1, "x"], "a": {"c": None, "d": True}}) == "map[a:map[c:<nil> d:true] b:[1 x]]"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(10.0, "10"), (0.5, "0.5"), (1e6, "1e+06"), (1.5e-7, "1.5e-07"), (-2.0, "-2")]
+)
+def test_floats_are_printed_as_go_prints_them(value: float, text: str) -> None:
+    assert go_float(value) == text
+
+
+@pytest.mark.parametrize("key", ["app", "app.kubernetes.io/name", "A_b.c-1"])
+def test_valid_label_keys(key: str) -> None:
+    assert qualified_errors(key) == []
+
+
+@pytest.mark.parametrize("key", ["", "-a", "a/", "/a", "a/b/c", "Up/a", "x" * 64])
+def test_invalid_label_keys(key: str) -> None:
+    assert qualified_errors(key)
+
+
+def test_a_generated_name_fits_and_its_label_is_valid() -> None:
+    name = generate("x" * 100)
+    assert len(name) == 63
+    assert label_value_errors(name) == []
+    assert label_value_errors("a b")
+
+
+@pytest.mark.parametrize(
+    ("path", "target"),
+    [
+        ("/api/v1/namespaces", Target("", "v1", "", "namespaces", "", "")),
+        ("/api/v1/namespaces/n", Target("", "v1", "", "namespaces", "n", "")),
+        ("/api/v1/namespaces/n/status", Target("", "v1", "", "namespaces", "n", "status")),
+        ("/api/v1/namespaces/n/pods", Target("", "v1", "n", "pods", "", "")),
+        ("/apis/apps/v1/namespaces/n/deployments/d/scale", Target("apps", "v1", "n", "deployments", "d", "scale")),
+        ("/apis/apps/v1/watch/deployments", Target("apps", "v1", "", "deployments", "", "", watch=True)),
+        ("/api/v1", None),
+        ("/apis/apps/v1", None),
+        ("/apis/apps/v1//deployments", None),
+        ("/healthz", None),
+        ("/", None),
+    ],
+)
+def test_a_path_names_what_the_grammar_says(path: str, target: Target | None) -> None:
+    assert parse_path(path) == target
+
+
+@given(st.text(alphabet="/abv1pis", max_size=30))
+def test_any_path_is_read_without_an_error(path: str) -> None:
+    parse_path(path)
+
+
+def test_the_first_acceptable_form_wins() -> None:
+    table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    assert negotiate(table).kind == "Table"
+    assert negotiate("application/vnd.kubernetes.protobuf,application/json").plain
+    assert negotiate("").plain
+    assert negotiate("application/json;as=Odd;v=v1;g=meta.k8s.io, */*").plain
+    with pytest.raises(ApiFailure, match=r"accepted: application/json, application/yaml, application/vnd") as failure:
+        negotiate("application/vnd.kubernetes.protobuf")
+    assert failure.value.code == 406
+
+
+def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
+    mixed = ["v1alpha1", "v1", "foo", "v1beta2", "v2", "v1beta1"]
+    assert sorted(mixed, key=version_priority) == ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]

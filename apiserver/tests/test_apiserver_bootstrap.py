@@ -1,0 +1,48 @@
+import json
+from importlib.resources import files
+
+import pytest
+
+from apiserver.tests.guarded import CLUSTER_BINDINGS, CLUSTER_ROLES, Guarded, rule, user
+from apiserver.tests.inprocess import MERGE, Kube, names
+
+
+def test_cluster_begins_with_the_objects_of_a_real_one(guarded: Guarded) -> None:
+    service = guarded.ok("GET", "/api/v1/namespaces/default/services/kubernetes")
+    assert (service["spec"]["clusterIP"], service["metadata"]["labels"]["provider"]) == ("10.96.0.1", "kubernetes")
+    assert service["spec"]["ports"][0]["targetPort"] == 6443
+    admin = guarded.ok("GET", f"{CLUSTER_ROLES}/cluster-admin")["metadata"]
+    assert admin["annotations"] == {"rbac.authorization.kubernetes.io/autoupdate": "true"}
+    flows = guarded.ok("GET", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")
+    assert {"exempt", "catch-all"} <= set(names(flows))
+    assert guarded.ok("GET", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical")["value"] == 2000001000
+
+
+def test_every_built_in_group_version_has_an_api_service(guarded: Guarded) -> None:
+    listed = names(guarded.ok("GET", "/apis/apiregistration.k8s.io/v1/apiservices"))
+    groups = guarded.api.state.registry.groups()
+    wanted = {f"{version}.{group}" for group, versions in groups.items() for version in versions}
+    # A custom group gets its APIService from the aggregator, which has none itself.
+    assert wanted - set(listed) <= {"v1alpha1.samplecontroller.k8s.io", "v1.apiregistration.k8s.io"}
+
+
+@pytest.mark.parametrize("member", ["uid", "resourceVersion", "creationTimestamp"])
+def test_recorded_objects_have_no_identity_of_their_own(member: str) -> None:
+    for line in (files("clientgo_apiserver") / "bootstrap.jsonl").read_text(encoding="utf-8").splitlines():
+        assert member not in json.loads(line)["metadata"]
+
+
+def test_server_without_authorization_begins_with_namespaces_only(kube: Kube) -> None:
+    assert kube.ok("GET", CLUSTER_ROLES)["items"] == []
+    assert "default" in names(kube.ok("GET", "/api/v1/namespaces"))
+
+
+def test_changed_binding_counts_at_once(guarded: Guarded) -> None:
+    guarded.role("reader", rule("list", "nodes"), cluster=True)
+    guarded.bind("ClusterRole", "reader", user("eve"), cluster=True)
+    guarded.acting = "eve"
+    guarded.ok("GET", "/api/v1/nodes")
+    guarded.acting = "admin"
+    guarded.ok("PATCH", f"{CLUSTER_BINDINGS}/bind-reader", {"subjects": [user("bob")]}, MERGE)
+    guarded.acting = "eve"
+    guarded.refused(403, "GET", "/api/v1/nodes")

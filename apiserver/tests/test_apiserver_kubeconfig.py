@@ -1,0 +1,42 @@
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo_apiserver.kubeconfig import NAME, NotOurKubeconfig, write_kubeconfig
+
+
+def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "made" / "kubeconfig", "http://127.0.0.1:1", token="t", ca=b"pem")
+    found = yaml.safe_load(path.read_text())
+    assert found["current-context"] == NAME
+    assert found["clusters"][0]["cluster"] == {
+        "server": "http://127.0.0.1:1",
+        "certificate-authority-data": "cGVt",
+    }
+    assert found["users"][0]["user"] == {"token": "t"}
+    assert found["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
+
+
+def test_kubeconfig_is_readable_only_by_its_owner(tmp_path: Path) -> None:
+    path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_earlier_kubeconfig_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
+    write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:1")
+    (tmp_path / "kubeconfig").chmod(0o644)
+    path = write_kubeconfig(tmp_path / "kubeconfig", "http://127.0.0.1:2")
+    assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] == "http://127.0.0.1:2"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("text", ["clusters: [{name: production}]", "notes", "clusters: 3", "a: [", "\tb"])
+def test_foreign_configuration_is_not_overwritten(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(NotOurKubeconfig, match="choose another file"):
+        write_kubeconfig(path, "http://127.0.0.1:1")
+    assert path.read_text() == text

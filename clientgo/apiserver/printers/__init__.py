@@ -1,1 +1,0 @@
-"""Printers of the built-in kinds: the columns that `clientgo.apiserver.handlers.tables` prints for each of them."""

@@ -1,0 +1,46 @@
+"""Settings for all tests: frozen time, slow machines, signals."""
+
+import gc
+import importlib.util
+import signal
+from collections.abc import Generator
+
+import freezegun
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.models.budget import FULL, QUICK
+
+pytest_plugins = ["tests.layers"]
+
+# freezegun looks at every attribute of every loaded module; these two answer by building classes, of the frozen time.
+freezegun.configure(extend_ignore_list=["kubernetes", "pydantic"])
+
+# How long an example takes depends on who else uses the machine; whole tests have a timeout.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", UNHURRIED, max_examples=FULL)
+# make test-all asks for the other one.
+settings.register_profile("quick", UNHURRIED, max_examples=QUICK)
+settings.load_profile("quick")
+
+# A shell has what it starts in the background ignore SIGINT, and so would every program that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure() -> None:
+    """End with one line in an environment that was installed before the server was a distribution."""
+    if importlib.util.find_spec("clientgo_apiserver") is None:
+        command = "make venv, or: .venv/bin/python -m pip install --no-deps --editable ./apiserver"
+        raise pytest.UsageError(f"clientgo-apiserver is not installed: run {command}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the thousands of tests out of garbage collections, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
