@@ -1,24 +1,19 @@
-"""Data of the bundled API server that is a copy of what a real one serves.
+"""Data of the bundled API server that is read from a real one: facts, without its texts.
 
-`python -m hack.server_data` reads it from the server of kubectl's current context and writes into `clientgo_apiserver`:
+`python -m hack.server_data` reads from the server of kubectl's current context and writes into `clientgo_apiserver`:
 
-- `registry/openapi_documents.xz` (a line per document: its path, a tab, JSON) and `registry/openapi_hashes.txt`
+- `registry/schemas.txt`: the types of the API, from the OpenAPI documents, without descriptions
 - `bootstrap.jsonl`: the objects of the first start, one per line, with `NOW` and `PORT` for those of the start
-- `printers/descriptions.txt`: the descriptions of the columns of tables
 """
 
 import json
-import lzma
 import re
 import subprocess  # nosec B404  # kubectl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import urllib3
-
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.registry.openapi import path_of
 
 FOLDER = Path(__file__).resolve().parent.parent / "apiserver" / "clientgo_apiserver"
 # Kinds, and the label of the objects that the server creates.
@@ -31,7 +26,25 @@ _OWN = ("uid", "resourceVersion", "creationTimestamp")
 _NAMES = {"Service": "kubernetes", "ServiceCIDR": "kubernetes"}
 _TIME = re.compile(r'"\d{4}-\d\d-\d\dT[\d:]+Z"')
 _PORT = re.compile(r'"targetPort":\d+')
-_FIXED = ("Name", "Age")
+
+_REFERENCE = "#/components/schemas/"
+_KINDS = "x-kubernetes-group-version-kind"
+_OPTIONS = {
+    "x-kubernetes-list-type": "list",
+    "x-kubernetes-list-map-keys": "keys",
+    "x-kubernetes-patch-strategy": "patch",
+    "x-kubernetes-patch-merge-key": "merge",
+    "x-kubernetes-map-type": "map",
+}
+_HEAD = """\
+# Types of Kubernetes' API, as in its OpenAPI documents, without descriptions; written by hack/server_data.py.
+# A section is a package, with the group and version of its kinds. A line is a type, and those below it are its fields:
+# name (`!` if required), type (`[]` lists, `{}` maps; the values of an enum; `=` and the default), and the list type,
+# its keys, patch strategy, merge key and map type. Types of other packages have the last two words of the package's
+# name. `kind` marks kinds, which have apiVersion and kind as well, and `kinds` those that exist in every group.
+"""
+
+Json = Mapping[str, Any]
 
 
 def _kubectl(*arguments: str) -> Any:
@@ -39,20 +52,67 @@ def _kubectl(*arguments: str) -> Any:
     return json.loads(output)
 
 
-def _write_documents() -> None:
-    hashes, lines = [], []
+def _write_schemas() -> None:
     groups = {resource.group for resource in builtin_resources()}
+    schemas: dict[str, Json] = {}
     for path, entry in _kubectl("get", "--raw", "/openapi/v3")["paths"].items():
-        if path.startswith("apis/") and path.split("/")[1] not in groups:
-            continue
-        url = entry["serverRelativeURL"]
-        hashes.append(f"{path} {url.partition('hash=')[2]}\n")
-        document = _kubectl("get", "--raw", url)
-        lines.append(f"{path}\t{json.dumps(document, separators=(',', ':'), ensure_ascii=False)}\n")
-    head = "# Hashes of the documents in openapi_documents.xz; written by hack/server_data.py.\n"
-    (FOLDER / "registry" / "openapi_hashes.txt").write_text(head + "".join(hashes), encoding="utf-8")
-    packed = lzma.compress("".join(lines).encode(), preset=9 | lzma.PRESET_EXTREME)
-    (FOLDER / "registry" / "openapi_documents.xz").write_bytes(packed)
+        if not path.startswith("apis/") or path.split("/")[1] in groups:
+            document = _kubectl("get", "--raw", entry["serverRelativeURL"])
+            schemas |= document.get("components", {}).get("schemas", {})
+    (FOLDER / "registry" / "schemas.txt").write_text(_HEAD + "".join(schema_lines(schemas)), encoding="utf-8")
+
+
+def schema_lines(schemas: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the lines of `schemas.txt` for these schemas."""
+    for package in sorted({name.rpartition(".")[0] for name in schemas}):
+        members = {name: schema for name, schema in schemas.items() if name.rpartition(".")[0] == package}
+        kinds = [schema[_KINDS][0] for schema in members.values() if _KINDS in schema]
+        kind = next(iter(kinds), None)
+        group_version = "" if kind is None else f" {kind['group']}/{kind['version']}".replace(" /", " ")
+        yield f"\n[{package}{group_version}]\n"
+        for name in sorted(members):
+            yield from _type_lines(name, members[name])
+
+
+def _type_lines(name: str, schema: Json) -> Iterator[str]:
+    package, _, short = name.rpartition(".")
+    kinds = schema.get(_KINDS, ())
+    text = "" if "properties" in schema else f" {_type(schema, package)}"
+    mark = "" if not kinds else " kind" if len(kinds) == 1 else " kinds"
+    unions = "".join(
+        f" union={union.get('discriminator', '')}:{','.join(union['fields-to-discriminateBy'])}"
+        for union in schema.get("x-kubernetes-unions", ())
+    )
+    yield f"{short}{text}{mark}{_options(schema)}{unions}\n"
+    required = schema.get("required", ())
+    for field, members in schema.get("properties", {}).items():
+        if mark != " kind" or field not in {"apiVersion", "kind"}:
+            sign = "!" if field in required else ""
+            yield f"  {field}{sign} {_type(members, package)}{_options(members)}\n"
+
+
+def _type(schema: Json, package: str) -> str:
+    references: Iterable[Json] = [schema, *schema.get("allOf", ())]
+    reference = next((member["$ref"] for member in references if "$ref" in member), "")
+    if reference:
+        home, _, short = reference.removeprefix(_REFERENCE).rpartition(".")
+        text = short if home == package else f"{'.'.join(home.split('.')[-2:])}.{short}"
+    elif schema.get("type") == "array":
+        return f"[]{_type(schema['items'], package)}"
+    elif "additionalProperties" in schema:
+        return f"{{}}{_type(schema['additionalProperties'], package)}"
+    elif "oneOf" in schema:
+        text = "|".join(member["type"] for member in schema["oneOf"])
+        text += f":{schema['format']}" if "format" in schema else ""
+    else:
+        text = schema.get("format") or schema.get("type") or "any"
+    text += f"({'|'.join(schema['enum'])})" if "enum" in schema else ""
+    return text + (f"={json.dumps(schema['default'], separators=(',', ':'))}" if "default" in schema else "")
+
+
+def _options(schema: Json) -> str:
+    values = ((option, schema[key]) for key, option in _OPTIONS.items() if key in schema)
+    return "".join(f" {option}={','.join(v) if isinstance(v, list) else v}" for option, v in values)
 
 
 def _write_objects() -> None:
@@ -61,40 +121,16 @@ def _write_objects() -> None:
         for obj in _kubectl("get", kinds, "-A", "-o", "json", f"--selector={selector}")["items"]:
             meta = obj["metadata"]
             if meta["name"] == _NAMES.get(obj["kind"], meta["name"]):
-                kept = {name: value for name, value in meta.items() if name not in _OWN}
-                text = json.dumps({**obj, "metadata": kept}, separators=(",", ":"))
+                lasting = {name: value for name, value in meta.items() if name not in _OWN}
+                text = json.dumps({**obj, "metadata": lasting}, separators=(",", ":"))
                 lines.append(_PORT.sub('"targetPort":"PORT"', _TIME.sub('"NOW"', text)) + "\n")
     (FOLDER / "bootstrap.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
-def _write_descriptions() -> None:
-    lines = ["# Descriptions of the columns of tables; written by hack/server_data.py.\n"]
-    with subprocess.Popen(["kubectl", "proxy", "--port=0"], stdout=subprocess.PIPE, text=True) as proxy:  # nosec
-        assert proxy.stdout is not None, "piped"
-        address = proxy.stdout.readline().split()[-1]
-        for resource in builtin_resources():
-            if "list" in resource.verbs:
-                lines.append(f"\n[{resource.group}/{resource.kind}]\n")
-                lines += _descriptions(
-                    f"http://{address}/{path_of(resource.group, resource.version)}/{resource.plural}"
-                )
-        proxy.terminate()
-    (FOLDER / "printers" / "descriptions.txt").write_text("".join(lines), encoding="utf-8")
-
-
-def _descriptions(url: str) -> Iterator[str]:
-    accept = {"Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
-    answer = urllib3.request("GET", f"{url}?limit=1", headers=accept)
-    for column in answer.json()["columnDefinitions"] or ():
-        if column["name"] not in _FIXED:
-            yield f"{column['name']}\t{json.dumps(column['description'])}\n"
-
-
 def main() -> None:
     """Write all files."""
-    _write_documents()
+    _write_schemas()
     _write_objects()
-    _write_descriptions()
 
 
 if __name__ == "__main__":

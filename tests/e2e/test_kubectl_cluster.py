@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.meta.descriptions import descriptions_of
 from tests.e2e.kubectl import CRD, GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 from tests.processes import Child
 
@@ -144,7 +145,8 @@ def test_explain_reads_schemas_of_custom_and_built_in_kinds(kubectl: Kubectl) ->
     assert lines(replicas)[:5] == [
         *("GROUP:      apps", "KIND:       Deployment", "VERSION:    v1", "", "FIELD: replicas <integer>")
     ]
-    assert "Number of desired pods." in replicas
+    described = descriptions_of("io.k8s.api.apps.v1.DeploymentSpec").fields["replicas"]
+    assert described.split(".")[0] in replicas
     recursive = kubectl.run("explain", "deployment.spec.template.spec.containers", "--recursive")
     assert "\n  livenessProbe\t<Probe>\n" in recursive
     refused = kubectl.run("explain", "gadget.spec.nosuch", code=1)

@@ -1,60 +1,81 @@
 """OpenAPI documents: an index with one entry per group version, and a document for each.
 
-The documents of the built-in kinds are those of a real server, in `openapi_documents.xz`, which is read when the first
-document is requested (6 MB, tenths of a second). Those of custom kinds are built from their definitions: when they are
-first requested, and again only after the resources of the group version change. As on a real server, the index has a
-hash of each document, so that clients may cache a document for as long as its URL stays the same.
+A document is built when it is first requested, and that of custom kinds again after they change. As on a real server,
+the index has a hash of each document, so that clients may cache a document for as long as its URL stays the same.
 """
 
 import hashlib
-import lzma
-import re
-from collections.abc import Iterable
 from functools import cache
+from importlib.metadata import version as version_of
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from clientgo_apiserver.datafiles import read_data
+from clientgo_apiserver.registry.builtin import builtin_registry
+from clientgo_apiserver.registry.openapi_paths import (
+    custom_definition_name,
+    discovery_paths,
+    group_version_paths,
+    paths_of,
+)
 from clientgo_apiserver.registry.openapi_v2 import to_protobuf, v2_document
 from clientgo_apiserver.registry.registry import Registry, Resource
+from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
+from clientgo.meta.descriptions import descriptions_of
+from clientgo.version import KUBERNETES
 
 Json = dict[str, Any]
 
 V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """Content type of OpenAPI v2 in protobuf. kubectl requests it with `v2@v1.0`, which is not a valid media type."""
 
-META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_TEXTS = read_data(__package__, "openapi.yaml")
+_BUILTIN = {"title": "Kubernetes", "version": KUBERNETES}
+_CUSTOM = {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"}
+_TOKEN = {"type": "apiKey", "description": "bearer token", "name": "authorization", "in": "header"}
+_WITHOUT_RESOURCES = (".well-known/openid-configuration", "api", "apis", "openid/v1/jwks", "version")
 
 
 # A converter is not part of the schema, and JSON cannot represent it.
 _encode = msgspec.json.Encoder(enc_hook=lambda converter: None).encode
 
 
-@cache
-def builtin_hashes() -> dict[str, str]:
-    """Return the hashes of the built-in documents by path, such as `apis/apps/v1`."""
-    text = (files(__package__) / "openapi_hashes.txt").read_text(encoding="utf-8")
-    return dict(line.split() for line in text.splitlines() if not line.startswith("#"))
-
-
-@cache
-def _builtin_documents() -> dict[bytes, bytes]:
-    packed = (files(__package__) / "openapi_documents.xz").read_bytes()
-    return dict(line.split(b"\t", 1) for line in lzma.decompress(packed).splitlines())
-
-
-def _builtin_schemas(path: str) -> Json:
-    schemas: Json = msgspec.json.decode(_builtin_documents()[path.encode()])["components"]["schemas"]
-    return schemas
-
-
 def path_of(group: str, version: str) -> str:
     """Return the path of a group version in the index."""
     return f"apis/{group}/{version}" if group else f"api/{version}"
+
+
+@cache
+def builtin_hashes() -> dict[str, str]:
+    """Return the hashes of the built-in documents by path, such as `apis/apps/v1`.
+
+    They depend on the data files and on the package that has the descriptions; the documents are not built for them.
+    """
+    data = [(files(__package__) / name).read_bytes() for name in ("schemas.txt", "resources.txt", "openapi.yaml")]
+    common = hashlib.sha512(b"".join([*data, version_of("kubernetes").encode()]))
+    groups = {path_of(item.group, item.version): item.group for item in builtin_registry().resources()}
+    paths = {*_WITHOUT_RESOURCES, *groups, *(f"apis/{group}" for group in groups.values() if group)}
+    hashes = {}
+    for path in paths:
+        digest = common.copy()
+        digest.update(path.encode())
+        hashes[path] = digest.hexdigest().upper()
+    return hashes
+
+
+@cache
+def _builtin_document(path: str) -> bytes:
+    resources = [item for item in builtin_registry().resources() if path_of(item.group, item.version) == path]
+    if resources:
+        group, version = resources[0].group, resources[0].version
+        paths = group_version_paths(group, version) | paths_of(resources)
+    else:
+        group, paths = "", discovery_paths(path)
+    schemas = schemas_for(paths, group)
+    components: Json = {"schemas": schemas} if schemas else {}
+    components["securitySchemes"] = {"BearerToken": _TOKEN}
+    return msgspec.json.encode({"openapi": "3.0.0", "info": _BUILTIN, "paths": paths, "components": components})
 
 
 class OpenAPI:
@@ -90,7 +111,7 @@ class OpenAPI:
     def document(self, path: str) -> bytes | None:
         """Return the document at a path of the index as JSON; None if it is not served."""
         if path in builtin_hashes():
-            return _builtin_documents()[path.encode()]
+            return _builtin_document(path)
         digest = self.hash_of(path)
         if not digest:
             return None
@@ -122,160 +143,52 @@ def of(registry: Registry) -> OpenAPI:
     return _KEPT.setdefault(registry, OpenAPI(registry))
 
 
-def custom_definition_name(group: str, version: str, kind: str) -> str:
-    """Return the schema name of a custom type, with its group reversed: `io.k8s.samplecontroller.v1alpha1.Foo`."""
-    return f"{'.'.join(reversed(group.split('.')))}.{version}.{kind}"
-
-
 def make_document(resources: list[Resource]) -> Json:
     """Build the OpenAPI document of a group version of custom resources."""
-    shared = _builtin_schemas("apis/coordination.k8s.io/v1")
-    schemas = {name: schema for name, schema in shared.items() if name.startswith("io.k8s.apimachinery.")}
-    if any(resource.scale is not None for resource in resources):
-        scale = _builtin_schemas("apis/apps/v1")
-        schemas |= {name: schema for name, schema in scale.items() if name.startswith("io.k8s.api.autoscaling.")}
+    custom: Json = {}
     for resource in resources:
-        schemas |= _custom_schemas(resource)
+        custom |= _custom_schemas(resource)
+    paths = paths_of(resources)
+    shared = schemas_for([paths, custom], resources[0].group, defined=custom)
     return {
         "openapi": "3.0.0",
-        "info": {"title": "Kubernetes CRD Swagger", "version": "v0.1.0"},
-        "paths": _paths_of(resources),
-        "components": {"schemas": dict(sorted(schemas.items()))},
+        "info": _CUSTOM,
+        "paths": paths,
+        "components": {"schemas": dict(sorted((custom | shared).items()))},
     }
 
 
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
-    item = _definition_of(resource)
+    item = custom_definition_name(resource.group, resource.version, resource.kind)
     schema = dict(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-    schema["properties"] = {**_TEXTS["typeMeta"], **schema.get("properties", {})}
-    schema["properties"]["metadata"] = _reference("ObjectMeta", "Standard object's metadata.")
+    schema["properties"] = {
+        **_type_meta(),
+        **schema.get("properties", {}),
+        "metadata": described_field(f"{META}.ObjectMeta"),
+    }
     listed = {
         "description": f"{resource.list_kind} is a list of {resource.kind}",
         "type": "object",
         "required": ["items"],
         "properties": {
-            **_TEXTS["typeMeta"],
+            **_type_meta(),
             "items": {"type": "array", "items": {"$ref": f"#/components/schemas/{item}"}},
-            "metadata": _reference("ListMeta", "Standard list metadata."),
+            "metadata": described_field(f"{META}.ListMeta"),
         },
     }
+    list_name = custom_definition_name(resource.group, resource.version, resource.list_kind)
     return {
         item: _with_kind(schema, resource, resource.kind),
-        _definition_of(resource, resource.list_kind): _with_kind(listed, resource, resource.list_kind),
+        list_name: _with_kind(listed, resource, resource.list_kind),
     }
 
 
-def _reference(name: str, description: str) -> Json:
-    return {"description": description, "allOf": [{"$ref": f"#/components/schemas/{META}.{name}"}]}
+def _type_meta() -> Json:
+    """Return the fields apiVersion and kind, described as those of any built-in kind."""
+    described = descriptions_of(f"{META}.Status").fields
+    return {name: {"description": described.get(name, ""), "type": "string"} for name in ("apiVersion", "kind")}
 
 
 def _with_kind(schema: Json, resource: Resource, kind: str) -> Json:
-    own = {"group": resource.group, "kind": kind, "version": resource.version}
-    return {**schema, "x-kubernetes-group-version-kind": [own]}
-
-
-# kubectl uses the `paths` of a document twice: `apply` and `create` look for `fieldValidation` among the parameters of
-# a kind's PATCH to learn that the server validates; `explain` finds a resource's kind by its path.
-
-_SCALE = "io.k8s.api.autoscaling.v1.Scale"
-
-_READ_TYPES = ("application/json", "application/yaml")
-_PATCH_TYPES = ("application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json")
-
-
-class _Target(NamedTuple):
-    """Target of operations: a resource, or one of its subresources."""
-
-    resource: Resource
-    definition: str
-    kind: Json
-    part: str = ""
-
-
-def _definition_of(resource: Resource, kind: str = "") -> str:
-    """Return the schema name of a resource's kind, or of another kind of its group and version."""
-    return custom_definition_name(resource.group, resource.version, kind or resource.kind)
-
-
-def _paths_of(resources: Iterable[Resource]) -> Json:
-    """Return the paths of these resources, each with its operations."""
-    found: Json = {}
-    for resource in resources:
-        kind = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-        target = _Target(resource, _definition_of(resource), kind)
-        root = f"/apis/{resource.group}/{resource.version}"
-        base = f"{root}{'/namespaces/{namespace}' if resource.namespaced else ''}/{resource.plural}"
-        if resource.namespaced and "list" in resource.verbs:
-            found[f"{root}/{resource.plural}"] = _item(target, ("list",), everywhere=True)
-        found[base] = _item(target, ("list", "post", "deletecollection"))
-        found[f"{base}/{{name}}"] = _item(target, ("get", "put", "delete", "patch"), named=True)
-        scale = {"group": "autoscaling", "kind": "Scale", "version": "v1"}
-        parts = [target._replace(definition=_SCALE, kind=scale, part="scale")] if resource.scale else []
-        for part in (*parts, *([target._replace(part="status")] if resource.status else [])):
-            found[f"{base}/{{name}}/{part.part}"] = _item(part, ("get", "put", "patch"), named=True)
-    return dict(sorted((path, item) for path, item in found.items() if item))
-
-
-def _item(target: _Target, actions: tuple[str, ...], *, named: bool = False, everywhere: bool = False) -> Json:
-    served = [action for action in actions if _TEXTS["verbs"].get(action, action) in target.resource.verbs]
-    if not served:
-        return {}
-    methods: Json = _TEXTS["methods"]
-    operations = {methods.get(action, action): _operation(target, action, everywhere=everywhere) for action in served}
-    in_path = [("name", named), ("namespace", target.resource.namespaced and not everywhere)]
-    fixed = [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string", "uniqueItems": True}}
-        for name, there in in_path
-        if there
-    ]
-    return {**operations, "parameters": [*fixed, _query("pretty", "string")]}
-
-
-def _operation(target: _Target, action: str, *, everywhere: bool) -> Json:
-    resource = target.resource
-    group = "".join(part[:1].upper() + part[1:] for part in re.split(r"[.-]", resource.group))
-    scope = "Collection" if action == "deletecollection" else ""
-    scope += "Namespaced" if resource.namespaced and not everywhere else ""
-    tail = f"{resource.kind}{target.part.capitalize()}{'ForAllNamespaces' if everywhere else ''}"
-    body = _body(target, action)
-    return {
-        "tags": [f"{group[:1].lower()}{group[1:]}_{resource.version}"],
-        "description": f"{action} objects of kind {resource.kind}",
-        "operationId": f"{_TEXTS['operations'].get(action, action)}{group}{resource.version.capitalize()}{scope}{tail}",
-        "parameters": [_query(*one) for one in _TEXTS["parameters"].get(action, {}).items()],
-        **({"requestBody": body} if body else {}),
-        "responses": _responses(target, action),
-        "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": target.kind,
-    }
-
-
-def _query(name: str, kind: str) -> Json:
-    return {"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": True}}
-
-
-def _content(definition: str, types: Iterable[str]) -> Json:
-    return {kind: {"schema": {"$ref": f"#/components/schemas/{definition}"}} for kind in types}
-
-
-def _body(target: _Target, action: str) -> Json:
-    if action in {"post", "put"}:
-        return {"content": _content(target.definition, ("*/*",)), "required": True}
-    if action in {"delete", "deletecollection"}:
-        return {"content": _content(f"{META}.DeleteOptions", ("*/*",))}
-    if action == "patch":
-        return {"content": _content(f"{META}.Patch", _PATCH_TYPES), "required": True}
-    return {}
-
-
-def _responses(target: _Target, action: str) -> Json:
-    definition = target.definition
-    if action == "list":
-        definition = _definition_of(target.resource, target.resource.list_kind)
-    elif action in {"delete", "deletecollection"}:
-        definition = f"{META}.Status"
-    answers: Json = {
-        code: {"description": _TEXTS["responses"][code], "content": _content(definition, _READ_TYPES)}
-        for code in _TEXTS["codes"].get(action, ("200",))
-    }
-    return {**answers, "401": {"description": "Unauthorized"}}
+    group_version_kind = {"group": resource.group, "kind": kind, "version": resource.version}
+    return {**schema, "x-kubernetes-group-version-kind": [group_version_kind]}
