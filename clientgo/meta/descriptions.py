@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-_TYPE = re.compile(r'^class \w+\(.*\):\n    r?"""\n    (.*?)\n\n    Attributes:', re.MULTILINE | re.DOTALL)
-_FIELD = re.compile(r"^    (\w+): .* = Field\((.*)\)$", re.MULTILINE)
 _STRING = r'("(?:[^"\\]|\\.)*")'
 _NAME = re.compile(rf"\bserialization_alias={_STRING}")
 _DESCRIPTION = re.compile(rf"\bdescription={_STRING}")
@@ -54,15 +52,18 @@ def _models() -> Path:
 
 
 def _snake_case(name: str) -> str:
-    words = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
-    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", words).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _read(source: str) -> Descriptions:
-    match = _TYPE.search(source)
+    """Return the descriptions of a model: in the docstring of its class, and in the calls of `Field`."""
+    _, _, body = source.partition("(BaseModel):\n")
+    docstring, _, _ = body.partition("\n\n    Attributes:")
     fields = {}
-    for attribute, arguments in _FIELD.findall(source):
-        if description := _DESCRIPTION.search(arguments):
+    for line in body.splitlines():
+        attribute, assigned, arguments = line.partition(" = Field(")
+        if assigned and (description := _DESCRIPTION.search(arguments)):
             name = _NAME.search(arguments)
-            fields[ast.literal_eval(name[1]) if name else attribute] = ast.literal_eval(description[1])
-    return Descriptions(match[1] if match else "", fields)
+            field = ast.literal_eval(name[1]) if name else attribute.partition(":")[0].strip()
+            fields[field] = ast.literal_eval(description[1])
+    return Descriptions(docstring.strip().lstrip('r"').strip(), fields)

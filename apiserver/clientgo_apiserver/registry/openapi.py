@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from clientgo.meta.descriptions import descriptions_of
+from clientgo.version import KUBERNETES
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
     custom_definition_name,
@@ -23,8 +25,6 @@ from clientgo_apiserver.registry.openapi_paths import (
 from clientgo_apiserver.registry.openapi_v2 import to_protobuf, v2_document
 from clientgo_apiserver.registry.registry import Registry, Resource
 from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
-from clientgo.meta.descriptions import descriptions_of
-from clientgo.version import KUBERNETES
 
 Json = dict[str, Any]
 
