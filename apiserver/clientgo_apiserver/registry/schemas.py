@@ -3,7 +3,6 @@
 Descriptions are those of the installed `kubernetes` package. Both are read when the first document is requested.
 """
 
-import re
 from collections.abc import Container, Iterator
 from functools import cache
 from importlib.resources import files
@@ -23,10 +22,10 @@ _OPTIONS = {
     "patch": "x-kubernetes-patch-strategy",
     "merge": "x-kubernetes-patch-merge-key",
     "map": "x-kubernetes-map-type",
+    "union": "x-kubernetes-unions",
 }
 # A line of the file: indentation, name, `!`, type, and the options after it (values of an enum may contain spaces).
-_LINE = re.compile(r"( *)(\S+?)(!?)(?: (.*?))??((?: (?:list|keys|patch|merge|map|union|kind|kinds)(?:=\S*)?)*)$")
-_TYPE = re.compile(r"([^(=]+)(?:\((.*)\))?(?:=(.*))?$")
+_MARKS = frozenset(("kind", "kinds"))
 _FORMATS = {
     **dict.fromkeys(("int32", "int64"), "integer"),
     **dict.fromkeys(("byte", "date-time"), "string"),
@@ -137,15 +136,14 @@ def parse_schemas(text: str) -> Tables:
             group, _, version = group_version.rpartition("/")
             package = _Package(name, group, version)
         elif line and not line.startswith("#"):
-            match = _LINE.match(line)
-            assert match, line
-            indent, name, required, text, options = match.groups()
-            if indent:
-                schema["properties"][name] = _type(text, package.name, packages) | _options(options)
-                if required:
-                    schema.setdefault("required", []).append(name)
-            else:
-                schema = _add_type(tables, package, name, text, options.split())
+            name, text, options = _split(line)
+            if not line.startswith(" "):
+                schema = _add_type(tables, package, name, text, options)
+                continue
+            field = name.rstrip("!")
+            schema["properties"][field] = _type(text, package.name, packages) | _options(options)
+            if name != field:
+                schema.setdefault("required", []).append(field)
     for schema in tables.schemas.values():
         if schema.get("properties") == {}:
             del schema["properties"]
@@ -154,7 +152,16 @@ def parse_schemas(text: str) -> Tables:
     return tables
 
 
-def _add_type(tables: Tables, package: _Package, name: str, text: str | None, options: list[str]) -> Json:
+def _split(line: str) -> tuple[str, str, list[str]]:
+    """Return the name, type and options of a line; the values of an enum may contain spaces."""
+    name, *words = line.split()
+    end = len(words)
+    while end and (words[end - 1] in _MARKS or words[end - 1].partition("=")[0] in _OPTIONS):
+        end -= 1
+    return name, " ".join(words[:end]), words[end:]
+
+
+def _add_type(tables: Tables, package: _Package, name: str, text: str, options: list[str]) -> Json:
     definition = f"{package.name}.{name}"
     schema: Json = _type(text, "", {}) if text else {"type": "object", "properties": {}}
     if "kind" in options:
@@ -165,20 +172,20 @@ def _add_type(tables: Tables, package: _Package, name: str, text: str | None, op
         schema["x-kubernetes-group-version-kind"] = [kind]
     if "kinds" in options:
         tables.in_every_group.add(definition)
-    tables.schemas[definition] = schema | _options(" ".join(options))
+    tables.schemas[definition] = schema | _options(options)
     return tables.schemas[definition]
 
 
-def _options(text: str) -> Json:
+def _options(words: list[str]) -> Json:
     options: Json = {}
-    for option in text.split():
-        key, _, value = option.partition("=")
+    for word in words:
+        key, _, value = word.partition("=")
         if key == "union":
             discriminator, _, fields = value.partition(":")
             union = {"fields-to-discriminateBy": {field: field[0].upper() + field[1:] for field in fields.split(",")}}
             named = {"discriminator": discriminator} if discriminator else {}
-            options["x-kubernetes-unions"] = [{**named, **union}]
-        elif key in _OPTIONS:
+            options[_OPTIONS[key]] = [{**named, **union}]
+        elif key not in _MARKS:
             options[_OPTIONS[key]] = value.split(",") if key == "keys" else value
     return options
 
@@ -189,13 +196,12 @@ def _type(text: str, package: str, packages: dict[str, str]) -> Json:
         return {"type": "array", "items": _type(text[2:], package, packages)}
     if text.startswith("{}"):
         return {"type": "object", "additionalProperties": _type(text[2:], package, packages)}
-    match = _TYPE.match(text)
-    assert match, text
-    name, values, default = match.groups()
+    text, has_default, default = text.partition("=")
+    name, has_values, values = text.partition("(")
     schema = _named_type(name, package, packages)
-    if values is not None:
-        schema["enum"] = values.split("|")
-    if default is not None:
+    if has_values:
+        schema["enum"] = values.removesuffix(")").split("|")
+    if has_default:
         schema["default"] = msgspec.json.decode(default)
     return schema
 
