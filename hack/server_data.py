@@ -3,7 +3,7 @@
 `python -m hack.server_data` reads from the server of kubectl's current context and writes into `clientgo_apiserver`:
 
 - `registry/schemas.txt`: the types of the API, from the OpenAPI documents, without descriptions
-- `bootstrap.jsonl`: the objects of the first start, one per line, with `NOW` and `PORT` for those of the start
+- `bootstrap.yaml` and `roles.txt`: the objects of the first start, with `NOW` and `PORT` for those of the start
 """
 
 import json
@@ -12,6 +12,8 @@ import subprocess  # nosec B404  # kubectl
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from clientgo_apiserver.registry.builtin import builtin_resources
 
@@ -24,8 +26,15 @@ _SOURCES = (
 )
 _OWN = ("uid", "resourceVersion", "creationTimestamp")
 _NAMES = {"Service": "kubernetes", "ServiceCIDR": "kubernetes"}
-_TIME = re.compile(r'"\d{4}-\d\d-\d\dT[\d:]+Z"')
-_PORT = re.compile(r'"targetPort":\d+')
+_RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+_TIME = re.compile(r"'\d{4}-\d\d-\d\dT[\d:]+Z'")
+_PORT = re.compile(r"targetPort: \d+")
+_ROLES_HEAD = """\
+# Roles and bindings of the first start; written by hack/server_data.py. A section is a kind, with its namespace.
+# A role is followed by its rules: verbs, API groups, resources and their names, or verbs and URLs. `>edit` marks roles
+# that are aggregated to the role edit, and `<edit` the role that is made of those marked so.
+# A binding has its name, the kind of its role and, if it differs, the role's name, and its subjects.
+"""
 
 _REFERENCE = "#/components/schemas/"
 _KINDS = "x-kubernetes-group-version-kind"
@@ -116,15 +125,45 @@ def _options(schema: Json) -> str:
 
 
 def _write_objects() -> None:
-    lines = []
+    roles: dict[str, list[str]] = {}
+    documents = []
     for kinds, selector in _SOURCES:
         for obj in _kubectl("get", kinds, "-A", "-o", "json", f"--selector={selector}")["items"]:
             meta = obj["metadata"]
-            if meta["name"] == _NAMES.get(obj["kind"], meta["name"]):
+            if obj["kind"] in _RBAC:
+                section = "/".join(filter(None, (obj["kind"], meta.get("namespace", ""))))
+                roles.setdefault(section, []).extend(role_lines(obj))
+            elif meta["name"] == _NAMES.get(obj["kind"], meta["name"]):
                 lasting = {name: value for name, value in meta.items() if name not in _OWN}
-                text = json.dumps({**obj, "metadata": lasting}, separators=(",", ":"))
-                lines.append(_PORT.sub('"targetPort":"PORT"', _TIME.sub('"NOW"', text)) + "\n")
-    (FOLDER / "bootstrap.jsonl").write_text("".join(lines), encoding="utf-8")
+                text = yaml.safe_dump({**obj, "metadata": lasting}, width=120, default_flow_style=None)
+                documents.append(_PORT.sub("targetPort: PORT", _TIME.sub("NOW", text)))
+    head = "# Objects of the first start; written by hack/server_data.py.\n"
+    (FOLDER / "bootstrap.yaml").write_text(head + "---\n".join(documents), encoding="utf-8")
+    text = "".join(f"\n[{section}]\n{''.join(lines)}" for section, lines in roles.items())
+    (FOLDER / "roles.txt").write_text(_ROLES_HEAD + text, encoding="utf-8")
+
+
+def role_lines(obj: Json) -> Iterator[str]:
+    """Yield the lines of `roles.txt` for a role or a binding."""
+    name = obj["metadata"]["name"]
+    if "roleRef" in obj:
+        role, subjects = obj["roleRef"], obj.get("subjects", ())
+        role_name = "" if role["name"] == name else f"={role['name']}"
+        yield " ".join([name, role["kind"] + role_name, *map(_subject, subjects)]) + "\n"
+        return
+    labels = (label.partition("aggregate-to-")[2] for label in obj["metadata"]["labels"])
+    selectors = obj.get("aggregationRule", {}).get("clusterRoleSelectors", ())
+    sources = (label.partition("aggregate-to-")[2] for item in selectors for label in item["matchLabels"])
+    yield " ".join([name, *(f">{label}" for label in labels if label), *(f"<{label}" for label in sources)]) + "\n"
+    for rule in () if selectors else obj["rules"] or ():
+        groups = [group or "core" for group in rule.get("apiGroups", ())]
+        columns = (rule["verbs"], rule.get("nonResourceURLs", groups), rule.get("resources"), rule.get("resourceNames"))
+        yield f"  {' '.join(','.join(column) for column in columns if column)}\n"
+
+
+def _subject(subject: Json) -> str:
+    home = f"{subject['namespace']}/" if "namespace" in subject else ""
+    return f"{subject['kind']}={home}{subject['name']}"
 
 
 def main() -> None:

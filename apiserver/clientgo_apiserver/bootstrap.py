@@ -5,24 +5,27 @@ an APIService for each built-in group version. Objects that a client has changed
 """
 
 import uuid
+from collections.abc import Iterator
 from importlib.resources import files
+from typing import Any
 
-import msgspec
-
+from clientgo.meta.yamlio import read_yaml
+from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.registry.metadata import timestamp
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import name_of
 
-_decoder = msgspec.json.Decoder(Object)
+RBAC = "rbac.authorization.k8s.io"
+_AGGREGATE = f"{RBAC}/aggregate-to-"
 
 
 def create_cluster_objects(state: State, port: int) -> None:
-    """Store the missing objects of `bootstrap.jsonl`; the server listens on `port`."""
+    """Store the missing objects of `bootstrap.yaml` and `roles.txt`; the server listens on `port`."""
     now = timestamp(state.clock)
-    text = (files(__package__) / "bootstrap.jsonl").read_bytes()
-    text = text.replace(b'"NOW"', f'"{now}"'.encode()).replace(b'"PORT"', str(port).encode())
-    for obj in _decoder.decode_lines(text):
+    text = (files(__package__) / "bootstrap.yaml").read_text(encoding="utf-8")
+    others = read_yaml(text.replace(": NOW", f': "{now}"').replace(": PORT", f": {port}"))
+    for obj in (*others, *roles_and_bindings(read_sections(__package__, "roles.txt"))):
         _add(state, obj, now)
 
 
@@ -33,3 +36,60 @@ def _add(state: State, obj: Object, now: str) -> None:
         return
     meta = {**obj["metadata"], "uid": str(uuid.uuid4()), "creationTimestamp": now}
     state.store.put(resource.storage, {**obj, "metadata": meta})
+
+
+def roles_and_bindings(sections: dict[str, list[str]]) -> Iterator[Object]:
+    """Yield the objects of the sections of a file in the format of `roles.txt`."""
+    for section, lines in sections.items():
+        kind, _, namespace = section.partition("/")
+        read = _bindings if kind.endswith("Binding") else _roles
+        for name, labels, members in read(lines):
+            home = {"namespace": namespace} if namespace else {}
+            meta = {
+                "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+                "labels": {"kubernetes.io/bootstrapping": "rbac-defaults", **labels},
+                "name": name,
+                **home,
+            }
+            yield {"apiVersion": f"{RBAC}/v1", "kind": kind, "metadata": meta, **members}
+
+
+def _roles(lines: list[str]) -> Iterator[tuple[str, Object, Object]]:
+    """Yield the name, labels and members of each role."""
+    starts = [number for number, line in enumerate(lines) if not line.startswith(" ")]
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        name, *options = lines[start].split()
+        labels = {_AGGREGATE + option[1:]: "true" for option in options if option.startswith(">")}
+        selectors = [{"matchLabels": {_AGGREGATE + option[1:]: "true"}} for option in options if option[0] == "<"]
+        rules = [_rule(*line.split()) for line in lines[start + 1 : end]]
+        if selectors:  # the controller of aggregated roles writes their rules
+            yield name, labels, {"aggregationRule": {"clusterRoleSelectors": selectors}, "rules": None}
+        else:
+            yield name, labels, {"rules": rules}
+
+
+def _rule(verbs: str, target: str, resources: str = "", names: str = "") -> Object:
+    rule: Object = {"verbs": verbs.split(",")}
+    if not resources:
+        return {"nonResourceURLs": target.split(","), **rule}
+    groups = ["" if group == "core" else group for group in target.split(",")]
+    restricted = {"resourceNames": names.split(",")} if names else {}
+    return {"apiGroups": groups, **restricted, "resources": resources.split(","), **rule}
+
+
+def _bindings(lines: list[str]) -> Iterator[tuple[str, Object, Object]]:
+    """Yield the name, labels and members of each binding."""
+    for line in lines:
+        name, role, *subjects = line.split()
+        kind, _, role_name = role.partition("=")
+        members: Object = {"roleRef": {"apiGroup": RBAC, "kind": kind, "name": role_name or name}}
+        if subjects:
+            members["subjects"] = [_subject(*subject.split("=")) for subject in subjects]
+        yield name, {}, members
+
+
+def _subject(kind: str, name: str) -> dict[str, Any]:
+    if kind == "ServiceAccount":
+        namespace, _, account = name.partition("/")
+        return {"kind": kind, "name": account, "namespace": namespace}
+    return {"apiGroup": RBAC, "kind": kind, "name": name}

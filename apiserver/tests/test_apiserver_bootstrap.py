@@ -1,10 +1,12 @@
-import json
 from importlib.resources import files
+from typing import Any
 
 import pytest
 
 from apiserver.tests.guarded import CLUSTER_BINDINGS, CLUSTER_ROLES, Guarded, rule, user
 from apiserver.tests.inprocess import MERGE, Kube, names
+from clientgo_apiserver.bootstrap import roles_and_bindings
+from hack.server_data import role_lines
 
 
 def test_cluster_begins_with_the_objects_of_a_real_one(guarded: Guarded) -> None:
@@ -28,8 +30,48 @@ def test_every_built_in_group_version_has_an_api_service(guarded: Guarded) -> No
 
 @pytest.mark.parametrize("member", ["uid", "resourceVersion", "creationTimestamp"])
 def test_recorded_objects_have_no_identity_of_their_own(member: str) -> None:
-    for line in (files("clientgo_apiserver") / "bootstrap.jsonl").read_text(encoding="utf-8").splitlines():
-        assert member not in json.loads(line)["metadata"]
+    assert f"{member}:" not in (files("clientgo_apiserver") / "bootstrap.yaml").read_text(encoding="utf-8")
+
+
+META = {"annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"}, "name": "a"}
+LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
+EDIT = "rbac.authorization.k8s.io/aggregate-to-edit"
+REFERENCE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role"}
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {
+            "metadata": {**META, "labels": LABELS},
+            "rules": [{"nonResourceURLs": ["/api", "/version"], "verbs": ["get"]}],
+        },
+        {
+            "metadata": {**META, "labels": LABELS | {EDIT: "true"}},
+            "rules": [{"apiGroups": ["", "apps"], "resourceNames": ["x", "y"], "resources": ["a/b"], "verbs": ["*"]}],
+        },
+        {
+            "metadata": {**META, "labels": LABELS},
+            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {EDIT: "true"}}]},
+            "rules": None,
+        },
+        {"metadata": {**META, "labels": LABELS}, "roleRef": {**REFERENCE, "name": "a"}},
+        {
+            "metadata": {**META, "labels": LABELS},
+            "roleRef": {**REFERENCE, "name": "other"},
+            "subjects": [
+                {"kind": "ServiceAccount", "name": "b", "namespace": "kube-system"},
+                {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:masters"},
+            ],
+        },
+    ],
+    ids=["URLs", "names of resources", "aggregated", "binding without subjects", "binding of another name"],
+)
+def test_written_roles_and_bindings_are_read_as_they_were(members: dict[str, Any]) -> None:
+    kind = "RoleBinding" if "roleRef" in members else "Role"
+    obj = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, **members}
+    lines = [line.rstrip("\n") for line in role_lines(obj)]
+    assert list(roles_and_bindings({kind: lines})) == [obj]
 
 
 def test_server_without_authorization_begins_with_namespaces_only(kube: Kube) -> None:
