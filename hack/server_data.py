@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from clientgo.meta.yamlio import to_yaml
 from clientgo_apiserver.registry.builtin import builtin_resources
 
 FOLDER = Path(__file__).resolve().parent.parent / "apiserver" / "clientgo_apiserver"
@@ -27,7 +26,7 @@ _SOURCES = (
 _OWN = ("uid", "resourceVersion", "creationTimestamp")
 _NAMES = {"Service": "kubernetes", "ServiceCIDR": "kubernetes"}
 _RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-_TIME = re.compile(r"'\d{4}-\d\d-\d\dT[\d:]+Z'")
+_TIME = re.compile(r"['\"]\d{4}-\d\d-\d\dT[\d:]+Z['\"]")
 _PORT = re.compile(r"targetPort: \d+")
 _ROLES_HEAD = """\
 # Roles and bindings of the first start; written by hack/server_data.py. A section is a kind, with its namespace.
@@ -135,7 +134,7 @@ def _write_objects() -> None:
                 roles.setdefault(section, []).extend(role_lines(obj))
             elif meta["name"] == _NAMES.get(obj["kind"], meta["name"]):
                 lasting = {name: value for name, value in meta.items() if name not in _OWN}
-                text = yaml.safe_dump({**obj, "metadata": lasting}, width=120, default_flow_style=None)
+                text = to_yaml({**obj, "metadata": lasting})
                 documents.append(_PORT.sub("targetPort: PORT", _TIME.sub("NOW", text)))
     head = "# Objects of the first start; written by hack/server_data.py.\n"
     (FOLDER / "bootstrap.yaml").write_text(head + "---\n".join(documents), encoding="utf-8")

@@ -33,38 +33,41 @@ def test_recorded_objects_have_no_identity_of_their_own(member: str) -> None:
     assert f"{member}:" not in (files("clientgo_apiserver") / "bootstrap.yaml").read_text(encoding="utf-8")
 
 
-META = {"annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"}, "name": "a"}
+META: dict[str, Any] = {"annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"}, "name": "a"}
 LABELS = {"kubernetes.io/bootstrapping": "rbac-defaults"}
 EDIT = "rbac.authorization.k8s.io/aggregate-to-edit"
 REFERENCE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role"}
 
 
+OBJECTS: list[dict[str, Any]] = [
+    {
+        "metadata": {**META, "labels": LABELS},
+        "rules": [{"nonResourceURLs": ["/api", "/version"], "verbs": ["get"]}],
+    },
+    {
+        "metadata": {**META, "labels": LABELS | {EDIT: "true"}},
+        "rules": [{"apiGroups": ["", "apps"], "resourceNames": ["x", "y"], "resources": ["a/b"], "verbs": ["*"]}],
+    },
+    {
+        "metadata": {**META, "labels": LABELS},
+        "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {EDIT: "true"}}]},
+        "rules": None,
+    },
+    {"metadata": {**META, "labels": LABELS}, "roleRef": {**REFERENCE, "name": "a"}},
+    {
+        "metadata": {**META, "labels": LABELS},
+        "roleRef": {**REFERENCE, "name": "other"},
+        "subjects": [
+            {"kind": "ServiceAccount", "name": "b", "namespace": "kube-system"},
+            {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:masters"},
+        ],
+    },
+]
+
+
 @pytest.mark.parametrize(
     "members",
-    [
-        {
-            "metadata": {**META, "labels": LABELS},
-            "rules": [{"nonResourceURLs": ["/api", "/version"], "verbs": ["get"]}],
-        },
-        {
-            "metadata": {**META, "labels": LABELS | {EDIT: "true"}},
-            "rules": [{"apiGroups": ["", "apps"], "resourceNames": ["x", "y"], "resources": ["a/b"], "verbs": ["*"]}],
-        },
-        {
-            "metadata": {**META, "labels": LABELS},
-            "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {EDIT: "true"}}]},
-            "rules": None,
-        },
-        {"metadata": {**META, "labels": LABELS}, "roleRef": {**REFERENCE, "name": "a"}},
-        {
-            "metadata": {**META, "labels": LABELS},
-            "roleRef": {**REFERENCE, "name": "other"},
-            "subjects": [
-                {"kind": "ServiceAccount", "name": "b", "namespace": "kube-system"},
-                {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:masters"},
-            ],
-        },
-    ],
+    OBJECTS,
     ids=["URLs", "names of resources", "aggregated", "binding without subjects", "binding of another name"],
 )
 def test_written_roles_and_bindings_are_read_as_they_were(members: dict[str, Any]) -> None:
