@@ -1,14 +1,15 @@
 """Settings for all tests: frozen time, slow machines, signals."""
 
 import gc
-import importlib.util
 import signal
 from collections.abc import Generator
+from importlib.metadata import entry_points
 
 import freezegun
 import pytest
 from hypothesis import HealthCheck, settings
 
+from clientgo.servers import SERVERS
 from tests.models.budget import FULL, QUICK
 
 pytest_plugins = ["tests.layers"]
@@ -30,7 +31,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure() -> None:
     """End with one line in an environment that was installed before the server was a distribution."""
-    if importlib.util.find_spec("clientgo_apiserver") is None:
+    if not entry_points(group=SERVERS):
         command = "make venv, or: .venv/bin/python -m pip install --no-deps --editable ./apiserver"
         raise pytest.UsageError(f"clientgo-apiserver is not installed: run {command}")
 

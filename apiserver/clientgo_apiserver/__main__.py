@@ -10,6 +10,7 @@ import errno
 import gc
 import ipaddress
 import shlex
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,15 +18,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from clientgo.envtest.environment import Environment
-from clientgo.envtest.webhooks import WebhookInstall
-from clientgo.errors import ApiError, ConfigError, ConnectionFailed
+from clientgo.errors import ConfigError
+from clientgo.files import PRIVATE, write_files
 from clientgo.flags import port, seconds
+from clientgo.meta.manifests import read_crds
+from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.signals import stop_on_signals
-from clientgo_apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
+from clientgo_apiserver.embedded import EmbeddedServer
+from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.server import BundledServer
 from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
 from clientgo_apiserver.storage.journal import DataUnusable
+
+_LOOPBACK = "127.0.0.1"
 
 
 def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo_apiserver") -> int:
@@ -53,7 +58,7 @@ def main(
             out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
             out.flush()
             stop.wait()
-    except (ApiError, ConfigError, ConnectionFailed, DataUnusable, NotOurKubeconfig, OSError) as error:
+    except (ApiFailure, ConfigError, DataUnusable, OSError) as error:
         in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = f"port {options.port} of {options.host} is in use" if in_use else str(error)
         err.write(f"cannot start the API server: {why}\n")
@@ -64,12 +69,11 @@ def main(
 @contextmanager
 def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
     """Run the server and yield its URL and kubeconfig, both of which are removed afterwards."""
-    environment = Environment(
-        crd_paths=[Path(item) for item in options.crd],
+    definitions = read_crds(map(Path, options.crd))
+    server = EmbeddedServer(
         port=options.port,
         host=options.host,
         secure=not options.anonymous,
-        bundled=True,
         simulate=not options.no_simulate,
         ready_seconds=options.ready_seconds,
         replica_sets=options.replica_sets,
@@ -80,28 +84,36 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         audit_reads=options.audit_reads,
     )
     with ExitStack() as stack:
-        stack.callback(environment.stop)
-        config = environment.start()
-        if options.webhook_dir and environment.server is not None:
-            _call_webhooks_here(environment.server, Path(options.webhook_dir), stack)
+        stack.callback(server.stop)
+        server.start()
+        server.install(definitions)
+        if options.webhook_dir:
+            _call_webhooks_here(server, Path(options.webhook_dir), stack)
         # Mode 0700: other users can neither read nor replace the file in it.
         folder = "" if options.kubeconfig_out else stack.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-"))
         path = Path(options.kubeconfig_out or f"{folder}/kubeconfig")
         # Only a file written here is removed at the end: another configuration is rejected by write_kubeconfig.
-        path = write_kubeconfig(path, config.host, token=config.token, ca=config.ca_data.encode() or None)
+        path = write_kubeconfig(path, server.url, token=server.token, ca=server.ca)
         stack.callback(path.unlink, missing_ok=True)
-        yield config.host, path
+        yield server.url, path
 
 
 def _call_webhooks_here(server: BundledServer, folder: Path, stack: ExitStack) -> None:
     """Call the webhooks of all Services at a free port of this machine; write it and a certificate to the folder."""
-    webhooks = WebhookInstall((), cert_dir=folder)
-    stack.callback(webhooks.close)
-    endpoint = WebhookEndpoint(webhooks.url, webhooks.ca.decode())
+    # Imported here, 80 ms: most servers call no webhooks on this machine.
+    from clientgo.pki import CertificateAuthority  # noqa: PLC0415
+
+    authority = CertificateAuthority.create("clientgo-webhook-ca")
+    certificate, key = authority.server((_LOOPBACK, "localhost"))
+    with socket.create_server((_LOOPBACK, 0)) as probe:
+        free = probe.getsockname()[1]
+    endpoint = WebhookEndpoint(f"https://{_LOOPBACK}:{free}", authority.certificate.decode())
     server.run(lambda api: api.state.options.webhook_services.update({ANY_SERVICE: endpoint}))
-    port_file = folder / "port"
-    stack.callback(port_file.unlink, missing_ok=True)
-    port_file.write_text(str(webhooks.port), encoding="ascii")
+    files = {"tls.crt": certificate, "tls.key": key, "port": str(free).encode()}
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in files:
+        stack.callback((folder / name).unlink, missing_ok=True)
+    write_files({folder / name: content for name, content in files.items()}, mode=PRIVATE)
 
 
 def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentParser:
@@ -109,7 +121,7 @@ def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentPars
     defaults = ServerOptions()
     flag = parser.add_argument
     flag("--port", type=port, default=0, help="port to listen on (default: a free port)")
-    flag("--host", type=_host, default="127.0.0.1", help="address to listen on (default: %(default)s)")
+    flag("--host", type=_host, default=_LOOPBACK, help="address to listen on (default: %(default)s)")
     flag("--anonymous", action="store_true", help="serve plain HTTP without authentication and authorization")
     flag("--kubeconfig-out", metavar="PATH", help="write the kubeconfig to this file (mode 0600)")
     flag("--crd", action="append", default=[], metavar="PATH", help="YAML file or directory of CRDs to install")
@@ -130,7 +142,7 @@ def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentPars
 
 def _host(text: str) -> str:
     try:
-        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+        return str(ipaddress.ip_address(_LOOPBACK if text == "localhost" else text))
     except ValueError:
         raise argparse.ArgumentTypeError(f"invalid address {text!r}: expected an IP address of this machine") from None
 

@@ -20,6 +20,7 @@ from clientgo.cli.creating import create_api, create_webhook, edit, init, say
 from clientgo.cli.running import run
 from clientgo.codegen.problems import reason_of
 from clientgo.errors import ClientGoError
+from clientgo.servers import NotInstalled, command
 from clientgo.version import VERSION
 
 _INTERRUPTED = 130
@@ -47,11 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _apiserver(arguments: Sequence[str]) -> int:
     try:
-        # Imported here: only this command needs the server and its dependencies.
-        from clientgo_apiserver.__main__ import run as serve  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        message = f"clientgo apiserver: {error.name} is missing: install it with pip install 'clientgo[embedded]'"
-        print(message, file=sys.stderr)  # noqa: T201  # the command's answer
+        serve = command("apiserver")
+    except NotInstalled as error:
+        print(f"clientgo apiserver: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
         return 1
     return serve(arguments, prog="clientgo apiserver")
 

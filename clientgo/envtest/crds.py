@@ -1,21 +1,20 @@
-"""Installation of CustomResourceDefinitions from YAML files, until the server serves them."""
+"""Installation of CustomResourceDefinitions, until the server serves them, and of other cluster-scoped objects."""
 
 import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
 from clientgo.errors import AlreadyExists, ConfigError, NotFound
+from clientgo.meta.manifests import Object as Object
+from clientgo.meta.manifests import name_of
+from clientgo.meta.manifests import read_crds as read_crds
+from clientgo.meta.manifests import read_documents as read_documents
 from clientgo.meta.objects import GroupVersionResource
-from clientgo.meta.patches import mergepatch
-from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo.rest.request import Requester
 from clientgo.retry import retry_on_conflict
-
-Object = dict[str, Any]
 
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -28,39 +27,6 @@ _SERVER_FIELDS = frozenset(
     ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 )
 """Fields of metadata that the server sets; an object that was recreated has others."""
-
-
-def read_crds(paths: Iterable[Path]) -> list[Object]:
-    """Read every CustomResourceDefinition in these YAML files and directories.
-
-    One with neither names nor versions is a patch, as in kubebuilder's config/crd/patches, and is merged into the
-    definition of the same name.
-    """
-    found = [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
-    crds = [doc for doc in found if not _is_patch(doc)]
-    for patch in filter(_is_patch, found):
-        place = next((index for index, crd in enumerate(crds) if _name(crd) == _name(patch)), None)
-        if place is None:
-            name = _name(patch) if _name(patch).isprintable() else repr(_name(patch))
-            raise ConfigError(f"CRD {name} of a patch not found: add its file to the paths")
-        crds[place] = mergepatch.apply(crds[place], patch)
-    return crds
-
-
-def read_documents(paths: Iterable[Path]) -> list[Object]:
-    """Read every object in these YAML files and directories, in the order of their names.
-
-    Raises:
-        ConfigError: a path does not exist or is not YAML.
-    """
-    found: list[Object] = []
-    for path in paths:
-        if not path.exists():
-            raise ConfigError(f"{path} does not exist")
-        files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]
-        for file in files:
-            found += _documents(file)
-    return found
 
 
 def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: Clock = SYSTEM_CLOCK) -> None:
@@ -88,7 +54,7 @@ def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock:
     deadline = clock.now() + WAIT_SECONDS
     while left := read_objects(requester, CRDS, unwanted):
         if clock.now() >= deadline:
-            names = ", ".join(map(_name, left))
+            names = ", ".join(map(name_of, left))
             raise ConfigError(f"CRD {names} still exists {WAIT_SECONDS:g} s after its deletion: look for finalizers")
         clock.sleep(threading.Event(), POLL_SECONDS)
 
@@ -104,7 +70,7 @@ def read_objects(
     client, found = _client(requester, resource), []
     for obj in objects:
         with suppress(NotFound):
-            found.append(client.get(_name(obj)).to_dict())
+            found.append(client.get(name_of(obj)).to_dict())
     return found
 
 
@@ -142,26 +108,7 @@ def uninstall_objects(
     client = _client(requester, resource)
     for obj in objects:
         with suppress(NotFound):
-            client.delete(_name(obj))
-
-
-def _is_patch(crd: Object) -> bool:
-    spec = crd.get("spec")
-    return isinstance(spec, dict) and not spec.keys() & {"names", "versions"}
-
-
-def _name(obj: Mapping[str, Any]) -> str:
-    metadata = obj.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def _documents(file: Path) -> list[Object]:
-    try:
-        return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
-    except (OSError, InvalidYAML, UnicodeDecodeError) as error:
-        where = f" in line {error.line}" if isinstance(error, InvalidYAML) and error.line else ""
-        raise ConfigError(f"{file} cannot be read as YAML: {error}{where}") from error
+            client.delete(name_of(obj))
 
 
 def _client(requester: Requester, resource: GroupVersionResource) -> Any:
@@ -171,7 +118,7 @@ def _client(requester: Requester, resource: GroupVersionResource) -> Any:
 
 def _update(client: Any, obj: Mapping[str, Any]) -> None:
     def write() -> None:
-        version = client.get(_name(obj)).metadata.resource_version
+        version = client.get(name_of(obj)).metadata.resource_version
         client.update({**obj, "metadata": {**obj["metadata"], "resourceVersion": version}})
 
     # A real server's controllers update a CRD's status right after a change.

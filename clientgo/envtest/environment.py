@@ -6,8 +6,7 @@ container engine. A test that must not touch a real cluster uses `bundled=True`.
 """
 
 import os
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -17,21 +16,15 @@ from typing import TYPE_CHECKING, Literal
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
 from clientgo.envtest.webhooks import WebhookInstall
-from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
-from clientgo_apiserver.auth.users import ADMIN, authenticated
-from clientgo_apiserver.kubeconfig import NotOurKubeconfig, write_kubeconfig
-from clientgo_apiserver.server import BundledServer
-from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.journal import load_or_create_key
+from clientgo.rest.kubeconfigwriter import write_kubeconfig
+from clientgo.servers import ApiServer, server_factory
 
 if TYPE_CHECKING:
     from clientgo.envtest.controlplane import ControlPlane
 
 EnvironmentKind = Literal["existing cluster", "control plane", "bundled server"]
-
-_TOKEN = "admin.token"  # nosec B105  # a file's name
 
 
 class Environment:
@@ -73,12 +66,15 @@ class Environment:
         cluster has neither the log nor the plugin. `apiserver_flags` are added to those of the kube-apiserver of a
         control plane.
 
-        The other options are for the bundled server. `data_dir` stores its objects, CA and administrator's token,
-        otherwise in memory. `simulate` makes workloads available `ready_seconds` after a change; 0 is before the
-        response to the write, unlike on a real cluster. `replica_sets` creates ReplicaSets for Deployments, as `kubectl
-        rollout history` needs. `bookmark_interval` is the seconds between the bookmarks of a watch. `secure` serves TLS
-        with a token for the administrator and RBAC; a `host` other than loopback requires it. `enable_faults` lets
-        clients inject faults; `server.faults` always can.
+        The other options are for the bundled server, `server`, of `clientgo-apiserver`. `data_dir` stores its objects,
+        CA and administrator's token, otherwise in memory. `simulate` makes workloads available `ready_seconds` after a
+        change; 0 is before the response to the write, unlike on a real cluster. `replica_sets` creates ReplicaSets for
+        Deployments, as `kubectl rollout history` needs. `bookmark_interval` is the seconds between the bookmarks of a
+        watch. `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires
+        it. `enable_faults` lets clients inject faults; `server.faults` always can.
+
+        Raises:
+            NotInstalled: the bundled server is needed, and `clientgo[embedded]` is not installed.
         """
         self._crds = read_crds(map(Path, crd_paths))
         self._webhook_paths = [Path(path) for path in webhook_paths]
@@ -92,26 +88,21 @@ class Environment:
         audit = _path(audit_log)
         if not (bundled or self._existing):
             self._plane = _control_plane(environ, flags, audit, clock, audit_reads=audit_reads)
-        self._secure = secure
         self._config: Config | None = None
         self._kubeconfig = _path(kubeconfig)
         self._simulate = simulate
-        self._data_dir = _path(data_dir)
-        self._options = ServerOptions(
-            ready_seconds=ready_seconds,
-            replica_sets=replica_sets,
-            bookmark_interval=bookmark_interval,
-            audit_reads=audit_reads,
-            owner_references_permissions=owner_references_permissions,
-        )
-        self._bundled = partial(
-            BundledServer, port=port, host=host, tls=secure, simulate=simulate, data_dir=self._data_dir,
-            enable_faults=enable_faults, audit=audit,
-        )  # fmt: skip
+        self._new_server: Callable[[], ApiServer] | None = None
+        if not (self._existing or self._plane):
+            self._new_server = partial(
+                server_factory(), port=port, host=host, secure=secure, simulate=simulate, ready_seconds=ready_seconds,
+                replica_sets=replica_sets, bookmark_interval=bookmark_interval, data_dir=_path(data_dir),
+                enable_faults=enable_faults, owner_references_permissions=owner_references_permissions,
+                audit_log=audit, audit_reads=audit_reads,
+            )  # fmt: skip
         self._clock = clock
         self._written: Path | None = None
         self._restored: list[Object] = []
-        self.server: BundledServer | None = None
+        self.server: ApiServer | None = None
 
     def __repr__(self) -> str:
         return f"<Environment {self.kind}{' at ' + self.server.url if self.server else ''}>"
@@ -154,7 +145,7 @@ class Environment:
                 kubeconfig file contains another configuration.
             ApiError: the server rejects a CRD.
             OSError: the port is in use, or the kubeconfig cannot be written.
-            DataUnusable: the data directory cannot be used, or is in use.
+            Exception: the data directory cannot be used, or is in use (`DataUnusable` of the bundled server).
         """
         try:
             config = self._connect()
@@ -176,9 +167,7 @@ class Environment:
             return self._plane.user(name, *groups)
         if self.server is None:
             return replace(config, impersonate=Impersonation(name, groups=groups))
-        token = _new_token().decode()
-        self.server.add_user(token, authenticated(name, *groups))
-        return replace(config, token=token)
+        return replace(config, token=self.server.new_token(name, *groups))
 
     def stop(self) -> None:
         """Stop the server and remove its kubeconfig. Idempotent.
@@ -199,30 +188,26 @@ class Environment:
                 written.unlink(missing_ok=True)
 
     def _connect(self) -> Config:
-        if self._existing:
+        if self._new_server is not None:
+            config = self._start(self._new_server())
+        elif self._plane is not None:
+            config = self._plane.start()
+        else:
             return load_config()
-        config = self._plane.start() if self._plane is not None else self._start_bundled()
         if self._kubeconfig is not None:
-            try:
-                self._written = write_kubeconfig(
-                    self._kubeconfig,
-                    config.host,
-                    token=config.token,
-                    ca=config.ca_data.encode() or None,
-                    client=(config.client_certificate_data.encode(), config.client_key_data.encode()),
-                )
-            except NotOurKubeconfig as error:
-                raise ConfigError(str(error)) from error
+            self._written = write_kubeconfig(
+                self._kubeconfig,
+                config.host,
+                token=config.token,
+                ca=config.ca_data.encode() or None,
+                client=(config.client_certificate_data.encode(), config.client_key_data.encode()),
+            )
         return config
 
-    def _start_bundled(self) -> Config:
-        token = load_or_create_key(self._data_dir, _TOKEN, _new_token).decode() if self._secure else ""
-        if self._secure:
-            self._options = replace(self._options, tokens={token: ADMIN}, authorization="RBAC")
-        server = self._bundled(options=self._options)
+    def _start(self, server: ApiServer) -> Config:
         server.start()
         self.server = server
-        return Config(host=server.url, token=token, ca_data=server.ca.decode() if server.ca is not None else "")
+        return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())
 
     def _install(self, config: Config) -> None:
         crds = self._crds
@@ -255,11 +240,6 @@ class Environment:
 
 def _path(given: Path | str | None) -> Path | None:
     return None if given is None else Path(given)
-
-
-def _new_token() -> bytes:
-    # Hexadecimal: programs parse an argument that begins with a dash as an option.
-    return secrets.token_hex(32).encode()
 
 
 def _control_plane(

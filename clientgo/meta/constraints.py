@@ -15,6 +15,12 @@ C = TypeVar("C", bound=type)
 ListType = Literal["atomic", "set", "map"]
 MapType = Literal["granular", "atomic"]
 
+CEL_RESERVED_WORDS = frozenset((
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
+    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+))  # fmt: skip
+_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
+
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A CEL rule that the API server evaluates (x-kubernetes-validations); `self` is the annotated value."""
@@ -115,3 +121,13 @@ Quantity = Annotated[
     ),
 ]
 """A quantity: `500m`, `1Gi`, or an integer."""
+
+
+def cel_name(field: str) -> str:
+    """Return the name of a property in CEL, with invalid characters and reserved words escaped."""
+    if field in CEL_RESERVED_WORDS:
+        return f"__{field}__"
+    if any(mark in field for mark, _ in _ESCAPES):
+        for mark, escape in _ESCAPES:
+            field = field.replace(mark, escape)
+    return field

@@ -19,11 +19,12 @@ from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
 from clientgo.meta.codec import encode_value
 from clientgo.rest import RESTClient
+from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.rest.request import Request
 from clientgo.testing.eventually import eventually
 from clientgo.webhook.injection import Targets
 from clientgo.webhook.rotation import SelfSignedCertificates
-from clientgo_apiserver.kubeconfig import write_kubeconfig
+from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.state import WebhookEndpoint
 from tests.cli.processes import SECONDS, free_port, in_background
 from tests.cli.test_examples import HOME, REDIS, copy_project
@@ -81,7 +82,7 @@ def deployed_project(folder: Path, variables: Mapping[str, str]) -> Iterator[Pro
         kubectl.run("apply", "-n", SYSTEM, "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": objects})
         port, certs = free_port(), folder / "certs"
         service_addresses = {f"{SYSTEM}/redis-webhook-service": WebhookEndpoint(f"https://127.0.0.1:{port}")}
-        assert environment.server is not None
+        assert isinstance(environment.server, EmbeddedServer)
         environment.server.run(lambda api: api.state.options.webhook_services.update(service_addresses))
         certificates = SelfSignedCertificates(
             client, certs, Targets(crds=(CRD,)), hosts=["127.0.0.1"], overlap_seconds=0.5

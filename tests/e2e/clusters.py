@@ -25,7 +25,7 @@ from clientgo.kubernetes.types.core_v1 import Pod
 from clientgo.lifecycle import Group
 from clientgo.meta.yamlio import to_yaml
 from clientgo.rest import Config, RESTClient, load_config
-from clientgo_apiserver.kubeconfig import kubeconfig
+from clientgo.rest.kubeconfigwriter import kubeconfig
 
 _BUNDLED: EnvironmentKind = "bundled server"
 _PLANE: EnvironmentKind = "control plane"

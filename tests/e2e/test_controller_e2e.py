@@ -22,6 +22,7 @@ from clientgo.rest import RESTClient
 from clientgo.rest.request import Request
 from clientgo.testing.eventually import eventually
 from clientgo.typed.options import DeleteOptions
+from clientgo_apiserver.embedded import EmbeddedServer
 from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.controller import Controller
@@ -103,7 +104,7 @@ class Cluster:
     def writes(self) -> dict[tuple[str, str, str], int]:
         """Count the write requests of clients, by method, resource and subresource."""
         server = self.environment.server
-        assert server is not None
+        assert isinstance(server, EmbeddedServer)
         resources = (("foos", ""), ("foos", "status"), ("deployments", ""), ("events", ""))
         return {
             (verb, resource, sub): count

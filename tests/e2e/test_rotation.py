@@ -14,6 +14,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.auth.users import MASTERS, authenticated
+from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.server import BundledServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import parse
@@ -42,7 +43,7 @@ class Pod:
 
     @property
     def server(self) -> BundledServer:
-        assert self.environment.server is not None
+        assert isinstance(self.environment.server, EmbeddedServer)
         return self.environment.server
 
     def file(self, name: str, content: str) -> str:

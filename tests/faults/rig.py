@@ -33,6 +33,7 @@ from clientgo.rest import RESTClient
 from clientgo.rest.request import EventStream, Request
 from clientgo.serving import Diagnostics, serve_diagnostics
 from clientgo.testing.eventually import ConditionTimeout, eventually
+from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.server import BundledServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import Options, parse
@@ -186,7 +187,7 @@ class Rig:
     @property
     def server(self) -> BundledServer:
         """Current server."""
-        assert self.environment.server is not None
+        assert isinstance(self.environment.server, EmbeddedServer)
         return self.environment.server
 
     @property

@@ -12,7 +12,6 @@ from clientgo.commandline import FlagParser, flag
 from clientgo.flags import seconds
 from clientgo.log import redact, register_secret
 from clientgo.log.values import to_json_value
-from clientgo.meta.formats import text_format
 from clientgo.meta.quantities import canonical
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.meta.shallow_json import elements, members, names_alone
@@ -22,6 +21,7 @@ from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
 from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
+from clientgo_apiserver.formats import text_format
 from clientgo_apiserver.handlers.options import check_timeout
 from clientgo_apiserver.http.messages import parse_query
 from clientgo_apiserver.http.nesting import json_error, yaml_error

@@ -29,7 +29,7 @@ BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
         *((pattern, "sub") for pattern, _ in credentials._shapes()),
         *((credentials._finder(secret), "sub") for secret in ("a'\\\\b", "'a\\'", "\\a\\")),
     ],
-    "clientgo/meta/formats.py": [],  # addresses and UUIDs: counted characters
+    "clientgo_apiserver/formats.py": [],  # addresses and UUIDs: counted characters
     "clientgo/meta/jsonvalues.py": [(jsonvalues._suspicious_time(), "search")],
     "clientgo/meta/shallow_json.py": [
         (pattern, "finditer" if name == "bracket" else "match")

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from clientgo.meta.constraints import cel_name
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
 from clientgo_apiserver.apiextensions.structural import (
     RULES,
     cached_by_identity,
-    cel_name,
     has_rules,
     join,
     member_schemas,

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from clientgo.meta.formats import text_format
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.apiextensions.bounds import INTEGERS, number_errors
 from clientgo_apiserver.apiextensions.listtypes import counterpart
 from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo_apiserver.cel.functions.patterns import matches
+from clientgo_apiserver.formats import text_format
 from clientgo_apiserver.http.status import (
     Cause,
     invalid_value,

@@ -14,11 +14,6 @@ _CONTAINERS = frozenset((dict, list))
 _CONVERTED = frozenset((dict, list, float))
 
 _ROOT = ("apiVersion", "kind", "metadata")
-RESERVED_WORDS = frozenset((
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
-))  # fmt: skip
-_ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 
 
 def cached_by_identity(compute: Callable[[Schema], R]) -> Callable[[Schema], R]:
@@ -55,16 +50,6 @@ def member_schemas(schema: Schema) -> Callable[[str], Schema | None]:
 def join(path: str, field: str) -> str:
     """Return the path of a field of the object at `path`."""
     return f"{path}.{field}" if path else field
-
-
-def cel_name(field: str) -> str:
-    """Return the name of a property in CEL, with invalid characters and reserved words escaped."""
-    if field in RESERVED_WORDS:
-        return f"__{field}__"
-    if any(mark in field for mark, _ in _ESCAPES):
-        for mark, escape in _ESCAPES:
-            field = field.replace(mark, escape)
-    return field
 
 
 def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from clientgo_apiserver.apiextensions.structural import cached_by_identity, cel_name, subschemas
+from clientgo.meta.constraints import cel_name
+from clientgo_apiserver.apiextensions.structural import cached_by_identity, subschemas
 from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.environment import convert
 from clientgo_apiserver.cel.types import ExprType

@@ -2,7 +2,7 @@
 
 import re
 
-from clientgo.meta.formats import is_go_duration
+from clientgo_apiserver.formats import is_go_duration
 from clientgo_apiserver.http.messages import Query
 from clientgo_apiserver.http.status import (
     ApiFailure,

@@ -16,7 +16,7 @@ from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
-from clientgo_apiserver.apiextensions.structural import cel_name
+from clientgo.meta.constraints import cel_name
 
 Schema = dict[str, Any]
 SchemaPath = tuple[str, ...]

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clientgo.meta.constraints import Meta, Rule
-from clientgo_apiserver.apiextensions.structural import cel_name
+from clientgo.meta.constraints import Meta, Rule, cel_name
 
 
 def unchanging() -> Rule:

@@ -11,7 +11,7 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import read_modules
 from clientgo.codegen.problems import Problems
 from clientgo.meta import Duration, ExternalDocs, Int32, Meta, ObjectMeta, Quantity, Rule, constrained
-from clientgo_apiserver.apiextensions.structural import cel_name
+from clientgo.meta.constraints import cel_name
 
 
 @dataclass(frozen=True)

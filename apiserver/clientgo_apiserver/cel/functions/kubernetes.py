@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from clientgo.meta.formats import text_format
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
 from clientgo_apiserver.cel.functions.lists import LISTS
@@ -23,6 +22,7 @@ from clientgo_apiserver.cel.values import (
     SemverValue,
     UrlValue,
 )
+from clientgo_apiserver.formats import text_format
 from clientgo_apiserver.registry.names import (
     label_1035_errors,
     label_errors,

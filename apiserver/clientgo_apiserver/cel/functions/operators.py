@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from clientgo.meta.formats import is_go_duration
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (
@@ -23,6 +22,7 @@ from clientgo_apiserver.cel.values import (
     less,
     type_name,
 )
+from clientgo_apiserver.formats import is_go_duration
 from clientgo_apiserver.http.status import go_float
 
 Function = Callable[..., Any]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from clientgo_apiserver.apiextensions.structural import RESERVED_WORDS
+from clientgo.meta.constraints import CEL_RESERVED_WORDS
 from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
 from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.types import DYN, ExprType
@@ -70,7 +70,7 @@ def policy_variables(spec: Object, _: FieldScope) -> Causes:
         where, name, source = f"variables[{index}]", one.get("name") or "", one.get("expression") or ""
         if not name.strip():
             yield required(f"{where}.name", "name is not specified")
-        elif not _IDENTIFIER.fullmatch(name) or name in RESERVED_WORDS:
+        elif not _IDENTIFIER.fullmatch(name) or name in CEL_RESERVED_WORDS:
             yield invalid_value(f"{where}.name", name, "must be a valid CEL identifier")
         if not source.strip():
             yield required(f"{where}.expression", "expression is not specified")

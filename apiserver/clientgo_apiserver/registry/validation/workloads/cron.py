@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from clientgo.meta.formats import is_go_duration
+from clientgo_apiserver.formats import is_go_duration
 from clientgo_apiserver.http.status import Cause, invalid_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 

@@ -1,4 +1,4 @@
-"""Kubeconfig of the bundled server, for kubectl and controllers.
+"""Kubeconfig of a server of a test or development, for kubectl and controllers.
 
 It contains a token, so only its owner may read it, and it is written atomically. A file with any other configuration is
 never overwritten.
@@ -10,15 +10,12 @@ from typing import Any
 
 import yaml
 
+from clientgo.errors import ConfigError
 from clientgo.files import PRIVATE, write_files
 from clientgo.meta.yamlio import to_yaml
 
 NAME = "clientgo-embedded"
 """Name of the cluster, user and context in the file."""
-
-
-class NotOurKubeconfig(Exception):
-    """The file contains a configuration that was not written by this module."""
 
 
 def kubeconfig(
@@ -53,7 +50,7 @@ def write_kubeconfig(
     """Write the kubeconfig with mode 0600, atomically, creating its directory if needed; return the absolute path.
 
     Raises:
-        NotOurKubeconfig: the file contains another configuration.
+        ConfigError: the file contains another configuration.
         OSError: the file cannot be written.
     """
     path = path.expanduser().absolute()
@@ -72,4 +69,4 @@ def _check_ours(path: Path) -> None:
     except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
         names = set()
     if names != {NAME}:
-        raise NotOurKubeconfig(f"{path} contains another configuration: choose another file")
+        raise ConfigError(f"{path} contains another configuration: choose another file")

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clientgo_apiserver.kubeconfig import NAME, NotOurKubeconfig, write_kubeconfig
+from clientgo.errors import ConfigError
+from clientgo.rest.kubeconfigwriter import NAME, write_kubeconfig
 
 
 def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
@@ -37,6 +38,6 @@ def test_earlier_kubeconfig_is_replaced_and_nothing_else_is_left(tmp_path: Path)
 def test_foreign_configuration_is_not_overwritten(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
-    with pytest.raises(NotOurKubeconfig, match="choose another file"):
+    with pytest.raises(ConfigError, match="choose another file"):
         write_kubeconfig(path, "http://127.0.0.1:1")
     assert path.read_text() == text

@@ -1,0 +1,118 @@
+"""Server for the process that starts it, and for programs on the same machine: a `clientgo.servers.ApiServer`."""
+
+import secrets
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from clientgo.errors import ConfigError
+from clientgo_apiserver.api import Api
+from clientgo_apiserver.apiextensions.crdstatus import KEY
+from clientgo_apiserver.auth.users import ADMIN, authenticated
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.journal import load_or_create_key
+
+_TOKEN = "admin.token"  # nosec B105  # a file's name
+
+_TURNS = 100
+"""Turns of the server's loop after which a definition whose names are free is established, with a margin."""
+
+
+class EmbeddedServer(BundledServer):
+    """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone.
+
+    Raises:
+        ConfigError: `host` is not loopback, and the server is not secure.
+    """
+
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        secure: bool = False,
+        simulate: bool = True,
+        ready_seconds: float = 0.0,
+        replica_sets: bool = False,
+        bookmark_interval: float = 60.0,
+        data_dir: Path | None = None,
+        enable_faults: bool = False,
+        owner_references_permissions: bool = False,
+        audit_log: Path | None = None,
+        audit_reads: bool = False,
+    ) -> None:
+        """Configure a server; `secure` means TLS, the token and RBAC. The other options are those of BundledServer."""
+        options = ServerOptions(
+            authorization="RBAC" if secure else "AlwaysAllow",
+            ready_seconds=ready_seconds,
+            replica_sets=replica_sets,
+            bookmark_interval=bookmark_interval,
+            owner_references_permissions=owner_references_permissions,
+            audit_reads=audit_reads,
+        )
+        super().__init__(
+            port=port, host=host, tls=secure, options=options, simulate=simulate, data_dir=data_dir,
+            enable_faults=enable_faults, audit=audit_log,
+        )  # fmt: skip
+        self.token = ""
+        self._secure = secure
+
+    def start(self) -> None:
+        """Start serving; return when requests are answered.
+
+        Raises:
+            OSError: the port is in use, or the audit file cannot be written.
+            DataUnusable: the data directory cannot be read or written, or is in use.
+        """
+        if self._secure and not self.token:
+            self.token = load_or_create_key(self._data_dir, _TOKEN, lambda: _random_token().encode()).decode()
+            self.add_user(self.token, ADMIN)
+        super().start()
+
+    def new_token(self, name: str, *groups: str) -> str:
+        """Return a new bearer token of the user `name`, a member of these groups."""
+        token = _random_token()
+        self.add_user(token, authenticated(name, *groups))
+        return token
+
+    def install(self, definitions: Iterable[Object]) -> None:
+        """Create these CustomResourceDefinitions, or replace existing ones, and wait until their kinds are served.
+
+        Raises:
+            ApiFailure: one is invalid.
+            ConfigError: the names of one are in use.
+        """
+        for definition in definitions:
+            self.run(partial(_install, definition))
+            name = definition["metadata"]["name"]
+            if not any(self.run(partial(_is_established, name)) for _ in range(_TURNS)):
+                raise ConfigError(f"CRD {name} is not established: its names are in use")
+
+
+def _random_token() -> str:
+    # Hexadecimal: programs parse an argument that begins with a dash as an option.
+    return secrets.token_hex(32)
+
+
+def _install(definition: Object, api: Api) -> None:
+    internal = Internal(api, manager="clientgo-apiserver")
+    try:
+        internal.create(KEY, "", definition)
+    except ApiFailure as failure:
+        if failure.reason != "AlreadyExists":
+            raise
+        metadata = definition["metadata"]
+        described = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+        patch = [{"op": "add", "path": f"/metadata/{key}", "value": value} for key, value in described.items()]
+        patch.append({"op": "replace", "path": "/spec", "value": definition["spec"]})
+        internal.patch(KEY, "", metadata["name"], patch, kind="json")
+
+
+def _is_established(name: str, api: Api) -> bool:
+    definition = api.state.store.get(KEY, "", name) or {}
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)

@@ -1,0 +1,122 @@
+"""API server of another distribution, `clientgo-apiserver`: found by its entry points, and never imported.
+
+An image of a controller contains no server, and another distribution can provide one. `clientgo[embedded]` installs it.
+"""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+from clientgo.errors import ConfigError
+
+COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
+"""Groups of entry points: `Command`, `ServerFactory` and `SchemaChecks`."""
+
+INSTALL = "pip install 'clientgo[embedded]'"
+
+
+class NotInstalled(ConfigError):
+    """No distribution provides the object, or one that it requires is missing."""
+
+
+class Command(Protocol):
+    """Command of the program `clientgo`."""
+
+    def __call__(self, arguments: Sequence[str], *, prog: str) -> int:
+        """Run the command with these arguments; return the exit code."""
+
+
+class ApiServer(Protocol):
+    """Kubernetes API served from this process, between `start` and `stop`."""
+
+    faults: Any  # of the server's own class, as further attributes that tests may use
+    token: str
+    """Bearer token of the administrator; empty without `secure`."""
+
+    @property
+    def url(self) -> str:
+        """URL of the server; empty before `start`."""
+
+    @property
+    def ca(self) -> bytes | None:
+        """Certificate (PEM) of the authority that signs the server's certificate; None without `secure`."""
+
+    def start(self) -> None:
+        """Start serving; return when requests are answered."""
+
+    def stop(self) -> None:
+        """Stop serving. Idempotent."""
+
+    def new_token(self, name: str, *groups: str) -> str:
+        """Return a new bearer token of the user `name`, a member of these groups."""
+
+
+class ServerFactory(Protocol):
+    """Constructor of a server, with the options of `clientgo.envtest.Environment`."""
+
+    def __call__(
+        self,
+        *,
+        port: int,
+        host: str,
+        secure: bool,
+        simulate: bool,
+        ready_seconds: float,
+        replica_sets: bool,
+        bookmark_interval: float,
+        data_dir: Path | None,
+        enable_faults: bool,
+        owner_references_permissions: bool,
+        audit_log: Path | None,
+        audit_reads: bool,
+    ) -> ApiServer:
+        """Return a server that has not been started."""
+
+
+class SchemaChecks(Protocol):
+    """Validation as by an API server, of what a CustomResourceDefinition contains."""
+
+    def pattern_error(self, pattern: str) -> str:
+        """Return why a pattern is not in RE2 syntax, or ""."""
+
+    def default_errors(self, schema: dict[str, Any], default: Any) -> Iterable[str]:
+        """Return the errors of a default by its structural schema."""
+
+
+def command(name: str) -> Command:
+    """Return a command.
+
+    Raises:
+        NotInstalled: no distribution provides it.
+    """
+    return cast(Command, _provided(COMMANDS, name))
+
+
+def server_factory() -> ServerFactory:
+    """Return the constructor of the bundled server.
+
+    Raises:
+        NotInstalled: no distribution provides it.
+    """
+    return cast(ServerFactory, _provided(SERVERS, "bundled"))
+
+
+def schema_checks() -> SchemaChecks:
+    """Return the checks of schemas.
+
+    Raises:
+        NotInstalled: no distribution provides them.
+    """
+    return cast(SchemaChecks, _provided(SCHEMAS, "bundled"))
+
+
+def _provided(group: str, name: str) -> Any:
+    # Imported here, 10 ms: only programs with a server of their own need it.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
+    try:
+        for found in entry_points(group=group, name=name):
+            return found.load()
+    except ModuleNotFoundError as error:
+        raise NotInstalled(f"the API server lacks {error.name}: run {INSTALL}") from error
+    raise NotInstalled(f"the API server is not installed: run {INSTALL}")

@@ -1,0 +1,70 @@
+"""Entry points of the API server: what a program without it tells its user."""
+
+import importlib.metadata
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest import Environment
+from clientgo.servers import NotInstalled, ServerFactory, command, schema_checks, server_factory
+from clientgo_apiserver.embedded import EmbeddedServer
+
+INSTALL = "run pip install 'clientgo[embedded]'"
+
+
+@pytest.fixture
+def no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: TID251  # the interpreter's list of distributions
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
+
+
+def test_server_of_this_repository_is_found() -> None:
+    factory: ServerFactory = EmbeddedServer  # mypy compares the signatures
+    assert server_factory() is factory
+    assert schema_checks().pattern_error("(") != ""
+    assert callable(command("apiserver"))
+
+
+@pytest.mark.usefixtures("no_entry_points")
+def test_missing_server_is_an_error_with_the_command_that_installs_it() -> None:
+    with pytest.raises(NotInstalled, match=r"^the API server is not installed: run pip install 'clientgo\[embedded\]'"):
+        Environment(bundled=True)
+
+
+@pytest.mark.usefixtures("no_entry_points")
+def test_existing_cluster_needs_no_server() -> None:
+    assert Environment(environ={"USE_EXISTING_CLUSTER": "true"}).kind == "existing cluster"
+
+
+def test_missing_requirement_of_the_server_is_named(
+    monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # as above
+) -> None:
+    broken = EntryPoint("bundled", "nowhere.to.be:found", "clientgo.servers")
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: (broken,))
+    with pytest.raises(NotInstalled, match=f"the API server lacks nowhere: {INSTALL[:11]}"):
+        server_factory()
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [
+        ("clientgo.cli.__main__", ["apiserver", "--port", "0"]),
+        ("main", ["--embedded"]),
+        ("clientgo.cli.__main__", ["run", "examples/foo_manager.py", "--embedded"]),
+    ],
+)
+def test_command_that_needs_the_missing_server_ends_with_one_line(module: str, arguments: list[str]) -> None:
+    code = (
+        "import importlib.metadata, sys; importlib.metadata.entry_points = lambda **_: ()\n"
+        f"from {module} import main; sys.exit(main({arguments}))"
+    )
+    root = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert f"the API server is not installed: {INSTALL}" in done.stderr
+    assert done.stderr.count("\n") == 1
