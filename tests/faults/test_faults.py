@@ -35,7 +35,7 @@ SMOKE = {
 }
 """Cases that `make test` runs too, of each kind at least one."""
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "reliability.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "reports" / "reliability.md"
 
 
 @pytest.mark.e2e
