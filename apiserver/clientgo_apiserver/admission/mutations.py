@@ -6,7 +6,7 @@ from typing import Any
 from clientgo.meta.apply.fieldsets import MergeRules, items
 from clientgo.meta.patches import PatchError, jsonpatch
 from clientgo_apiserver.admission.expressions import PolicyError
-from clientgo_apiserver.cel.environment import convert
+from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.values import StructValue
 from clientgo_apiserver.handlers.patches import rules_of
 from clientgo_apiserver.registry.registry import Object, Resource
@@ -72,7 +72,7 @@ def _plain(value: Any) -> Any:
         return {key: _plain(child) for key, child in value.items()}
     if isinstance(value, list):
         return [_plain(child) for child in value]
-    return convert("string", value) if isinstance(value, datetime | timedelta) else value
+    return OPERATORS["string"](value) if isinstance(value, datetime | timedelta) else value
 
 
 def _atomic_paths(value: Any, rules: MergeRules, where: tuple[str, ...]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from clientgo.meta.constraints import cel_name
 from clientgo.meta.jsonvalues import same
+from clientgo_apiserver.apiextensions.declarations import bound, declare
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
 from clientgo_apiserver.apiextensions.structural import (
     RULES,
@@ -19,8 +20,8 @@ from clientgo_apiserver.apiextensions.structural import (
     member_schemas,
 )
 from clientgo_apiserver.cel import types
-from clientgo_apiserver.cel.declarations import bound, declare
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression, compile_expression
+from clientgo_apiserver.cel.compiler import compile_expression
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.syntax import keyword_field
 from clientgo_apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
 from clientgo_apiserver.http.status import Cause, quoted
@@ -28,7 +29,7 @@ from clientgo_apiserver.http.status import Cause, quoted
 Schema = dict[str, Any]
 
 _REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
-_MOST_MESSAGE = 5 << 10
+_MAX_MESSAGE_BYTES = 5 << 10
 _ABSENT = object()
 
 
@@ -225,7 +226,7 @@ def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
             text = str(rule.message.evaluate(values)).strip()
         except (CelError, CostLimitExceeded):
             text = ""
-        if text and "\n" not in text and len(text.encode()) <= _MOST_MESSAGE:
+        if text and "\n" not in text and len(text.encode()) <= _MAX_MESSAGE_BYTES:
             return text
     return rule.text if rule.spec.get("message") else f"failed rule: {rule.text}"
 

@@ -5,17 +5,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clientgo_apiserver.apiextensions.cel import CompiledRule, compile_rules
+from clientgo_apiserver.apiextensions.declarations import MAX_REQUEST_BYTES, SchemaType, declare
 from clientgo_apiserver.apiextensions.goforms import go_form
 from clientgo_apiserver.apiextensions.structural import RULES
-from clientgo_apiserver.cel.declarations import MOST_BYTES, SchemaType, declare
 from clientgo_apiserver.cel.environment import Expression
-from clientgo_apiserver.cel.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT
+from clientgo_apiserver.cel.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT, MAX_UINT64
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
 
 Schema = dict[str, Any]
 
-_MOST = (1 << 64) - 1
-_MOST_TOLD = 4
+_MAX_LISTED = 4
 _CONTRIBUTED = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
 _UNTYPED = (
     "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert"
@@ -43,9 +42,9 @@ class _Costs:
     expensive: list[tuple[int, str]] = field(default_factory=list)
 
     def observe(self, where: str, cost: int) -> None:
-        self.total = min(self.total + cost, _MOST)
+        self.total = min(self.total + cost, MAX_UINT64)
         if cost >= ESTIMATED_CRD_COST_LIMIT // 100:
-            self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MOST_TOLD]
+            self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MAX_LISTED]
 
 
 def rule_errors(schema: Schema, where: str) -> list[Cause]:
@@ -64,8 +63,8 @@ def _walked(schema: Schema, place: _Place, costs: _Costs) -> Iterator[Cause]:
         uncorrelatable = place.uncorrelatable
         if part == "items" and schema.get("x-kubernetes-list-type") != "map":
             uncorrelatable = uncorrelatable or place.where
-        most = None if place.times is None or times is None else min(place.times * times, _MOST)
-        yield from _walked(below, _Place(f"{place.where}.{part}", most, uncorrelatable=uncorrelatable), costs)
+        times_below = None if place.times is None or times is None else min(place.times * times, MAX_UINT64)
+        yield from _walked(below, _Place(f"{place.where}.{part}", times_below, uncorrelatable=uncorrelatable), costs)
     if schema.get(RULES):
         declared = declare(schema, root=place.root)
         if declared is None:
@@ -78,22 +77,22 @@ def _children(schema: Schema) -> Iterator[tuple[str, Schema, int | None]]:
     """Yield the schemas below a schema, with how many values of each a value has at most."""
     additional, items = schema.get("additionalProperties"), schema.get("items")
     if isinstance(additional, dict):
-        yield "additionalProperties", additional, _most(schema, "maxProperties")
+        yield "additionalProperties", additional, _max_count(schema, "maxProperties")
     for name, below in (schema.get("properties") or {}).items():
         yield f"properties[{name}]", below, 1
     if isinstance(items, dict):
-        yield "items", items, _most(schema, "maxItems")
+        yield "items", items, _max_count(schema, "maxItems")
 
 
-def _most(schema: Schema, limit: str) -> int | None:
+def _max_count(schema: Schema, limit: str) -> int | None:
     return max(int(schema[limit]), 0) if limit in schema else None
 
 
 def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: _Costs) -> Iterator[Cause]:
     assert declared is not None
     where, form = place.where, go_form(rule.spec, "ValidationRule")
-    times = MOST_BYTES // (declared.least_bytes + 1) if place.times is None else place.times
-    cost = min(_cost(rule.expression, declared) * times, _MOST)
+    times = MAX_REQUEST_BYTES // (declared.min_serialized_size + 1) if place.times is None else place.times
+    cost = min(_cost(rule.expression, declared) * times, MAX_UINT64)
     if cost > ESTIMATED_COST_LIMIT:
         yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))
     costs.observe(f"{where}.rule", cost)
@@ -121,9 +120,9 @@ def _cost(expression: Expression | None, declared: SchemaType) -> int:
 
     def sizes(path: tuple[str, ...]) -> int | None:
         found = declared.at(path[1:])
-        return found.most if found else None
+        return found.max_elements if found else None
 
-    return expression.most_cost(sizes)
+    return expression.max_cost(sizes)
 
 
 def _exceeded(what: str, cost: int, limit: int) -> str:

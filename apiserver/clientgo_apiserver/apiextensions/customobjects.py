@@ -7,7 +7,8 @@ from clientgo_apiserver.apiextensions.embedded import embedded_errors
 from clientgo_apiserver.apiextensions.listtypes import list_errors
 from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_errors
 from clientgo_apiserver.apiextensions.structural import has_rules
-from clientgo_apiserver.http.status import Cause, go_float, invalid_value
+from clientgo_apiserver.gotext import go_float
+from clientgo_apiserver.http.status import Cause, invalid_value
 from clientgo_apiserver.registry.registry import Object, Resource
 
 _BLOCKING = frozenset((

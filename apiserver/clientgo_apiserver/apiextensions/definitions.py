@@ -20,7 +20,7 @@ from clientgo_apiserver.http.status import (
     required,
     too_many,
 )
-from clientgo_apiserver.registry.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.webhookclients import client_errors
 

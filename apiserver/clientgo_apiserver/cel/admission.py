@@ -7,7 +7,9 @@ from importlib.resources import files
 from typing import Any
 
 from clientgo_apiserver.cel import types
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression, compile_expression, convert
+from clientgo_apiserver.cel.compiler import compile_expression
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression
+from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType, parse_type
 from clientgo_apiserver.cel.values import CelError
 
@@ -107,5 +109,5 @@ def namespace_value(namespace: dict[str, Any] | None) -> dict[str, Any] | None:
     meta = dict(namespace["metadata"])
     for field in ("creationTimestamp", "deletionTimestamp"):
         if field in meta:
-            meta[field] = convert("timestamp", meta[field])
+            meta[field] = OPERATORS["timestamp"](meta[field])
     return {**namespace, "metadata": meta}

@@ -5,11 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from clientgo_apiserver.cel.limits import AUTHORIZATION_CHECK_COST, FORMAT_PATTERN_SIZE, FORMAT_TEXT_SIZE, MAX_UINT64
 from clientgo_apiserver.cel.syntax import LiteralNode, SyntaxNode
 from clientgo_apiserver.cel.types import ExprType
-
-MOST = (1 << 64) - 1
-"""The largest cost and size."""
 
 TRAVERSAL = 0.1
 """Cost of a character that is read once."""
@@ -20,38 +18,38 @@ LIST = 10
 _PATTERN = 0.25
 """Cost of a character of a regular expression."""
 
-_FORMAT_PATTERN, _FORMAT_SIZE = 128, 64
 
+class CostEstimate(NamedTuple):
+    """Minimum and maximum of a cost or a size (cel-go: CostEstimate, SizeEstimate)."""
 
-class CostRange(NamedTuple):
-    """The least and the most of a cost or a size."""
+    min: int
+    max: int
 
-    least: int
-    most: int
-
-    def plus(self, other: "CostRange") -> "CostRange":
+    def plus(self, other: "CostEstimate") -> "CostEstimate":
         """Return the sum."""
-        return CostRange(min(self.least + other.least, MOST), min(self.most + other.most, MOST))
+        return CostEstimate(min(self.min + other.min, MAX_UINT64), min(self.max + other.max, MAX_UINT64))
 
-    def times(self, other: "CostRange") -> "CostRange":
+    def times(self, other: "CostEstimate") -> "CostEstimate":
         """Return the product."""
-        return CostRange(min(self.least * other.least, MOST), min(self.most * other.most, MOST))
+        return CostEstimate(min(self.min * other.min, MAX_UINT64), min(self.max * other.max, MAX_UINT64))
 
-    def scaled(self, factor: float) -> "CostRange":
+    def scaled(self, factor: float) -> "CostEstimate":
         """Return the product with a factor, rounded up."""
-        return CostRange(min(math.ceil(self.least * factor), MOST), min(math.ceil(self.most * factor), MOST))
+        return CostEstimate(
+            min(math.ceil(self.min * factor), MAX_UINT64), min(math.ceil(self.max * factor), MAX_UINT64)
+        )
 
-    def union(self, other: "CostRange") -> "CostRange":
+    def union(self, other: "CostEstimate") -> "CostEstimate":
         """Return the smallest range that has both."""
-        return CostRange(min(self.least, other.least), max(self.most, other.most))
+        return CostEstimate(min(self.min, other.min), max(self.max, other.max))
 
 
-def fixed(value: int) -> CostRange:
+def fixed(value: int) -> CostEstimate:
     """Return the range of one value."""
-    return CostRange(value, value)
+    return CostEstimate(value, value)
 
 
-ZERO, ONE, UNKNOWN = fixed(0), fixed(1), CostRange(0, MOST)
+ZERO, ONE, UNKNOWN = fixed(0), fixed(1), CostEstimate(0, MAX_UINT64)
 
 
 @dataclass(slots=True)
@@ -60,12 +58,12 @@ class Argument:
 
     node: SyntaxNode
     type: ExprType
-    size: CostRange
-    items: tuple[ExprType, CostRange] | None
+    size: CostEstimate
+    items: tuple[ExprType, CostEstimate] | None
     """The type and the size of a list's items."""
 
 
-Estimate = tuple[CostRange, CostRange | None]
+Estimate = tuple[CostEstimate, CostEstimate | None]
 """The cost of a call, and the size of its result."""
 
 
@@ -110,7 +108,7 @@ def _pattern(*, results: bool) -> CallCost:
             return ONE, None
         text = target.size.plus(ONE).scaled(TRAVERSAL)
         cost = text.times(args[0].size.scaled(_PATTERN))
-        return cost, CostRange(0, target.size.most) if results else None
+        return cost, CostEstimate(0, target.size.max) if results else None
 
     return estimate
 
@@ -127,34 +125,34 @@ def _compared(overload: str, _: Argument | None, args: list[Argument]) -> Estima
         if special is not None:
             return special, None
         if one.type.name == "kubernetes.URL":
-            return CostRange(1, other.size.most if other.size != UNKNOWN else 1).scaled(TRAVERSAL), None
-    smallest = min(one.size.most, other.size.most)
-    return CostRange(int(smallest > 0), smallest).scaled(TRAVERSAL), None
+            return CostEstimate(1, other.size.max if other.size != UNKNOWN else 1).scaled(TRAVERSAL), None
+    smallest = min(one.size.max, other.size.max)
+    return CostEstimate(int(smallest > 0), smallest).scaled(TRAVERSAL), None
 
 
 def _replace(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     size, old, new = target.size, args[0].size, args[1].size
-    most_count, most_kept = math.ceil(size.most / old.least) if old.least else min(size.most + 1, MOST), 0
-    if not old.least:
-        most_kept = size.most
-    elif new.most <= old.least:
-        most_count, most_kept = 0, size.most
-    least_count, least_kept = math.ceil(size.least / old.most) if old.most else min(size.least + 1, MOST), 0
-    if not old.most:
-        least_kept = size.least
-    elif old.most <= new.least:
-        least_count, least_kept = 0, size.least
-    result = CostRange(least_count, min(most_count, MOST)).times(new).plus(CostRange(least_kept, most_kept))
+    max_count, max_kept = math.ceil(size.max / old.min) if old.min else min(size.max + 1, MAX_UINT64), 0
+    if not old.min:
+        max_kept = size.max
+    elif new.max <= old.min:
+        max_count, max_kept = 0, size.max
+    min_count, min_kept = math.ceil(size.min / old.max) if old.max else min(size.min + 1, MAX_UINT64), 0
+    if not old.max:
+        min_kept = size.min
+    elif old.max <= new.min:
+        min_count, min_kept = 0, size.min
+    result = CostEstimate(min_count, min(max_count, MAX_UINT64)).times(new).plus(CostEstimate(min_kept, max_kept))
     return size.scaled(2 * TRAVERSAL), result
 
 
 def _split(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
-    most, limit = target.size.most, args[1].node if len(args) > 1 else None
+    max_size, limit = target.size.max, args[1].node if len(args) > 1 else None
     if isinstance(limit, LiteralNode) and isinstance(limit.value, int):
-        most = limit.value % (MOST + 1)
-    return target.size.scaled(2 * TRAVERSAL), CostRange(0, most)
+        max_size = limit.value % (MAX_UINT64 + 1)
+    return target.size.scaled(2 * TRAVERSAL), CostEstimate(0, max_size)
 
 
 def _join(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
@@ -162,7 +160,7 @@ def _join(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     items = target.items
     size = target.size.times(items[1]) if items else ZERO
     if args:
-        separators = CostRange(max(target.size.least - 1, 0), max(target.size.most - 1, 0))
+        separators = CostEstimate(max(target.size.min - 1, 0), max(target.size.max - 1, 0))
         size = size.plus(args[0].size.times(separators))
     return size.scaled(TRAVERSAL), size
 
@@ -172,7 +170,7 @@ def _ip(overload: str, _: Argument | None, args: list[Argument]) -> Estimate:
 
 
 def _contains_network(overload: str, _: Argument | None, args: list[Argument]) -> Estimate:
-    address = CostRange(4, 16)
+    address = CostEstimate(4, 16)
     cost = address.plus(address).scaled(TRAVERSAL)
     if "contains_cidr" in overload:
         cost = cost.plus(address.scaled(TRAVERSAL)).plus(ONE)
@@ -180,13 +178,14 @@ def _contains_network(overload: str, _: Argument | None, args: list[Argument]) -
 
 
 def _validate(_: str, __: Argument | None, args: list[Argument]) -> Estimate:
-    return args[0].size.scaled(TRAVERSAL).scaled(_FORMAT_PATTERN * _PATTERN), None
+    return args[0].size.scaled(TRAVERSAL).scaled(FORMAT_PATTERN_SIZE * _PATTERN), None
 
 
-def _converted(least: float, most: float, extra: int = 0) -> CallCost:
+def _converted(min_factor: float, max_factor: float, extra: int = 0) -> CallCost:
     def estimate(_: str, __: Argument | None, args: list[Argument]) -> Estimate:
         size = args[0].size
-        result = CostRange(min(int(size.least * least) + extra, MOST), min(int(size.most * most) + extra, MOST))
+        bounds = (int(size.min * min_factor) + extra, int(size.max * max_factor) + extra)
+        result = CostEstimate(*(min(bound, MAX_UINT64) for bound in bounds))
         return size.scaled(TRAVERSAL), result
 
     return estimate
@@ -196,7 +195,7 @@ def _sets(factor: int) -> CallCost:
     return lambda _, __, args: (args[0].size.times(args[1].size).scaled(factor).plus(ONE), None)
 
 
-def _allocating(cost: CostRange, size: CostRange) -> Estimate:
+def _allocating(cost: CostEstimate, size: CostEstimate) -> Estimate:
     return cost.plus(fixed(1 + LIST)), size
 
 
@@ -204,7 +203,7 @@ def _flatten(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     depth = args[0].node if args else LiteralNode(0, 1)
     known = isinstance(depth, LiteralNode) and isinstance(depth.value, int)
-    factor = max(depth.value, 0) if known and isinstance(depth, LiteralNode) else MOST
+    factor = max(depth.value, 0) if known and isinstance(depth, LiteralNode) else MAX_UINT64
     return _allocating(target.size.scaled(factor), target.size)
 
 
@@ -212,7 +211,7 @@ def _slice(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     bounds = [
         arg.node.value if isinstance(arg.node, LiteralNode) else default
-        for arg, default in zip(args, (0, target.size.most), strict=True)
+        for arg, default in zip(args, (0, target.size.max), strict=True)
     ]
     size = fixed(max(bounds[1] - bounds[0], 0))
     return _allocating(size, size)
@@ -235,7 +234,7 @@ def _copying(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
 
 def _range(_: str, __: Argument | None, args: list[Argument]) -> Estimate:
     count = args[0].node
-    size = CostRange(0, MOST)
+    size = CostEstimate(0, MAX_UINT64)
     if isinstance(count, LiteralNode) and isinstance(count.value, int):
         size = fixed(max(count.value, 0))
     return _allocating(size, size)
@@ -244,7 +243,7 @@ def _range(_: str, __: Argument | None, args: list[Argument]) -> Estimate:
 _ORDERED = ("bytes", "string")
 _EQUAL = {
     **dict.fromkeys(("net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"), ONE),
-    "kubernetes.NamedFormat": CostRange(1, _FORMAT_SIZE).scaled(TRAVERSAL),
+    "kubernetes.NamedFormat": CostEstimate(1, FORMAT_TEXT_SIZE).scaled(TRAVERSAL),
 }
 CALLS: dict[str, CallCost] = {
     **dict.fromkeys(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"], _compared_items),
@@ -280,5 +279,5 @@ CALLS: dict[str, CallCost] = {
     "distinct": _quadratic("distinct"),
     "sort": _quadratic("list"),
     "@sortByAssociatedKeys": _quadratic("keys"),
-    **dict.fromkeys(["check"], lambda *_: (fixed(350_000), None)),
+    **dict.fromkeys(["check"], lambda *_: (fixed(AUTHORIZATION_CHECK_COST), None)),
 }

@@ -5,8 +5,8 @@ from functools import cache, partial
 from typing import Any
 
 from clientgo_apiserver.cel.checker import check
-from clientgo_apiserver.cel.cost import most_cost
-from clientgo_apiserver.cel.environment import Expression, Fields, InvalidExpression
+from clientgo_apiserver.cel.cost import max_cost
+from clientgo_apiserver.cel.environment import Expression, Fields, InvalidExpression, no_fields
 from clientgo_apiserver.cel.functions.patterns import syntax_error
 from clientgo_apiserver.cel.interpreter import Evaluator, program
 from clientgo_apiserver.cel.literals import instantiation_error
@@ -16,7 +16,7 @@ from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError
 
 
-def compiled(source: str, variables: Mapping[str, ExprType], fields: Fields) -> Expression:
+def compile_expression(source: str, variables: Mapping[str, ExprType], fields: Fields = no_fields) -> Expression:
     """Compile an expression with these variables.
 
     Raises:
@@ -39,5 +39,5 @@ def compiled(source: str, variables: Mapping[str, ExprType], fields: Fields) -> 
             raise CelError("no such overload") from error
 
     used = frozenset(checked.names.values())
-    cost = partial(most_cost, checked)
+    cost = partial(max_cost, checked)
     return Expression(source, checked.result, used, evaluate, cost, instantiation_error(checked.root))

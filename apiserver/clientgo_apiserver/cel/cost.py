@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from clientgo_apiserver.cel.callcosts import (
     CALLS,
     LIST,
-    MOST,
     ONE,
     TRAVERSAL,
     UNKNOWN,
     ZERO,
     Argument,
-    CostRange,
+    CostEstimate,
     fixed,
 )
 from clientgo_apiserver.cel.checker import CheckedExpression
 from clientgo_apiserver.cel.environment import Sizes
+from clientgo_apiserver.cel.limits import MAX_UINT64
 from clientgo_apiserver.cel.syntax import (
     ACCUMULATOR,
     CallNode,
@@ -33,7 +33,6 @@ from clientgo_apiserver.cel.syntax import (
 from clientgo_apiserver.cel.types import SCALARS, unwrapped
 
 _MAP, _STRUCT = 30, 40
-_FORMAT_PATTERN, _FORMAT_SIZE = 128, 64
 
 ValuePath = tuple[str, ...]
 
@@ -41,13 +40,13 @@ ValuePath = tuple[str, ...]
 @dataclass(slots=True)
 class _Local:
     path: ValuePath
-    size: CostRange | None
-    entry: CostRange | None = None
+    size: CostEstimate | None
+    entry: CostEstimate | None = None
 
 
-def most_cost(checked: CheckedExpression, sizes: Sizes) -> int:
-    """Return the most that an expression can cost."""
-    return _Estimator(checked, sizes).cost(checked.root).most
+def max_cost(checked: CheckedExpression, sizes: Sizes) -> int:
+    """Return the maximum cost of an expression."""
+    return _Estimator(checked, sizes).cost(checked.root).max
 
 
 @dataclass(slots=True)
@@ -55,11 +54,11 @@ class _Estimator:
     checked: CheckedExpression
     sizes: Sizes
     paths: dict[SyntaxNode, ValuePath] = field(default_factory=dict)
-    known: dict[SyntaxNode, CostRange] = field(default_factory=dict)
-    entries: dict[SyntaxNode, CostRange] = field(default_factory=dict)
+    known: dict[SyntaxNode, CostEstimate] = field(default_factory=dict)
+    entries: dict[SyntaxNode, CostEstimate] = field(default_factory=dict)
     locals: dict[str, list[_Local]] = field(default_factory=dict)
 
-    def cost(self, node: SyntaxNode) -> CostRange:
+    def cost(self, node: SyntaxNode) -> CostEstimate:
         """Return the cost of an expression."""
         match node:
             case IdentNode(name=name):
@@ -84,7 +83,7 @@ class _Estimator:
         local = self._local(node.name) if isinstance(node, IdentNode) else None
         return local.path if local else self.paths.get(node, ())
 
-    def _select(self, node: SelectNode) -> CostRange:
+    def _select(self, node: SelectNode) -> CostEstimate:
         if node in self.checked.names:
             self.paths[node] = (self.checked.names[node],)
             return ONE
@@ -94,12 +93,12 @@ class _Estimator:
         self.paths[node] = (*self._path(node.operand), node.field)
         return cost.plus(ONE) if self.checked.types[node.operand].kind in ("map", "struct", "param") else cost
 
-    def size(self, node: SyntaxNode) -> CostRange:
+    def size(self, node: SyntaxNode) -> CostEstimate:
         """Return the size of an expression's value."""
         found = self._size(node)
         return found if found is not None else UNKNOWN
 
-    def _size(self, node: SyntaxNode) -> CostRange | None:
+    def _size(self, node: SyntaxNode) -> CostEstimate | None:
         if node in self.known:
             return self.known[node]
         match node:
@@ -112,33 +111,33 @@ class _Estimator:
         path = self._path(node)
         declared = self.sizes(path) if path else None
         if declared is not None:
-            self.known[node] = CostRange(0, declared)
+            self.known[node] = CostEstimate(0, declared)
             return self.known[node]
         if unwrapped(self.checked.types[node])[0] in SCALARS:
             return ONE
         local = self._local(node.name) if isinstance(node, IdentNode) else None
         return local.size if local else None
 
-    def _entry(self, node: SyntaxNode) -> CostRange | None:
+    def _entry(self, node: SyntaxNode) -> CostEstimate | None:
         if node in self.entries:
             return self.entries[node]
         local = self._local(node.name) if isinstance(node, IdentNode) else None
         return local.entry if local else None
 
-    def _created(self, node: ListNode | MapNode | StructNode) -> CostRange:
+    def _created(self, node: ListNode | MapNode | StructNode) -> CostEstimate:
         cost = fixed({ListNode: LIST, MapNode: _MAP, StructNode: _STRUCT}[type(node)])
         for child in children(node):
             cost = cost.plus(self.cost(child))
         if isinstance(node, StructNode):
             return cost
         values = node.items if isinstance(node, ListNode) else [value for _, value, _ in node.entries]
-        entry = CostRange(MOST if values else 0, 0)
+        entry = CostEstimate(MAX_UINT64 if values else 0, 0)
         for value in values:
             entry = entry.union(self.size(value))
         self.entries[node] = entry
         return cost
 
-    def _bind(self, node: FoldNode) -> CostRange:
+    def _bind(self, node: FoldNode) -> CostEstimate:
         cost = fixed(LIST).plus(self.cost(node.start))
         name = node.accumulator
         local = _Local(self._path(node.start), self._size(node.start), self._entry(node.start))
@@ -155,7 +154,7 @@ class _Estimator:
         if entry is not None:
             self.entries[node] = entry
 
-    def _fold(self, node: FoldNode) -> CostRange:
+    def _fold(self, node: FoldNode) -> CostEstimate:
         cost = self.cost(node.items).plus(self.cost(node.start))
         accumulated = _Local(self._path(node.start), self._size(node.start), self._entry(node.start))
         self.locals.setdefault(node.accumulator, []).append(accumulated)
@@ -189,10 +188,10 @@ class _Estimator:
         path = () if path[:1] == (ACCUMULATOR,) else path
         kind = self.checked.types[node]
         declared = self.sizes((*path, "@items")) if path else None
-        items = (kind.params[0], UNKNOWN if declared is None else CostRange(0, declared)) if kind.params else None
+        items = (kind.params[0], UNKNOWN if declared is None else CostEstimate(0, declared)) if kind.params else None
         return Argument(node, kind, self.size(node), items)
 
-    def _call(self, node: CallNode) -> CostRange:
+    def _call(self, node: CallNode) -> CostEstimate:
         if node.function == "dyn":
             cost = self.cost(node.args[0]).plus(ONE)
             self._copy_size(node, node.args[0])
@@ -206,7 +205,7 @@ class _Estimator:
         if node.target is not None:
             before = self.cost(node.target)
             target = self.argument(node.target)
-        total, size = CostRange(MOST, 0), None
+        total, size = CostEstimate(MAX_UINT64, 0), None
         for overload in overloads:
             cost, result = self._overload_cost(node, overload, target, args, costs)
             total = total.union(cost)
@@ -223,13 +222,13 @@ class _Estimator:
         return before.plus(total)
 
     def _overload_cost(
-        self, node: CallNode, overload: str, target: Argument | None, args: list[Argument], costs: list[CostRange]
-    ) -> tuple[CostRange, CostRange | None]:
+        self, node: CallNode, overload: str, target: Argument | None, args: list[Argument], costs: list[CostEstimate]
+    ) -> tuple[CostEstimate, CostEstimate | None]:
         of_args = ZERO
         for cost in costs:
             of_args = of_args.plus(cost)
         if overload in ("logical_and", "logical_or"):
-            return CostRange(costs[0].least, of_args.most), None
+            return CostEstimate(costs[0].min, of_args.max), None
         if overload == "conditional":
             self._merge_entries(node, node.args[1:])
             return costs[0].plus(costs[1].union(costs[2])), args[1].size.union(args[2].size)

@@ -11,3 +11,9 @@ ESTIMATED_COST_LIMIT = 10_000_000
 
 ESTIMATED_CRD_COST_LIMIT = 100_000_000
 """Estimated cost of all rules of a CustomResourceDefinition (StaticEstimatedCRDCostLimit)."""
+
+MAX_UINT64 = (1 << 64) - 1
+"""Largest cost or size: sums and products stop there."""
+
+FORMAT_PATTERN_SIZE, FORMAT_TEXT_SIZE = 128, 64
+"""Sizes of the pattern and the text of a format, by which `format.validate` is estimated."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from clientgo_apiserver.controllers.base import conditions_of
-from clientgo_apiserver.registry.names import SUFFIX_ALPHABET
+from clientgo_apiserver.names import SUFFIX_ALPHABET
 from clientgo_apiserver.registry.registry import Object
 
 

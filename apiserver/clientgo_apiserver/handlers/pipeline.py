@@ -33,9 +33,9 @@ from clientgo_apiserver.http.status import (
     modified,
     not_found,
 )
+from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
-from clientgo_apiserver.registry.names import generate
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import from_storage, shown, to_storage, with_version

@@ -13,7 +13,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.apiextensions import jsonpath
-from clientgo_apiserver.http.status import go_float
+from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.gotypes import metadata_in_order

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
+from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.gojson import escaped
 from clientgo_apiserver.registry.registry import Resource
 
@@ -203,15 +204,6 @@ def _causes(causes: Iterable[Cause]) -> list[dict[str, str]]:
 
 
 _encode = msgspec.json.Encoder().encode
-
-
-def go_float(value: float) -> str:
-    """Format a float like Go's %v: shortest digits, with an exponent for large and small values."""
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    if 1e-4 <= abs(value) < 1e6:
-        return repr(value)
-    return next(text for text in (f"{value:.{digits}e}" for digits in range(18)) if float(text) == value)
 
 
 def quoted(value: Any) -> str:

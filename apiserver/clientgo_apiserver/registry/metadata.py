@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.clock import Clock
+from clientgo_apiserver import names
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
-from clientgo_apiserver.registry import names
 from clientgo_apiserver.registry.decoding import decode_part, message_of
 from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.scalars import DecodeError

@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.registry.names import subdomain_errors
+from clientgo_apiserver.names import subdomain_errors
 from clientgo_apiserver.registry.registry import Object
 
 _FORM = "; desired format: https://host[/path]"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from clientgo_apiserver.cel import types
-from clientgo_apiserver.cel.environment import Expression, InvalidExpression, compile_expression
+from clientgo_apiserver.cel.compiler import compile_expression
+from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.values import CelError, CostLimitExceeded
 
 

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from clientgo_apiserver.registry.names import FORMS
+from clientgo_apiserver.names import FORMS
 from clientgo_apiserver.registry.validation import generic
 from clientgo_apiserver.registry.validation.compiler import CompiledRules, rules_of, sections
 from clientgo_apiserver.registry.validation.scopes import RULES as REGISTERED

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.gojson import duplicate_fields, explain, go_map, summarize
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
-from clientgo_apiserver.http.status import ApiFailure, go_float
-from clientgo_apiserver.registry.names import generate, label_value_errors, qualified_errors
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.names import generate, label_value_errors, qualified_errors
 from clientgo_apiserver.registry.registry import version_priority
 
 JSON = st.recursive(

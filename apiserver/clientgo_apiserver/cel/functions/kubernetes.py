@@ -23,7 +23,7 @@ from clientgo_apiserver.cel.values import (
     UrlValue,
 )
 from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.registry.names import (
+from clientgo_apiserver.names import (
     label_1035_errors,
     label_errors,
     label_value_errors,

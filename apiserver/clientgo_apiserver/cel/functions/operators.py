@@ -23,7 +23,7 @@ from clientgo_apiserver.cel.values import (
     type_name,
 )
 from clientgo_apiserver.formats import is_go_duration
-from clientgo_apiserver.http.status import go_float
+from clientgo_apiserver.gotext import go_float
 
 Function = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
-from clientgo_apiserver.registry.names import data_key_errors, qualified_errors, subdomain_errors
+from clientgo_apiserver.names import data_key_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clientgo_apiserver.apiextensions.definitions import definition_errors
 from clientgo_apiserver.http.status import Cause, invalid_value, required
-from clientgo_apiserver.registry.names import qualified_errors
+from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule

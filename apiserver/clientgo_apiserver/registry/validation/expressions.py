@@ -8,7 +8,7 @@ from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING
 from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.types import DYN, ExprType
 from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
-from clientgo_apiserver.registry.names import qualified_errors
+from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 

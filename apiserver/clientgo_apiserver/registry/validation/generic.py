@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from clientgo.meta.jsonvalues import canonical, is_among, same
+from clientgo_apiserver import names
 from clientgo_apiserver.http.status import (
     Cause,
     duplicate,
@@ -16,7 +17,6 @@ from clientgo_apiserver.http.status import (
     too_many,
 )
 from clientgo_apiserver.http.status import required as required_value
-from clientgo_apiserver.registry import names
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})

@@ -11,7 +11,7 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.registry.names import label_value_errors, qualified_errors
+from clientgo_apiserver.names import label_value_errors, qualified_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors

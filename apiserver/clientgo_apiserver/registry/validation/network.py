@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from clientgo_apiserver import names
 from clientgo_apiserver.http.status import (
     Cause,
     duplicate,
@@ -13,7 +14,6 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.registry import names
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within

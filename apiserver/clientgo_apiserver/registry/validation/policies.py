@@ -10,7 +10,7 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.registry.names import label_1035_errors, subdomain_errors
+from clientgo_apiserver.names import label_1035_errors, subdomain_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 

@@ -10,8 +10,8 @@ from clientgo_apiserver.http.status import (
     not_supported,
     too_long,
 )
+from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.gostructs import go_diff
-from clientgo_apiserver.registry.names import qualified_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount

@@ -12,7 +12,7 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.registry.names import qualified_errors
+from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.pods.volumes import no_backsteps

@@ -13,8 +13,8 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
+from clientgo_apiserver.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo_apiserver.registry.gostructs import go_struct
-from clientgo_apiserver.registry.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path

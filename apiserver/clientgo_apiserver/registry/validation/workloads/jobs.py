@@ -15,8 +15,8 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
+from clientgo_apiserver.names import label_errors, subdomain_errors
 from clientgo_apiserver.registry.gostructs import go_struct
-from clientgo_apiserver.registry.names import label_errors, subdomain_errors
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors

@@ -10,14 +10,14 @@ from typing import Any
 from clientgo.meta.constraints import cel_name
 from clientgo_apiserver.apiextensions.structural import cached_by_identity, subschemas
 from clientgo_apiserver.cel import types
-from clientgo_apiserver.cel.environment import convert
+from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError, MapList, SetList, StructValue
 
 Schema = dict[str, Any]
 
-MOST_BYTES = 3 << 20
-"""The largest request in bytes."""
+MAX_REQUEST_BYTES = 3 << 20
+"""Size limit of a request in bytes (MaxRequestSizeBytes)."""
 
 _BYTES_OF_A_CHARACTER = 4
 _TIMES = {
@@ -33,11 +33,14 @@ _METADATA: Schema = {"type": "object", "properties": {"name": _STRING_SCHEMA, "g
 
 @dataclass(slots=True)
 class SchemaType:
-    """The type of a schema's values, the fewest bytes of their JSON, and their most characters, items or entries."""
+    """Type of a schema's values, their minimum size as JSON, and their maximum number of elements (DeclType).
+
+    Elements are characters, items or entries.
+    """
 
     type: ExprType
-    least_bytes: int
-    most: int = 0
+    min_serialized_size: int
+    max_elements: int = 0
     items: "SchemaType | None" = None
     fields: Mapping[str, "SchemaType"] = field(default_factory=dict)
 
@@ -75,7 +78,7 @@ def with_resource_fields(schema: Schema) -> Schema:
 def declare(schema: Schema, name: str = "object", *, root: bool = False) -> SchemaType | None:
     """Return the declaration of a schema's values; None for those that rules do not see."""
     if schema.get("x-kubernetes-int-or-string"):
-        return SchemaType(types.DYN, 1, _most_characters(schema))
+        return SchemaType(types.DYN, 1, _max_characters(schema))
     if root or schema.get("x-kubernetes-embedded-resource"):
         schema = with_resource_fields(schema)
     match schema.get("type"):
@@ -94,20 +97,20 @@ def _list(schema: Schema, name: str) -> SchemaType | None:
     items = declare(schema["items"], f"{name}.@idx") if isinstance(schema.get("items"), dict) else None
     if items is None:
         return None
-    most = max(schema.get("maxItems", (MOST_BYTES - 2) // (items.least_bytes + 1)), 0)
-    return SchemaType(types.list_of(items.type), 2, most, items)
+    max_elements = max(schema.get("maxItems", (MAX_REQUEST_BYTES - 2) // (items.min_serialized_size + 1)), 0)
+    return SchemaType(types.list_of(items.type), 2, max_elements, items)
 
 
 def _map(schema: Schema, name: str) -> SchemaType | None:
     values = declare(schema["additionalProperties"], f"{name}.@elem")
     if values is None:
         return None
-    most = max(schema.get("maxProperties", (MOST_BYTES - 2) // (values.least_bytes + 6)), 0)
-    return SchemaType(types.map_of(types.STRING, values.type), 2, most, values)
+    max_elements = max(schema.get("maxProperties", (MAX_REQUEST_BYTES - 2) // (values.min_serialized_size + 6)), 0)
+    return SchemaType(types.map_of(types.STRING, values.type), 2, max_elements, values)
 
 
 def _object(schema: Schema, name: str) -> SchemaType:
-    fields, least, required = {}, 2, schema.get("required") or ()
+    fields, min_size, required = {}, 2, schema.get("required") or ()
     for key, child in (schema.get("properties") or {}).items():
         escaped = cel_name(key)
         declared = declare(child, f"{name}.{escaped}")
@@ -116,8 +119,8 @@ def _object(schema: Schema, name: str) -> SchemaType:
         if _NAME.fullmatch(escaped):
             fields[escaped] = declared
         if key in required and "default" not in child:
-            least += len(key.encode()) + declared.least_bytes + 4
-    return SchemaType(ExprType("struct", name), least, 0, None, fields)
+            min_size += len(key.encode()) + declared.min_serialized_size + 4
+    return SchemaType(ExprType("struct", name), min_size, 0, None, fields)
 
 
 def _string(schema: Schema) -> SchemaType:
@@ -125,17 +128,17 @@ def _string(schema: Schema) -> SchemaType:
     if form in _TIMES:
         return SchemaType(*_TIMES[form])
     if form == "byte":
-        most = max(schema["maxLength"], 0) if "maxLength" in schema else MOST_BYTES - 2
-        return SchemaType(types.BYTES, 2, most)
-    return SchemaType(types.STRING, 2, _most_characters(schema))
+        max_elements = max(schema["maxLength"], 0) if "maxLength" in schema else MAX_REQUEST_BYTES - 2
+        return SchemaType(types.BYTES, 2, max_elements)
+    return SchemaType(types.STRING, 2, _max_characters(schema))
 
 
-def _most_characters(schema: Schema) -> int:
+def _max_characters(schema: Schema) -> int:
     if "maxLength" in schema:
         return max(int(schema["maxLength"]), 0) * _BYTES_OF_A_CHARACTER
     if schema.get("enum") and not schema.get("x-kubernetes-int-or-string"):
         return max((len(value.encode()) for value in schema["enum"] if isinstance(value, str)), default=0)
-    return MOST_BYTES - 2
+    return MAX_REQUEST_BYTES - 2
 
 
 def bound(schema: Schema, value: Any) -> Any:
@@ -202,17 +205,17 @@ def _parsed(form: str, text: str) -> Any:
 
 
 def _date(text: str) -> Any:
-    return convert("timestamp", f"{text}T00:00:00Z")
+    return OPERATORS["timestamp"](f"{text}T00:00:00Z")
 
 
 def _time(text: str) -> Any:
-    return convert("timestamp", text)
+    return OPERATORS["timestamp"](text)
 
 
 def _duration(text: str) -> Any:
     """Return a duration in Go's notation, or of an amount with the name of a unit, such as 2 weeks."""
     try:
-        return convert("duration", text)
+        return OPERATORS["duration"](text)
     except CelError:
         amount, unit = re.findall(r"(?<!\d)(\d+)\s*([a-z\u00b5]+)", text.lower())[-1]
         return int(amount) * next(length for prefix, length in _LONG_UNITS.items() if unit.startswith(prefix))
