@@ -1,4 +1,4 @@
-"""The guide page of differences from a real server: its numbered lines that a test can check hold."""
+"""The page of differences from a real server: its numbered lines that a test can check hold."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 
 from apiserver.tests.inprocess import DEPLOYMENTS, Kube, deployment
 
-PAGE = Path(__file__).parents[2] / "docs/guide/differences.md"
+PAGE = Path(__file__).parents[1] / "docs/differences.md"
 PODS, SERVICES = "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/services"
 POD = {
     "apiVersion": "v1",

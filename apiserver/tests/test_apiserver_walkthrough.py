@@ -16,7 +16,7 @@ from clientgo_apiserver.server import BundledServer
 
 pytestmark = pytest.mark.integration
 
-ARCHITECTURE = Path(__file__).parents[2] / "ARCHITECTURE.md"
+ARCHITECTURE = Path(__file__).parents[1] / "ARCHITECTURE.md"
 ROW = re.compile(r"^\| (?P<number>\d+) \| `(?P<hop>clientgo_apiserver[\w.]*:[\w.]+)` \|", re.MULTILINE)
 
 

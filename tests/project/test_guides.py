@@ -13,7 +13,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+SERVER = ROOT / "apiserver"
+GUIDES = [
+    *sorted((ROOT / "docs" / "guide").glob("*.md")),
+    SERVER / "docs" / "features.md",
+    SERVER / "docs" / "differences.md",
+]
+PAGES = [*GUIDES, SERVER / "README.md"]
 LONGEST = 80
 
 
@@ -35,7 +41,7 @@ def run(program: Path) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
 def test_a_page_is_short_and_shows_a_program(page: Path) -> None:
     assert len(page.read_text().splitlines()) <= LONGEST
     assert blocks(page.read_text(), "python")

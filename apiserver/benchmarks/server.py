@@ -1,8 +1,8 @@
-"""Benchmark of the bundled API server: one server process, one load process, loopback only, two cores.
+"""Benchmark of the API server: one server process, one load process, loopback only, two cores.
 
-`python benchmarks/apiserver.py [start gets writes watch list] [--on-disk] [--tls]` prints one line per figure. One
-thread generates the load over many keep-alive connections and reads as little of the responses as possible, so that the
-server is measured. Every part ends within about twenty seconds.
+`python apiserver/benchmarks/server.py [start gets writes watch list] [--on-disk] [--tls]` prints one line per figure.
+One thread generates the load over many keep-alive connections and reads as little of the responses as possible, so that
+the server is measured. Every part ends within about twenty seconds.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from typing import Any
 
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos"
 CONNECTIONS = 16
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
