@@ -34,7 +34,7 @@ _TYPE_NAMES = {
     "null_type": types.NULL,
     "list": types.list_of(DYN),
     "map": types.map_of(DYN, DYN),
-    "type": ExprType("type"),
+    "type": types.parse_type("type"),
     "google.protobuf.Timestamp": types.TIMESTAMP,
     "google.protobuf.Duration": types.DURATION,
     "optional_type": optional_of(DYN),

@@ -6,6 +6,7 @@ from typing import Any
 
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
+from clientgo_apiserver.cel.functions.operators import optional_member
 from clientgo_apiserver.cel.limits import AUTHORIZATION_CHECK_COST, PER_CALL_LIMIT
 from clientgo_apiserver.cel.syntax import (
     CallNode,
@@ -22,12 +23,10 @@ from clientgo_apiserver.cel.syntax import (
 )
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import (
-    NONE,
     CelError,
     CostLimitExceeded,
     OptionalValue,
     StructValue,
-    has_key,
     kind_of,
 )
 
@@ -92,7 +91,7 @@ class _Compiler:
         def run(scope: Scope) -> Any:
             value = operand(scope)
             if isinstance(value, OptionalValue):
-                inner = _optional_field(value, name)
+                inner = optional_member(value, name)
                 return bool(inner.values) if testing else inner
             if not isinstance(value, dict):
                 raise CelError("no such overload")
@@ -136,7 +135,8 @@ class _Compiler:
 
     def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> list[tuple[ExprType, ...]] | None:
         """Return the parameters of the possible overloads if the types of the arguments are known only at run time."""
-        if all(self._checked.types[arg].kind != "dyn" for arg in nodes):
+        # An index may be any number, whatever the overloads say.
+        if name == "_[_]" or all(self._checked.types[arg].kind != "dyn" for arg in nodes):
             return None
         ids = self._checked.overloads.get(node, ())
         return [overload.params for overload in functions()[name] if overload.id in ids]
@@ -251,18 +251,6 @@ def _fits(value: Any, param: ExprType) -> bool:
     return kind == param.name or (kind == "struct" and param.kind == "map") or (kind == "type" and param.kind == "type")
 
 
-def _optional_field(value: Any, name: Any) -> OptionalValue:
-    if isinstance(value, OptionalValue):
-        if not value.values:
-            return NONE
-        (value,) = value.values
-    if isinstance(value, dict):
-        return OptionalValue((value[name],)) if has_key(value, name) else NONE
-    if isinstance(value, list) and isinstance(name, int) and not isinstance(name, bool):
-        return OptionalValue((value[name],)) if 0 <= name < len(value) else NONE
-    raise CelError("no such overload")
-
-
 def _boolean(value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
@@ -305,7 +293,7 @@ def _not_strictly_false(value: Evaluator) -> Evaluator:
 
 
 def _optional(operand: Evaluator, name: Evaluator) -> Evaluator:
-    return lambda scope: _optional_field(operand(scope), name(scope))
+    return lambda scope: optional_member(operand(scope), name(scope))
 
 
 _LAZY: dict[str, Callable[..., Evaluator]] = {

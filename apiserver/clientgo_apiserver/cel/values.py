@@ -140,7 +140,7 @@ def equal(one: Any, other: Any) -> bool:
     kind, kind2 = kind_of(one), kind_of(other)
     if kind != kind2:
         if kind in _NUMBERS and kind2 in _NUMBERS:
-            return bool(one == other)
+            return float(one) == float(other) if "double" in (kind, kind2) else bool(one == other)
         return {kind, kind2} == {"map", "struct"} and _equal_maps(one, other)
     if kind == "list":
         return _equal_lists(one, other)
@@ -197,7 +197,8 @@ def less(one: Any, other: Any) -> bool:
     if kind in _NUMBERS and kind2 in _NUMBERS:
         if one != one or other != other:
             raise CelError("NaN values cannot be ordered")
-        return bool(one < other)
+        # As in cel-go, an integer is compared with a double by the double that is nearest to it.
+        return float(one) < float(other) if "double" in (kind, kind2) else bool(one < other)
     if kind != kind2 or kind not in _ORDERED:
         raise CelError("no such overload")
     return bool(one.encode() < other.encode() if kind == "string" else one < other)

@@ -239,6 +239,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "isCIDR": _parses(_cidr),
     "isGlobalUnicast": lambda address: (
         not (address.is_multicast or address.is_unspecified or address.is_loopback or address.is_link_local)
+        and str(address) != "255.255.255.255"  # the broadcast address
     ),
     "isGreaterThan": lambda one, other: _ordered(one) > _ordered(other),
     "isIP": _parses(_ip),

@@ -11,8 +11,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from clientgo_apiserver.cel.syntax import UInt
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.cel.values import (
+    NONE,
     CelError,
     CidrValue,
+    OptionalValue,
     StructValue,
     concatenated,
     contains,
@@ -31,6 +33,7 @@ _BITS = {
     "int": (-(1 << 63), (1 << 63) - 1, "integer overflow"),
     "uint": (0, (1 << 64) - 1, "unsigned integer overflow"),
 }
+_LOWEST = {"int": float(-(1 << 63)), "uint": -1.0}
 _DURATION_PART = re.compile(r"([0-9.]+)([a-z\u00b5\u03bc]*)")
 _UNITS = {
     "": 0,  # of a zero without a unit
@@ -43,6 +46,9 @@ _UNITS = {
     "m": 60 * 10**9,
     "h": 3600 * 10**9,
 }
+_MAX_DURATION = timedelta(microseconds=((1 << 63) - 1) // 1000)
+"""Go's largest duration: 64 bits of nanoseconds."""
+
 _INTEGERS = {"int": re.compile(r"[+-]?[0-9]+"), "uint": re.compile("[0-9]+")}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _ZONE = re.compile(r"([+-]?)(\d\d):(\d\d)")
@@ -76,9 +82,12 @@ def _timed(combine: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if not {kind_of(one), kind_of(other)} <= {"timestamp", "duration"}:
         raise CelError("no such overload")
     try:
-        return combine(one, other)
+        result = combine(one, other)
     except OverflowError:
         raise CelError("timestamp overflow") from None
+    if isinstance(result, timedelta) and abs(result) > _MAX_DURATION:
+        raise CelError("duration overflow")
+    return result
 
 
 def _add(one: Any, other: Any) -> Any:
@@ -113,6 +122,8 @@ def _negated(value: Any) -> Any:
 
 
 def _indexed(value: Any, index: Any) -> Any:
+    if isinstance(value, OptionalValue):
+        return optional_member(value, index)
     if isinstance(value, dict):
         if has_key(value, index):
             return value[index]
@@ -121,6 +132,19 @@ def _indexed(value: Any, index: Any) -> Any:
         if index == int(index) and 0 <= index < len(value):
             return value[int(index)]
         raise CelError(f"index out of bounds: {index}")
+    raise CelError("no such overload")
+
+
+def optional_member(value: Any, key: Any) -> OptionalValue:
+    """Return the entry, field or item of a value or of an optional value, absent if there is none."""
+    if isinstance(value, OptionalValue):
+        if not value.values:
+            return NONE
+        (value,) = value.values
+    if isinstance(value, dict):
+        return OptionalValue((value[key],)) if has_key(value, key) else NONE
+    if isinstance(value, list) and isinstance(key, int | float) and not isinstance(key, bool):
+        return OptionalValue((value[int(key)],)) if key == int(key) and 0 <= key < len(value) else NONE
     raise CelError("no such overload")
 
 
@@ -150,7 +174,8 @@ def _to_int(kind: str) -> Function:
                 return math.floor((value - _EPOCH).total_seconds())
             case timedelta():
                 return value // timedelta(microseconds=1) * 1000
-            case float() if not math.isfinite(value):
+            # Bounds are exclusive: as doubles they are those of the next larger type (cel-go: doubleToInt64Checked).
+            case float() if not (math.isfinite(value) and _LOWEST[kind] < value < float(_BITS[kind][1])):
                 raise CelError(_BITS[kind][2])
             case int() | float():
                 return _bounded(kind, int(value))
