@@ -28,9 +28,9 @@ _LOG_OPTIONS = {
 }
 
 
-def connect(state: State, resource: Resource, place: tuple[str, str, str], request: HTTPRequest) -> HTTPResponse:
-    """Answer a request to the subresource at `place` (namespace, name and subresource): 204 or an error."""
-    namespace, name, part = place
+def connect(state: State, resource: Resource, target: tuple[str, str, str], request: HTTPRequest) -> HTTPResponse:
+    """Answer a request to the subresource `target` (namespace, name and subresource): 204 or an error."""
+    namespace, name, part = target
     if part == "proxy":
         raise _proxy_failure(state, resource, namespace, name)
     if part == "log":
@@ -53,22 +53,22 @@ def connect(state: State, resource: Resource, place: tuple[str, str, str], reque
 
 def _check_log_options(request: HTTPRequest, name: str) -> None:
     causes = []
-    for option, (least, why) in _LOG_OPTIONS.items():
+    for option, (least, requirement) in _LOG_OPTIONS.items():
         text = request.query.get(option, "")
         if text.lstrip("-").isdecimal() and int(text) < least:
-            causes.append(invalid_value(option, int(text), why))
+            causes.append(invalid_value(option, int(text), requirement))
     if causes:
         raise invalid("PodLogOptions", "", name, causes)
 
 
-def _container(pod: Object, wanted: str) -> str:
+def _container(pod: Object, requested: str) -> str:
     """Return the name of the container; it may be empty if the pod has only one (400)."""
     name, containers = pod["metadata"]["name"], pod["spec"].get("containers") or []
-    every = [one["name"] for kind in _CONTAINERS for one in pod["spec"].get(kind) or ()]
-    if wanted:
-        if wanted not in every:
-            raise bad_request(f"container {wanted} is not valid for pod {name}")
-        return wanted
+    every = [container["name"] for kind in _CONTAINERS for container in pod["spec"].get(kind) or ()]
+    if requested:
+        if requested not in every:
+            raise bad_request(f"container {requested} is not valid for pod {name}")
+        return requested
     if len(containers) != 1:
         raise bad_request(f"a container name must be specified for pod {name}, choose one of: [{' '.join(every)}]")
     first: str = containers[0]["name"]
@@ -80,7 +80,9 @@ def _kubelet(state: State, resource: Resource, name: str) -> str:
     node = state.store.get(("", "nodes"), "", name)
     if node is None:
         raise not_found(resource, name)
-    listed = {one.get("type"): one.get("address") for one in reversed(dig(node, "status", "addresses") or ())}
+    listed = {
+        address.get("type"): address.get("address") for address in reversed(dig(node, "status", "addresses") or ())
+    }
     host = next((listed[kind] for kind in _ADDRESS_TYPES if listed.get(kind)), None)
     if host is None:
         raise ApiFailure(500, "", "no preferred addresses found; known addresses: []")
@@ -89,10 +91,10 @@ def _kubelet(state: State, resource: Resource, name: str) -> str:
 
 def _proxy_failure(state: State, resource: Resource, namespace: str, request: str) -> ApiFailure:
     """Return the error of a proxied request, for `name`, `name:port` or `scheme:name:port` (400, 404, 503)."""
-    parts = request.split(":")
-    scheme = parts.pop(0) if len(parts) > 2 else ""
-    name, port = [*parts, ""][:2]
-    if len(parts) > 2 or not name or scheme not in ("", "http", "https"):
+    components = request.split(":")
+    scheme = components.pop(0) if len(components) > 2 else ""
+    name, port = [*components, ""][:2]
+    if len(components) > 2 or not name or scheme not in ("", "http", "https"):
         raise bad_request(f'invalid {resource.singular} request "{request}"')
     if resource.plural == "nodes":
         address = _kubelet(state, resource, name)
@@ -104,35 +106,39 @@ def _proxy_failure(state: State, resource: Resource, namespace: str, request: st
 
 
 def _pod_address(pod: Object, port: str) -> str:
-    given = next((one["ip"] for one in dig(pod, "status", "podIPs") or () if one.get("ip")), "")
+    text = next((entry["ip"] for entry in dig(pod, "status", "podIPs") or () if entry.get("ip")), "")
     try:
-        found = ipaddress.ip_address(given)
+        address = ipaddress.ip_address(text)
     except ValueError as error:
         raise bad_request("address not allowed") from error
-    if found.is_loopback or found.is_link_local or found.is_multicast or found.is_unspecified:
+    if address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified:
         raise bad_request("address not allowed")
-    declared = (one for container in pod["spec"]["containers"] for one in container.get("ports") or ())
-    return _join(given, port or next((one["containerPort"] for one in declared), 80))
+    declared = (
+        declared_port for container in pod["spec"]["containers"] for declared_port in container.get("ports") or ()
+    )
+    return _join(text, port or next((declared_port["containerPort"] for declared_port in declared), 80))
 
 
-def _endpoint(state: State, resource: Resource, place: tuple[str, str, str], request: str) -> str:
-    namespace, name, port = place
+def _endpoint(state: State, resource: Resource, target: tuple[str, str, str], request: str) -> str:
+    namespace, name, port = target
     if port.isdecimal():
         ports = dig(get(state, resource, namespace, name).object, "spec", "ports") or ()
-        named = next((one.get("name", "") for one in ports if one.get("port") == int(port)), None)
+        named = next(
+            (service_port.get("name", "") for service_port in ports if service_port.get("port") == int(port)), None
+        )
         if named is None:
             raise _unavailable(f'no service port {port} found for service "{name}"')
         port = named
-    found = state.store.get(("", "endpoints"), namespace, name)
-    if found is None:
+    endpoints = state.store.get(("", "endpoints"), namespace, name)
+    if endpoints is None:
         raise not_found(resource, name)
-    if not found.get("subsets"):
+    if not endpoints.get("subsets"):
         raise _unavailable(f'no endpoints available for service "{name}"')
-    for subset in found["subsets"]:
-        for one in subset.get("ports") or ():
+    for subset in endpoints["subsets"]:
+        for endpoint_port in subset.get("ports") or ():
             for address in subset.get("addresses") or ():
-                if one.get("name", "") == port and address.get("targetRef"):
-                    return _join(address["ip"], one["port"])
+                if endpoint_port.get("name", "") == port and address.get("targetRef"):
+                    return _join(address["ip"], endpoint_port["port"])
     raise _unavailable(f'no endpoints available for service "{request}"')
 
 

@@ -57,23 +57,21 @@ class ParsedDeleteOptions(NamedTuple):
 
 def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
     """Parse the options of a DELETE, from its body or else its query (400, 422)."""
-    given = _body_options(request) if request.body.strip() else _query_options(request.query)
+    options = _body_options(request) if request.body.strip() else _query_options(request.query)
     for field, (expected, name) in _TYPES.items():
-        if given.get(field) is not None and not isinstance(given[field], expected):
-            why = (
-                f"cannot unmarshal {json_type(given[field])} into Go struct field DeleteOptions.{field} of type {name}"
-            )
-            raise bad_request(f"json: {why}")
-    conditions, dry_run = given.get("preconditions") or {}, given.get("dryRun") or []
+        if options.get(field) is not None and not isinstance(options[field], expected):
+            member = f"Go struct field DeleteOptions.{field} of type {name}"
+            raise bad_request(f"json: cannot unmarshal {json_type(options[field])} into {member}")
+    conditions, dry_run = options.get("preconditions") or {}, options.get("dryRun") or []
     for field, name in (("uid", "types.UID"), ("resourceVersion", "string")):
         if not isinstance(conditions.get(field) or "", str):
-            where = f"Go struct field Preconditions.preconditions.{field} of type {name}"
-            raise bad_request(f"json: cannot unmarshal {json_type(conditions[field])} into {where}")
-    orphan, propagation = given.get("orphanDependents"), given.get("propagationPolicy")
+            member = f"Go struct field Preconditions.preconditions.{field} of type {name}"
+            raise bad_request(f"json: cannot unmarshal {json_type(conditions[field])} into {member}")
+    orphan, propagation = options.get("orphanDependents"), options.get("propagationPolicy")
     causes: list[Cause] = []
     if propagation is not None and orphan is not None:
-        why = "orphanDependents and deletionPropagation cannot be both set"
-        causes.append(invalid_value("propagationPolicy", propagation, why))
+        reason = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(invalid_value("propagationPolicy", propagation, reason))
     if propagation is not None and propagation not in _POLICIES:
         causes.append(not_supported("propagationPolicy", propagation, (*_POLICIES, "nil")))
     causes += dry_run_causes(dry_run)
@@ -81,7 +79,7 @@ def read_delete_options(request: HTTPRequest) -> ParsedDeleteOptions:
         raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
     if orphan is not None:
         propagation = "Orphan" if orphan else "Background"
-    grace = given.get("gracePeriodSeconds")
+    grace = options.get("gracePeriodSeconds")
     return ParsedDeleteOptions(
         conditions.get("uid") or "",
         conditions.get("resourceVersion") or "",
@@ -103,16 +101,16 @@ def _body_options(request: HTTPRequest) -> dict[str, Any]:
 
 
 def _query_options(query: Query) -> dict[str, Any]:
-    found: dict[str, Any] = {"preconditions": query}
+    options: dict[str, Any] = {"preconditions": query}
     if "propagationPolicy" in query:
-        found["propagationPolicy"] = query["propagationPolicy"]
+        options["propagationPolicy"] = query["propagationPolicy"]
     if "dryRun" in query:
-        found["dryRun"] = [query["dryRun"]]
+        options["dryRun"] = [query["dryRun"]]
     if "orphanDependents" in query:
-        found["orphanDependents"] = query.flag("orphanDependents")
+        options["orphanDependents"] = query.flag("orphanDependents")
     if "gracePeriodSeconds" in query:
-        found["gracePeriodSeconds"] = read_number(query, "gracePeriodSeconds")
-    return found
+        options["gracePeriodSeconds"] = read_number(query, "gracePeriodSeconds")
+    return options
 
 
 class _Deletion(NamedTuple):
@@ -148,20 +146,22 @@ async def delete_collection(
 ) -> list[Entry]:
     """Delete the selected objects and return them as they were (409)."""
     resource = write.resource
-    selected = [one for one in state.store.entries(resource.storage, write.namespace) if selection.matches(one.object)]
+    selected = [
+        entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
+    ]
     response = await served(resource, selected)
     for entry in selected:
         _check_preconditions(write, entry, options)
-    writes = [replace(write, namespace=place[0], name=place[1]) for place in (name_of(one.object) for one in selected)]
+    writes = [replace(write, namespace=name[0], name=name[1]) for name in (name_of(entry.object) for entry in selected)]
     # All are admitted before the first is deleted: one that is rejected keeps all.
-    admissions = (_admitted(state, one, options, entry) for one, entry in zip(writes, selected, strict=True))
+    admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
     together = webhooks.may_be_called(state, write)
-    deletions = await concurrently(admissions) if together else [await one for one in admissions]
-    for one, deletion in () if options.dry_run else zip(writes, deletions, strict=True):
+    deletions = await concurrently(admissions) if together else [await admission for admission in admissions]
+    for object_write, deletion in () if options.dry_run else zip(writes, deletions, strict=True):
         if _is_current(state, resource, deletion.entry):
             _commit(state, resource, deletion)
         else:
-            await _delete_again(state, one, options)
+            await _delete_again(state, object_write, options)
     return response
 
 
@@ -200,12 +200,12 @@ def _commit(state: State, resource: Resource, deletion: _Deletion) -> Object:
 
 def _check_preconditions(write: Write, entry: Entry, options: ParsedDeleteOptions) -> None:
     meta = entry.object["metadata"]
-    for field, member, wanted in (
+    for field, member, required in (
         ("UID", "uid", options.uid),
         ("ResourceVersion", "resourceVersion", options.resource_version),
     ):
-        if wanted and wanted != meta[member]:
-            raise stale(write.resource, meta["name"], field, wanted, meta[member])
+        if required and required != meta[member]:
+            raise stale(write.resource, meta["name"], field, required, meta[member])
 
 
 async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDeleteOptions) -> tuple[Object, bool]:
@@ -222,8 +222,8 @@ async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDe
         meta = obj["metadata"]
     finalizers = meta.get("finalizers", [])
     if options.propagation:  # the policy sets the finalizers of the garbage collector, others stay
-        wanted = _POLICIES[options.propagation]
-        finalizers = [*(one for one in finalizers if one not in _GC_FINALIZERS), *([wanted] if wanted else [])]
+        finalizer = _POLICIES[options.propagation]
+        finalizers = [*(name for name in finalizers if name not in _GC_FINALIZERS), *([finalizer] if finalizer else [])]
     if not finalizers:
         return obj, bool(meta.get("deletionGracePeriodSeconds"))
     if "deletionTimestamp" in meta and finalizers == meta.get("finalizers"):
@@ -232,18 +232,22 @@ async def _mark(state: State, resource: Resource, obj: Object, options: ParsedDe
     return {**await current(resource, obj), "metadata": {**marked, "finalizers": finalizers}}, True
 
 
-def _with_grace(state: State, pod: Object, wanted: int | None) -> Object:
+def _with_grace(state: State, pod: Object, grace_seconds: int | None) -> Object:
     """Return the metadata of a pod with its grace period, which only pods on a node that have not ended need."""
     meta, spec = pod["metadata"], pod.get("spec") or {}
     before = meta.get("deletionGracePeriodSeconds", 0)
     if "deletionTimestamp" in meta:
-        if not before or wanted is None:
+        if not before or grace_seconds is None:
             return meta  # type: ignore[no-any-return]
         began = datetime.fromisoformat(meta["deletionTimestamp"]).timestamp() - before
-        left = int(began) + wanted - int(state.clock.time())
-        shortened = {"deletionTimestamp": timestamp(state.clock, max(left, 0))}
-        return {**meta, **shortened, "deletionGracePeriodSeconds": wanted if left >= 0 else min(wanted, 1)}
-    grace = spec.get("terminationGracePeriodSeconds", 0) if wanted is None else wanted
+        remaining = int(began) + grace_seconds - int(state.clock.time())
+        shortened = {"deletionTimestamp": timestamp(state.clock, max(remaining, 0))}
+        return {
+            **meta,
+            **shortened,
+            "deletionGracePeriodSeconds": grace_seconds if remaining >= 0 else min(grace_seconds, 1),
+        }
+    grace = spec.get("terminationGracePeriodSeconds", 0) if grace_seconds is None else grace_seconds
     if not spec.get("nodeName") or (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
         grace = 0
     return mark_deleted(meta, state.clock, 1 if grace < 0 else grace)

@@ -50,14 +50,14 @@ def answer(state: State, request: HTTPRequest) -> HTTPResponse | Deferred:
     Raises:
         PageNotFound: the path does not exist.
     """
-    parts = request.path.strip("/").split("/")
-    handler = _HANDLERS.get(parts[0])
+    segments = request.path.strip("/").split("/")
+    handler = _HANDLERS.get(segments[0])
     if handler is None:
         raise PageNotFound
-    return handler(state, request, parts)
+    return handler(state, request, segments)
 
 
-def _root(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
+def _root(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
     groups = {group: versions for group, versions in state.registry.groups().items() if group}
     paths = {*_PAGES, *(f"/apis/{group}" for group in groups)}
     paths |= {f"/apis/{group}/{version}" for group, versions in groups.items() for version in versions}
@@ -71,10 +71,10 @@ def _indented(value: dict[str, Any]) -> HTTPResponse:
     return response
 
 
-def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
+def _api(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
     """Answer `/api`, `/apis` and what is below them."""
-    legacy, registry = parts[0] == "api", state.registry
-    if len(parts) == 1:
+    legacy, registry = segments[0] == "api", state.registry
+    if len(segments) == 1:
         version = _aggregated_version(request)
         if version:
             kind = f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
@@ -83,14 +83,16 @@ def _api(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
         negotiate(request.headers.get("accept", ""))  # rejects other forms
         address = request.headers.get("host", "127.0.0.1")
         return json_response(discovery.legacy_root(registry, address) if legacy else discovery.group_list(registry))
-    found = None
-    if legacy and len(parts) == 2:
-        found = discovery.resource_list(registry, "", parts[1])
-    elif not legacy and len(parts) <= 3:
-        found = discovery.resource_list(registry, *parts[1:]) if parts[2:] else discovery.group(registry, parts[1])
-    if found is None:
+    document = None
+    if legacy and len(segments) == 2:
+        document = discovery.resource_list(registry, "", segments[1])
+    elif not legacy and len(segments) <= 3:
+        document = (
+            discovery.resource_list(registry, *segments[1:]) if segments[2:] else discovery.group(registry, segments[1])
+        )
+    if document is None:
         raise PageNotFound
-    return json_response(found)
+    return json_response(document)
 
 
 def _tagged(request: HTTPRequest, response: HTTPResponse, tag: str, caching: str = "") -> HTTPResponse:
@@ -111,47 +113,49 @@ def _aggregated_version(request: HTTPRequest) -> str:
     return ""
 
 
-def _openapi(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse | Deferred:
+def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse | Deferred:
     documents = openapi.of(state.registry)
     accept = request.headers.get("accept", "")
-    if parts == ["openapi", "v2"]:
+    if segments == ["openapi", "v2"]:
         documents.index()
         if _V2_PROTOBUF in accept:
             return lambda: HTTPResponse(200, documents.v2_document(protobuf=True), openapi.V2_TYPE)
         return lambda: HTTPResponse(200, documents.v2_document(protobuf=False))
     dated = [("Accept-Ranges", "bytes"), ("Last-Modified", formatdate(state.clock.time(), usegmt=True))]
-    if parts == ["openapi", "v3"]:
+    if segments == ["openapi", "v3"]:
         index = json_response(documents.index()).body
         return HTTPResponse(200, index, "text/plain; charset=utf-8", dated)
-    if parts[:2] != ["openapi", "v3"]:
+    if segments[:2] != ["openapi", "v3"]:
         raise PageNotFound
-    path = "/".join(parts[2:])
-    digest, wanted = documents.hash_of(path), request.query.get("hash", "")
+    path = "/".join(segments[2:])
+    digest, requested = documents.hash_of(path), request.query.get("hash", "")
     if not digest:
         return HTTPResponse(404, content_type="")
-    if wanted not in ("", digest):
-        location = ("Location", f"/{'/'.join(parts)}?hash={digest}")
+    if requested not in ("", digest):
+        location = ("Location", f"/{'/'.join(segments)}?hash={digest}")
         return HTTPResponse(301, headers=[location, ("Etag", f'"{digest}"'), ("Vary", "Accept")])
 
     def document() -> HTTPResponse:
-        found = documents.document(path)
-        if found is None:  # the group has been removed since the request was routed
+        content = documents.document(path)
+        if content is None:  # the group has been removed since the request was routed
             return HTTPResponse(404, content_type="")
-        return _tagged(request, HTTPResponse(200, found, headers=dated), digest, "public, immutable" if wanted else "")
+        return _tagged(
+            request, HTTPResponse(200, content, headers=dated), digest, "public, immutable" if requested else ""
+        )
 
     return document
 
 
 def _checks(name: str) -> list[str]:
     """Return the checks of a health endpoint, in order."""
-    own = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
-    return [*own, "shutdown"] if name == "readyz" else own
+    checks = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
+    return [*checks, "shutdown"] if name == "readyz" else checks
 
 
-def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    name, checks = parts[0], _checks(parts[0])
-    if len(parts) > 1:
-        if "/".join(parts[1:]) not in checks:
+def _health(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+    name, checks = segments[0], _checks(segments[0])
+    if len(segments) > 1:
+        if "/".join(segments[1:]) not in checks:
             raise PageNotFound
         return text_response("ok")
     excluded = [value for key, value in request.query.pairs if key == "exclude"]
@@ -172,14 +176,14 @@ def _health(state: State, request: HTTPRequest, parts: list[str]) -> HTTPRespons
     return text_response(f"{''.join(lines)}{name} check passed\n" if "verbose" in request.query else "ok")
 
 
-def _version(_: State, __: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    if len(parts) > 1:
+def _version(_: State, __: HTTPRequest, segments: list[str]) -> HTTPResponse:
+    if len(segments) > 1:
         raise PageNotFound
     return _indented(VERSION)
 
 
-def _metrics(state: State, _: HTTPRequest, parts: list[str]) -> HTTPResponse:
-    if len(parts) > 1:
+def _metrics(state: State, _: HTTPRequest, segments: list[str]) -> HTTPResponse:
+    if len(segments) > 1:
         raise PageNotFound
     lines = [
         "# HELP apiserver_request_total Counter of apiserver requests broken out for each verb, group, version,"

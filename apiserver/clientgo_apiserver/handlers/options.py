@@ -31,10 +31,10 @@ def check_timeout(query: Query) -> None:
     if not text or is_go_duration(text):
         return
     unit = _UNIT.match(text)
-    why = "invalid duration"
+    reason = "invalid duration"
     if unit is not None:
-        why = f'unknown unit "{unit[1]}" in duration' if unit[1] else "missing unit in duration"
-    raise bad_request(f'invalid timeout specified in the request URL - time: {why} "{text}"')
+        reason = f'unknown unit "{unit[1]}" in duration' if unit[1] else "missing unit in duration"
+    raise bad_request(f'invalid timeout specified in the request URL - time: {reason} "{text}"')
 
 
 def check_list_options(query: Query, *, watch: bool) -> None:
@@ -43,9 +43,9 @@ def check_list_options(query: Query, *, watch: bool) -> None:
         read_number(query, name)
     if not query.get(_MATCH) and _INITIAL not in query:
         return
-    found = [cause for wrong, cause in (_watch_rules(query) if watch else _list_rules(query)) if wrong]
-    if found:
-        raise invalid("ListOptions", "meta.k8s.io", "", found)
+    causes = [cause for wrong, cause in (_watch_rules(query) if watch else _list_rules(query)) if wrong]
+    if causes:
+        raise invalid("ListOptions", "meta.k8s.io", "", causes)
 
 
 def _list_rules(query: Query) -> list[tuple[object, Cause]]:
@@ -89,8 +89,8 @@ def check_write_options(query: Query, kind: str, patch_type: str = "") -> None:
         causes.append(too_long("fieldManager", _MAX_MANAGER))
     for at, char in enumerate(() if manager.isprintable() else manager):
         if not char.isprintable():
-            where = f"invalid character U+{ord(char):04X} (at position {len(manager[:at].encode())})"
-            causes.append(invalid_value("fieldManager", manager, where))
+            reason = f"invalid character U+{ord(char):04X} (at position {len(manager[:at].encode())})"
+            causes.append(invalid_value("fieldManager", manager, reason))
     causes += dry_run_causes([] if dry_run is None else [dry_run])
     if validation not in _VALIDATIONS:
         causes.append(not_supported("fieldValidation", validation, _VALIDATIONS))
@@ -111,15 +111,15 @@ def read_number(query: Query, name: str) -> int:
 
 def read_version(text: str, *, code: int = 400, prefix: str = "") -> int:
     """Parse a resourceVersion, "" is 0; `code` and `prefix` are those of the error (400)."""
-    where = f'{prefix}resourceVersion: Invalid value: "{text}": '
-    return _parsed(text, text, where, "ParseUint", code) if text else 0
+    message_start = f'{prefix}resourceVersion: Invalid value: "{text}": '
+    return _parsed(text, text, message_start, "ParseUint", code) if text else 0
 
 
-def _parsed(text: str, digits: str, where: str, function: str, code: int = 400) -> int:
-    why = "" if digits.isascii() and digits.isdigit() else "invalid syntax"
-    if not why and len(digits.lstrip("0")) > _MAX_DIGITS:
-        why = "value out of range"
-    if why:
-        message = f'{where}strconv.{function}: parsing "{text}": {why}'
+def _parsed(text: str, digits: str, prefix: str, function: str, code: int = 400) -> int:
+    reason = "" if digits.isascii() and digits.isdigit() else "invalid syntax"
+    if not reason and len(digits.lstrip("0")) > _MAX_DIGITS:
+        reason = "value out of range"
+    if reason:
+        message = f'{prefix}strconv.{function}: parsing "{text}": {reason}'
         raise bad_request(message) if code == 400 else ApiFailure(code, "", message)
     return 0 if text.startswith("-") else int(digits)

@@ -115,9 +115,9 @@ def decoded_operations(value: Any) -> list[Object]:
                 f"json: cannot unmarshal {json_type(operation)} into Go value of type handlers.jsonPatchOp"
             )
         for field in ("op", "path", "from"):
-            if not isinstance(given := operation.get(field, ""), str):
-                where = f"Go struct field jsonPatchOp.{field} of type string"
-                raise ValueError(f"json: cannot unmarshal {json_type(given)} into {where}")
+            if not isinstance(member := operation.get(field, ""), str):
+                expected = f"Go struct field jsonPatchOp.{field} of type string"
+                raise ValueError(f"json: cannot unmarshal {json_type(member)} into {expected}")
     return value
 
 

@@ -75,29 +75,29 @@ def _check_kind(write: Write, new: Object) -> None:
         raise write.undecodable(no_conversion(str(kind), str(api_version), resource))
 
 
-def patched_object(resource: Resource, shown: Object, kind: str, body: bytes) -> Object:
+def patched_object(resource: Resource, current: Object, kind: str, body: bytes) -> Object:
     """Return the patched object before any validation (400, 422)."""
     try:
         value = parse_json(body)
     except ValueError as error:
         raise bad_request(f"{'' if kind == STRATEGIC_PATCH else 'error decoding patch: '}{error}") from error
     if kind == JSON_PATCH:
-        patched = json_patch(shown, value)
+        patched = json_patch(current, value)
         fault = value_error(patched)
         if fault:
             raise bad_request(f"the patched object is unrecognized (must be of type {resource.kind}): {fault}")
     elif not isinstance(value, dict):
         if value is None and kind == MERGE_PATCH:
             raise bad_request("Invalid JSON Patch")
-        why = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
-        raise bad_request(why if kind == STRATEGIC_PATCH else f"error decoding patch: {why}")
+        mismatch = f"json: cannot unmarshal {json_type(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(mismatch if kind == STRATEGIC_PATCH else f"error decoding patch: {mismatch}")
     elif kind == STRATEGIC_PATCH:
-        patched = strategic_merge_patch(shown, value, rules_of(resource))
+        patched = strategic_merge_patch(current, value, rules_of(resource))
     else:
-        patched = mergepatch.apply(shown, value)
+        patched = mergepatch.apply(current, value)
     if not isinstance(patched, dict):
-        why = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
-        raise bad_request(f"json: {why}")
+        mismatch = f"cannot unmarshal {json_type(patched)} into Go value of type v1.{resource.kind}"
+        raise bad_request(f"json: {mismatch}")
     return patched
 
 
@@ -108,8 +108,8 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     except ValueError as error:
         raise bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from error
     if not isinstance(config, dict):
-        why = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
-        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+        errors = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {errors}")
     if (config.get("apiVersion"), config.get("kind")) != (resource.api_version, resource.kind):
         group, _, version = str(config.get("apiVersion") or "").rpartition("/")
         raise bad_request(f"invalid object type: {group}/{version}, Kind={config.get('kind') or ''}")
@@ -117,11 +117,11 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     if "managedFields" in meta:
         raise bad_request("metadata.managedFields must be nil")
     check_name(write, {"name": write.name, **meta})
-    why = typed_errors(resource, config, rules_of(resource))
-    if why:
-        given, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
-        place = f"{given.get('namespace', '')}/{given.get('name', '')}; {kind}"
-        raise ApiFailure(500, "", f"failed to create typed patch object ({place}): {why}")
+    errors = typed_errors(resource, config, rules_of(resource))
+    if errors:
+        metadata, kind = config.get("metadata") or {}, f"{resource.group}/{resource.version}, Kind={resource.kind}"
+        identity = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {kind}"
+        raise ApiFailure(500, "", f"failed to create typed patch object ({identity}): {errors}")
     config = {**config, "metadata": config.get("metadata") or {}}
     if write.subresource == "status":
         # Deployments reset the labels, other kinds do not have them changed either.

@@ -175,8 +175,8 @@ async def _create_applied(state: State, write: Write, config: Object) -> Object:
     if not config["metadata"].get("name"):
         raise name_required(write)
     if uid := config["metadata"].get("uid"):
-        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(write.resource, write.name, why)
+        reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(write.resource, write.name, reason)
     require_create(state, write)
     applied = merged(write, {}, config)
     return await create(state, write, applied.obj, applied.entries)
@@ -187,9 +187,9 @@ def require_create(state: State, write: Write) -> None:
     if write.request.internal or state.options.authorization == "AlwaysAllow":
         return
     resource = write.resource
-    place = (write.subresource, write.namespace, write.name)
+    target = (write.subresource, write.namespace, write.name)
     authorize(
-        state, Attributes(write.request.user, "create", resource.group, resource.version, resource.plural, *place)
+        state, Attributes(write.request.user, "create", resource.group, resource.version, resource.plural, *target)
     )
 
 
@@ -207,10 +207,10 @@ def _free_name(state: State, write: Write, meta: Object) -> str:
     """Return the name of a new object, generated again while it is taken (409)."""
     generated, name, deleted = "generateName" in meta and not write.name, meta["name"], False
     for _ in range(_GENERATE_ATTEMPTS if generated else 1):
-        known = state.store.entry(write.resource.storage, write.namespace, name)
-        if known is None:
+        stored = state.store.entry(write.resource.storage, write.namespace, name)
+        if stored is None:
             return str(name)
-        deleted = "deletionTimestamp" in known.object["metadata"]
+        deleted = "deletionTimestamp" in stored.object["metadata"]
         name = generate(meta["generateName"]) if generated else name
     raise already_exists(write.resource, name, deleted=deleted)
 
@@ -235,16 +235,17 @@ def _commit(state: State, write: Write, old: Entry, new: Object) -> Object:
     return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object
 
 
-def precondition_failed(write: Write, field: str, given: str, stored: str) -> ApiFailure:
+def precondition_failed(write: Write, field: str, required: str, stored: str) -> ApiFailure:
     """Return 409: a precondition on a field does not hold."""
     resource = write.resource
     prefix = f"{resource.group}/{resource.plural}" if resource.custom else resource.plural
-    place = f"{write.namespace}/{write.name}" if write.namespace else write.name
-    why = (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{place}, ResourceVersion: 0,"
-        f" AdditionalErrorMsg: Precondition failed: {field} in precondition: {given}, {field} in object meta: {stored}"
+    path = f"{write.namespace}/{write.name}" if write.namespace else write.name
+    reason = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{prefix}/{path}, ResourceVersion: 0,"
+        f" AdditionalErrorMsg: Precondition failed: {field} in precondition: {required},"
+        f" {field} in object meta: {stored}"
     )
-    return conflict(resource, write.name, why)
+    return conflict(resource, write.name, reason)
 
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:

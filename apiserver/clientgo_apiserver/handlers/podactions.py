@@ -72,13 +72,13 @@ async def evict(state: State, write: Write, content_type: str) -> Object:
     return _SUCCESS
 
 
-def _stale(write: Write, label: str, given: str, stored: str) -> ApiFailure:
+def _stale(write: Write, label: str, required: str, stored: str) -> ApiFailure:
     recreated = "deleted and then recreated" if label == "UID" else "modified"
-    why = (
-        f"the {label} in the precondition ({given}) does not match the {label} in record ({stored})."
+    reason = (
+        f"the {label} in the precondition ({required}) does not match the {label} in record ({stored})."
         f" The object might have been {recreated}"
     )
-    message = f'Operation cannot be fulfilled on Pod "{write.name}": {why}'
+    message = f'Operation cannot be fulfilled on Pod "{write.name}": {reason}'
     return ApiFailure(409, "Conflict", message, details={"name": write.name, "kind": "Pod"})
 
 
@@ -93,13 +93,14 @@ async def _take_from_budget(state: State, write: Write, pod: Object, *, dry_run:
     if not budgets:
         return
     if len(budgets) > 1:
-        why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        raise ApiFailure(500, "", why)
+        message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise ApiFailure(500, "", message)
     budget = budgets[0]
     status = budget.get("status") or {}
     healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
     ready = any(
-        one.get("type") == "Ready" and one.get("status") == "True" for one in dig(pod, "status", "conditions") or ()
+        condition.get("type") == "Ready" and condition.get("status") == "True"
+        for condition in dig(pod, "status", "conditions") or ()
     )
     always = dig(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow"
     if not ready and (always or healthy >= desired > 0):
@@ -120,25 +121,27 @@ def _check_budget(state: State, budget: Object) -> None:
     if allowed < 0:
         raise forbidden(singular, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or ()) > _MAX_DISRUPTED:
-        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
-        raise forbidden(singular, name, why)
+        message = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise forbidden(singular, name, message)
     if allowed:
         return
     healthy, desired = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-    conditions = (one for one in status.get("conditions") or () if one.get("type") == "DisruptionAllowed")
-    condition: Object = next((one for one in conditions if one.get("status") == "False" and one.get("message")), {})
-    why, reason = f"The disruption budget {name} does not allow evicting pods currently", condition.get("reason")
+    conditions = (entry for entry in status.get("conditions") or () if entry.get("type") == "DisruptionAllowed")
+    condition: Object = next(
+        (entry for entry in conditions if entry.get("status") == "False" and entry.get("message")), {}
+    )
+    message, reason = f"The disruption budget {name} does not allow evicting pods currently", condition.get("reason")
     if reason == "SyncFailed":
-        why += f" because it failed sync: {condition['message']}"
+        message += f" because it failed sync: {condition['message']}"
     elif healthy <= desired:
-        why = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        message = f"The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
     elif condition:
-        why += f" ({reason}): {condition['message']}"
-    raise _too_many(why, 0)
+        message += f" ({reason}): {condition['message']}"
+    raise _too_many(message, 0)
 
 
-def _too_many(why: str, seconds: int) -> ApiFailure:
-    details: Object = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+def _too_many(message: str, seconds: int) -> ApiFailure:
+    details: Object = {"causes": [{"reason": "DisruptionBudget", "message": message}]}
     headers: tuple[tuple[str, str], ...] = ()
     if seconds:
         details["retryAfterSeconds"] = seconds
@@ -148,10 +151,10 @@ def _too_many(why: str, seconds: int) -> ApiFailure:
 
 async def _count_disruption(state: State, write: Write, budget: Object) -> None:
     status, now = budget["status"], timestamp(state.clock)
-    left = status["disruptionsAllowed"] - 1
-    counted = {**status, "disruptionsAllowed": left, "disruptedPods": {**(status.get("disruptedPods") or {})}}
+    remaining = status["disruptionsAllowed"] - 1
+    counted = {**status, "disruptionsAllowed": remaining, "disruptedPods": {**(status.get("disruptedPods") or {})}}
     counted["disruptedPods"][write.name] = now
-    if not left:
+    if not remaining:
         condition = {
             "type": "DisruptionAllowed",
             "status": "False",
@@ -160,13 +163,13 @@ async def _count_disruption(state: State, write: Write, budget: Object) -> None:
             "reason": "InsufficientPods",
             "message": "",
         }
-        others = [one for one in status.get("conditions") or () if one.get("type") != condition["type"]]
-        counted["conditions"] = [*others, condition]
+        unchanged = [entry for entry in status.get("conditions") or () if entry.get("type") != condition["type"]]
+        counted["conditions"] = [*unchanged, condition]
     served = state.registry.find("policy", "v1", "poddisruptionbudgets")
     assert served is not None, "budgets are built in"
-    place = (write.namespace, budget["metadata"]["name"], "status")
+    target = (write.namespace, budget["metadata"]["name"], "status")
     by_server = replace(write.request, internal=True)
-    part = Write(served, *place, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
+    part = Write(served, *target, "kube-apiserver", dry_run=False, validation="Ignore", request=by_server, now=now)
     await update(state, part, lambda old: UpdatedObject({**old, "status": counted}))
 
 
@@ -184,8 +187,8 @@ async def bind(state: State, write: Write, content_type: str) -> Object:
     for member, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         if meta.get(member) and meta[member] != pod["metadata"][member]:
             raise precondition_failed(replace(write, resource=pods), label, meta[member], pod["metadata"][member])
-    if why := _unbindable(pod):
-        raise conflict(replace(pods, plural="pods/binding"), write.name, why)
+    if reason := _unbindable(pod):
+        raise conflict(replace(pods, plural="pods/binding"), write.name, reason)
     bound = _with_condition(state, pod, "PodScheduled", {})
     for member in ("annotations", "labels"):
         if meta.get(member):
@@ -220,8 +223,8 @@ def _with_condition(state: State, pod: Object, kind: str, reason: Object) -> Obj
     """Return a copy of the pod with this condition true."""
     status, now = pod.get("status") or {}, timestamp(state.clock)
     conditions = list(status.get("conditions") or ())
-    known = next((one for one in conditions if one.get("type") == kind), None)
-    since = known["lastTransitionTime"] if known and known.get("status") == "True" else now
+    present = next((entry for entry in conditions if entry.get("type") == kind), None)
+    since = present["lastTransitionTime"] if present and present.get("status") == "True" else now
     condition = {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": since, **reason}
-    conditions = [condition if one is known else one for one in conditions] + ([] if known else [condition])
+    conditions = [condition if entry is present else entry for entry in conditions] + ([] if present else [condition])
     return {**pod, "status": {**status, "conditions": conditions}}

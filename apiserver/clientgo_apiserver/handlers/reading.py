@@ -60,10 +60,10 @@ class Page:
 
 
 async def list_objects(
-    state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+    state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
 ) -> HTTPResponse:
     """Answer a list request (410, 504)."""
-    resource, namespace = place
+    resource, namespace = target
     page = read_page(state, query)
     window = _window(state, resource, namespace, page)
     matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
@@ -116,10 +116,10 @@ def list_response(resource: Resource, entries: list[Entry], meta: Object, form: 
         objects = [entry.object for entry in entries]
         plain = {field: value for field, value in meta.items() if value != ""}
         if form.kind == "Table":
-            answer = tables.render(resource, objects, list_meta=plain, include=include)
+            listed = tables.render(resource, objects, list_meta=plain, include=include)
         else:
-            answer = tables.partial_metadata_list(objects, plain)
-        return HTTPResponse(200, _encode(_versioned(answer, form)))
+            listed = tables.partial_metadata_list(objects, plain)
+        return HTTPResponse(200, _encode(_versioned(listed, form)))
     items = [entry.raw for entry in entries]
     if resource.custom:
         end: Object = {"kind": resource.list_kind, "metadata": meta}
@@ -132,14 +132,14 @@ def list_response(resource: Resource, entries: list[Entry], meta: Object, form: 
 
 
 def _list_of(start: Object, items: list[bytes], end: Object) -> bytes:
-    rest = b"," + _encode(end)[1:] if end else b"}"
-    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", rest))
+    tail = b"," + _encode(end)[1:] if end else b"}"
+    return b"".join((_encode(start)[:-1], b',"items":[', b",".join(items), b"]", tail))
 
 
-def _not_as(resource: Resource, form: Form, kind: str, why: str) -> ApiFailure:
+def _not_as(resource: Resource, form: Form, kind: str, description: str) -> ApiFailure:
     go_type = "unstructured.Unstructured" if resource.custom else f"{resource.package}.{kind}"
     return ApiFailure(
-        406, "NotAcceptable", f"you requested {form.kind}, but the requested object is {why} (*{go_type})"
+        406, "NotAcceptable", f"you requested {form.kind}, but the requested object is {description} (*{go_type})"
     )
 
 
@@ -170,8 +170,8 @@ def _read_token(token: str) -> tuple[int, Name]:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 
-def _too_large(asked: int, current: int) -> ApiFailure:
+def _too_large(requested: int, current: int) -> ApiFailure:
     causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     details = {"causes": causes, "retryAfterSeconds": 1}
-    message = f"Timeout: Too large resource version: {asked}, current: {current}"
+    message = f"Timeout: Too large resource version: {requested}, current: {current}"
     return ApiFailure(504, "Timeout", message, details=details, headers=(("Retry-After", "1"),))

@@ -39,8 +39,8 @@ def review(state: State, kind: str, obj: Object, user: User, namespace: str = ""
     spec = obj.get("spec") or {}
     if not isinstance(spec, dict):
         raise bad_request(f"{kind} cannot be handled as a {kind}: spec must be an object")
-    asked = spec.get("resourceAttributes")
-    if namespace and (not isinstance(asked, dict) or asked.get("namespace") != namespace):
+    attributes = spec.get("resourceAttributes")
+    if namespace and (not isinstance(attributes, dict) or attributes.get("namespace") != namespace):
         raise bad_request(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
     status = _ANSWERS[kind](state, spec, user)
     if kind == "SelfSubjectReview":
@@ -57,18 +57,22 @@ def _token(state: State, spec: Object, _: User) -> Object:
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
     requested = tuple(spec.get("audiences") or (ISSUER,))
-    known = user_of_token(state, token, requested)
-    if known is None:
+    user = user_of_token(state, token, requested)
+    if user is None:
         return {"user": {}, "error": _why_not(token_audiences(state, token), requested)}
     meant = (ISSUER,) if token in state.options.tokens else token_audiences(state, token)
-    return {"authenticated": True, "user": known.info, "audiences": matching_audiences(meant, requested)}
+    return {"authenticated": True, "user": user.info, "audiences": matching_audiences(meant, requested)}
 
 
 def _why_not(meant: Sequence[str], requested: Sequence[str]) -> str:
     if not meant or matching_audiences(meant, requested):
         return "invalid bearer token"
-    given, wanted = (" ".join(f'"{one}"' for one in audiences) for audiences in (meant, requested))
-    return f"[invalid bearer token, token audiences [{given}] is invalid for the target audiences [{wanted}]]"
+    accepted, requested_names = (
+        " ".join(f'"{audience}"' for audience in audiences) for audiences in (meant, requested)
+    )
+    return (
+        f"[invalid bearer token, token audiences [{accepted}] is invalid for the target audiences [{requested_names}]]"
+    )
 
 
 def _others_access(state: State, spec: Object, _: User) -> Object:
@@ -85,16 +89,16 @@ def _invalid(cause: Cause) -> ApiFailure:
 
 
 def _access(state: State, spec: Object, user: User) -> Object:
-    asked, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
-    if not isinstance(asked, dict) or not isinstance(path, dict) or bool(asked) == bool(path):
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        cause = invalid_value("spec.resourceAttributes", asked, why)
+    resource, path = spec.get("resourceAttributes") or {}, spec.get("nonResourceAttributes") or {}
+    if not isinstance(resource, dict) or not isinstance(path, dict) or bool(resource) == bool(path):
+        reason = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = invalid_value("spec.resourceAttributes", resource, reason)
         raise _invalid(cause)
     if path:
         attributes = Attributes(user, path.get("verb") or "", path=path.get("path") or "")
     else:
         members = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
-        attributes = Attributes(user, **{member: asked.get(member) or "" for member in members})
+        attributes = Attributes(user, **{member: resource.get(member) or "" for member in members})
     decision = decide(state, attributes)
     return {"allowed": decision.allowed, **({"reason": decision.reason} if decision.reason else {})}
 
@@ -107,15 +111,15 @@ def _rules(state: State, spec: Object, user: User) -> Object:
         return _EVERYTHING
     resources: list[Object] = []
     paths: list[Object] = []
-    found = Rules(state.store)
-    for grant in found.grants(user, namespace):
+    granted = Rules(state.store)
+    for grant in granted.grants(user, namespace):
         rule = grant.rule
         if rule.get("resources"):
             members = ("verbs", "apiGroups", "resources", "resourceNames")
             resources.append({member: rule[member] for member in members if rule.get(member)})
         if rule.get("nonResourceURLs"):
             paths.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
-    return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(found.missing)}
+    return {"resourceRules": resources, "nonResourceRules": paths, "incomplete": bool(granted.missing)}
 
 
 _ANSWERS: dict[str, Callable[[State, Object, User], Object]] = {

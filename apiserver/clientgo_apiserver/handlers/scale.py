@@ -61,38 +61,38 @@ async def write_scale(state: State, write: Write, body: bytes, content_type: str
     return scale_of(resource.scale, await update(state, write, updated))
 
 
-def _scaled(write: Write, shown: Object, body: bytes, patch_type: str) -> UpdatedObject:
+def _scaled(write: Write, current_object: Object, body: bytes, patch_type: str) -> UpdatedObject:
     """Return the object with the replicas of the Scale or patch that was sent, and its managedFields."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
-    current = scale_of(resource.scale, shown)
+    current = scale_of(resource.scale, current_object)
     if patch_type:
-        wanted = _patched(current, body, patch_type)
+        scale = _patched(current, body, patch_type)
     else:
-        wanted = read_object(body, write.request.headers.get("content-type", ""), SCALE)
+        scale = read_object(body, write.request.headers.get("content-type", ""), SCALE)
     try:
-        meta = normalize(wanted.get("metadata"))
-        wanted = decode(message_of("autoscaling/v1", "Scale"), wanted, [])
+        meta = normalize(scale.get("metadata"))
+        scale = decode(message_of("autoscaling/v1", "Scale"), scale, [])
     except DecodeError as error:
         if patch_type:
-            causes = [invalid_value("patch", msgspec.json.encode(wanted).decode(), str(error))]
+            causes = [invalid_value("patch", msgspec.json.encode(scale).decode(), str(error))]
             raise invalid("", "", "", causes) from error
         raise bad_request(f'Scale in version "v1" cannot be handled as a Scale: {error}') from error
     check_name(write, {"name": write.name, **meta})
     if meta.get("resourceVersion", current["metadata"]["resourceVersion"]) != current["metadata"]["resourceVersion"]:
         raise modified(resource, write.name)
-    replicas = _value_at(wanted, "spec.replicas") or 0
+    replicas = _value_at(scale, "spec.replicas") or 0
     if replicas < 0 and not resource.custom:
         cause = invalid_value("spec.replicas", replicas, "must be greater than or equal to 0")
         raise invalid("Scale", "autoscaling", write.name, [cause])
     path = _path(resource.scale)
-    obj, entries = _with_value(shown, path, replicas), shown["metadata"].get("managedFields", [])
-    if not same(obj, shown):
+    obj, entries = _with_value(current_object, path, replicas), current_object["metadata"].get("managedFields", [])
+    if not same(obj, current_object):
         entries = after_scale(entries, tuple(f"f:{field}" for field in path), write.field_manager())
     return UpdatedObject(obj, entries)
 
 
-def _applied(write: Write, shown: Object, body: bytes) -> UpdatedObject:
+def _applied(write: Write, current_object: Object, body: bytes) -> UpdatedObject:
     """Return the object with an applied Scale: a configuration that has nothing but the replicas."""
     resource = write.resource
     assert resource.scale is not None, "only asked for resources that scale"
@@ -100,7 +100,7 @@ def _applied(write: Write, shown: Object, body: bytes) -> UpdatedObject:
     config: Object = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
     if replicas is not None:
         config = _with_value(config, _path(resource.scale), replicas)
-    applied = merged(write, shown, config)
+    applied = merged(write, current_object, config)
     return UpdatedObject(applied.obj, applied.entries)
 
 

@@ -52,7 +52,7 @@ def render(
         {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
         for obj in objects
     ]
-    columns = [{field: getattr(one.column, field) for field in _SHOWN} for one in printer]
+    columns = [{field: getattr(printed.column, field) for field in _SHOWN} for printed in printer]
     head = {"kind": "Table", "apiVersion": META_VERSION, "metadata": list_meta}
     return {**head, "columnDefinitions": columns, "rows": rows}
 
@@ -83,9 +83,9 @@ def _custom(column: Column) -> Printed:
     return Printed(described, lambda obj, now: _cell(column.type, path.find(obj), now))
 
 
-def _cell(kind: str, found: list[Any], now: datetime) -> Any:
+def _cell(kind: str, values: list[Any], now: datetime) -> Any:
     """Return the first value found, in the column's type; None if there is none or it has another type."""
-    value = found[0] if found else None
+    value = values[0] if values else None
     if value is None:
         return None
     if kind == "string":

@@ -90,9 +90,9 @@ async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stre
     if _form(request).yaml:
         raise not_acceptable(STREAMED)
     check_list_options(request.query, watch=True)
-    place = (route.resource, route.namespace)
+    target = (route.resource, route.namespace)
     kind = WatchServer if route.resource.converter is None else ConvertingWatch
-    return kind(state, place, request.query, _selection(route, request), _form(request))
+    return kind(state, target, request.query, _selection(route, request), _form(request))
 
 
 def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
@@ -152,8 +152,10 @@ async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
         get(state, route.resource, route.namespace, route.name).object,
         request.headers.get("content-type", ""),
     )
-    asked = read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
-    return json_response(serviceaccounts.request_token(state, route.namespace, account, asked), 201)
+    token_request = (
+        read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
+    )
+    return json_response(serviceaccounts.request_token(state, route.namespace, account, token_request), 201)
 
 
 async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -177,8 +179,8 @@ def _check_duplicates(write: Write, request: HTTPRequest) -> None:
 async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
     write = _write(state, request, route, "DeleteOptions")
-    answer = await delete(state, write, options)
-    return json_response(answer) if answer["kind"] == "Status" else _one(route, request, answer, 200)
+    result = await delete(state, write, options)
+    return json_response(result) if result["kind"] == "Status" else _one(route, request, result, 200)
 
 
 async def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:

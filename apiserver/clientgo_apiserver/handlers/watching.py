@@ -38,11 +38,11 @@ class WatchServer:
     status = 200
 
     def __init__(
-        self, state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+        self, state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
     ) -> None:
         self.content_type = "application/json"
         self._state = state
-        self._resource, self._namespace = place
+        self._resource, self._namespace = target
         self._selection = selection
         self._form = form
         self._include = query.get("includeObject") or "Metadata"
@@ -97,19 +97,19 @@ class WatchServer:
         deadline = loop.time() + self._seconds
         try:
             while not self.overflowed:
-                left = deadline - loop.time()
+                remaining = deadline - loop.time()
                 # Frames for `direct` are left to it, unless this is the last turn.
-                if self._pending and (not self._direct or self._closed or left <= 0):
+                if self._pending and (not self._direct or self._closed or remaining <= 0):
                     yield self._taken()
                     continue
                 if self._closed:
                     return
                 self._direct = self.direct is not None
-                if left <= 0:
+                if remaining <= 0:
                     if self._bookmarks and self._seconds > _LAST_BOOKMARK:
                         yield self._bookmark()
                     return
-                await self._wait(min(left, self._state.options.bookmark_interval))
+                await self._wait(min(remaining, self._state.options.bookmark_interval))
         finally:
             self.close()
 
@@ -189,11 +189,11 @@ class WatchServer:
         return _frame(kind, _encode(self._rendered(self._resource, entry.object, self._form)))
 
     def _rendered(self, resource: Resource, obj: Object, form: Form) -> Object:
-        shown = render(resource, obj, form, self._include)
+        rendered = render(resource, obj, form, self._include)
         if form.kind == "Table" and self._headers_sent:
-            shown = {**shown, "columnDefinitions": None}  # columns are sent once per stream
+            rendered = {**rendered, "columnDefinitions": None}  # columns are sent once per stream
         self._headers_sent = True
-        return shown
+        return rendered
 
     def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
         meta: Object = {"resourceVersion": str(self._state.store.revision)}
@@ -253,10 +253,10 @@ class ConvertingWatch(WatchServer):
     """Watch of stored objects that are converted by a webhook before they are sent."""
 
     def __init__(
-        self, state: State, place: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+        self, state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
     ) -> None:
         self._shown_form = form
-        super().__init__(state, place, query, selection, Form())
+        super().__init__(state, target, query, selection, Form())
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Yield frames; a failed conversion is an ERROR, and the last frame."""

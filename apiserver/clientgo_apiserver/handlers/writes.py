@@ -65,14 +65,14 @@ class Write:
             return
         raise self.undecodable("strict decoding error: " + ", ".join(problems))
 
-    def undecodable(self, why: object) -> ApiFailure:
+    def undecodable(self, error: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""
         if self.patch is not None:
-            if self.strategic and isinstance(why, Mistyped):
-                why = why.unconvertible()
-            return invalid("", "", "", [invalid_value("patch", self.patch(), str(why))])
+            if self.strategic and isinstance(error, Mistyped):
+                error = error.unconvertible()
+            return invalid("", "", "", [invalid_value("patch", self.patch(), str(error))])
         kind = self.resource.kind
-        return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {why}')
+        return bad_request(f'{kind} in version "{self.resource.version}" cannot be handled as a {kind}: {error}')
 
     def find_duplicates(self, body: bytes) -> None:
         """Find the fields that occur twice in one object of the body, to report them."""
@@ -84,24 +84,26 @@ class Write:
             self.duplicates = [f'duplicate field "{path}"' for path in duplicate_fields(body)]
 
 
-def read_write(state: State, request: HTTPRequest, resource: Resource, place: tuple[str, str, str], kind: str) -> Write:
-    """Return the write of a request; `place` is namespace, name and subresource, `kind` of its options (422)."""
+def read_write(
+    state: State, request: HTTPRequest, resource: Resource, target: tuple[str, str, str], kind: str
+) -> Write:
+    """Return the write of a request; `target` is namespace, name and subresource, `kind` of its options (422)."""
     query, now = request.query, timestamp(state.clock)
     patch_type = media_type(request.headers.get("content-type", "")) if kind == "PatchOptions" else ""
     if kind != "DeleteOptions" and (query or patch_type == _APPLY_PATCH):
         check_write_options(query, kind, patch_type)
     validation = query.get("fieldValidation") or "Warn"
     manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    return Write(resource, *place, manager[:128], query.get("dryRun") == "All", validation, request, now)
+    return Write(resource, *target, manager[:128], query.get("dryRun") == "All", validation, request, now)
 
 
-def read_metadata(write: Write, obj: Object, known: Object | None = None) -> Object:
+def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:
     """Return the metadata a client sent, as ObjectMeta would hold it, with the namespace of the request (400).
 
-    Parts shared with `known`, the metadata of the stored object, are kept as they are.
+    Parts shared with `stored`, the metadata of the stored object, are kept as they are.
     """
     try:
-        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, known=known)
+        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, known=stored)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if meta.get("namespace", write.namespace) != write.namespace:
