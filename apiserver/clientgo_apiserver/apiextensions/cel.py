@@ -59,12 +59,12 @@ def compile_rules(schema: Schema, *, root: bool = False) -> list[CompiledRule]:
     declared = declare(schema, "selfType", root=root)
     if declared is None:
         return []
-    structs = {one.type.name: one.fields for one in declared.structs()}
+    structs = {struct.type.name: struct.fields for struct in declared.structs()}
 
     def fields(struct: str, name: str) -> types.ExprType | None:
         members = structs.get(struct, {})
-        found = members.get(name) or members.get(keyword_field(name))
-        return found.type if found else None
+        member = members.get(name) or members.get(keyword_field(name))
+        return member.type if member else None
 
     def compiled(spec: dict[str, Any]) -> CompiledRule:
         old = types.optional_of(declared.type) if spec.get("optionalOldSelf") else declared.type
@@ -106,11 +106,11 @@ def cel_errors(
     if schema is None or not has_rules(schema):
         return []
     walk = _Walk([] if warnings is None else warnings)
-    return list(walk.visit(schema, _Place("", new, _ABSENT if old is None else old, root=True)))
+    return list(walk.visit(schema, _Position("", new, _ABSENT if old is None else old, root=True)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """A value at a path with its old value; `bound` is the value as CEL sees it, if it is known already."""
 
     path: str
@@ -126,81 +126,81 @@ class _Walk:
     def __init__(self, warnings: list[str]) -> None:
         self._warnings = warnings
 
-    def visit(self, schema: Schema, place: _Place) -> Iterator[Cause]:
+    def visit(self, schema: Schema, position: _Position) -> Iterator[Cause]:
         """Yield the errors of a value and of what is below it."""
-        if place.new is None or not has_rules(schema):
+        if position.new is None or not has_rules(schema):
             return
-        if place.old is not _ABSENT:
-            place = _replaced(place, unchanged=same(place.new, place.old))
+        if position.old is not _ABSENT:
+            position = _replaced(position, unchanged=same(position.new, position.old))
         if schema.get(RULES):
-            old = place.old
-            bound_new = bound(schema, place.new) if place.bound is _ABSENT else place.bound
+            old = position.old
+            bound_new = bound(schema, position.new) if position.bound is _ABSENT else position.bound
             bound_old = _ABSENT if old is _ABSENT or old is None else bound(schema, old)
-            place = _replaced(place, bound=bound_new, bound_old=bound_old)
-            for rule in (_root_rules if place.root else _rules)(schema):
-                yield from self._judge(schema, rule, place)
+            position = _replaced(position, bound=bound_new, bound_old=bound_old)
+            for rule in (_root_rules if position.root else _rules)(schema):
+                yield from self._judge(schema, rule, position)
         for part in _all_of(schema) if "allOf" in schema else ():
-            yield from self.visit(part, place)
-        yield from self._below(schema, place)
+            yield from self.visit(part, position)
+        yield from self._below(schema, position)
 
-    def _below(self, schema: Schema, place: _Place) -> Iterator[Cause]:
-        if isinstance(place.new, dict):
-            known, properties = member_schemas(schema), schema.get("properties") or {}
-            for field, child in place.new.items():
-                below = known(field)
+    def _below(self, schema: Schema, position: _Position) -> Iterator[Cause]:
+        if isinstance(position.new, dict):
+            schema_of, properties = member_schemas(schema), schema.get("properties") or {}
+            for field, child in position.new.items():
+                below = schema_of(field)
                 if below is None or not has_rules(below):
                     continue
-                path = join(place.path, field) if field in properties else f"{place.path}[{field}]"
-                old = place.old.get(field, _ABSENT) if isinstance(place.old, dict) else _ABSENT
+                path = join(position.path, field) if field in properties else f"{position.path}[{field}]"
+                old = position.old.get(field, _ABSENT) if isinstance(position.old, dict) else _ABSENT
                 name = cel_name(field) if field in properties else field
-                inner = place.bound.get(name, _ABSENT) if isinstance(place.bound, dict) else _ABSENT
-                yield from self.visit(below, _Place(path, child, old, inner, unchanged=place.unchanged))
-        elif isinstance(place.new, list) and isinstance(schema.get("items"), dict) and has_rules(schema["items"]):
-            for index, child in enumerate(place.new):
-                old = _counterpart(schema, child, place.old)
-                inner = place.bound[index] if isinstance(place.bound, list) else _ABSENT
-                below_place = _Place(f"{place.path}[{index}]", child, old, inner, unchanged=place.unchanged)
-                yield from self.visit(schema["items"], below_place)
+                inner = position.bound.get(name, _ABSENT) if isinstance(position.bound, dict) else _ABSENT
+                yield from self.visit(below, _Position(path, child, old, inner, unchanged=position.unchanged))
+        elif isinstance(position.new, list) and isinstance(schema.get("items"), dict) and has_rules(schema["items"]):
+            for index, child in enumerate(position.new):
+                old = _counterpart(schema, child, position.old)
+                inner = position.bound[index] if isinstance(position.bound, list) else _ABSENT
+                below_position = _Position(f"{position.path}[{index}]", child, old, inner, unchanged=position.unchanged)
+                yield from self.visit(schema["items"], below_position)
 
-    def _judge(self, schema: Schema, rule: CompiledRule, place: _Place) -> Iterator[Cause]:
+    def _judge(self, schema: Schema, rule: CompiledRule, position: _Position) -> Iterator[Cause]:
         optional = bool(rule.spec.get("optionalOldSelf"))
-        if rule.uses_old and place.bound_old is _ABSENT and not optional:
+        if rule.uses_old and position.bound_old is _ABSENT and not optional:
             return
-        values = {"self": place.bound}
+        values = {"self": position.bound}
         if optional:
-            values["oldSelf"] = NONE if place.bound_old is _ABSENT else OptionalValue((place.bound_old,))
-        elif place.bound_old is not _ABSENT:
-            values["oldSelf"] = place.bound_old
+            values["oldSelf"] = NONE if position.bound_old is _ABSENT else OptionalValue((position.bound_old,))
+        elif position.bound_old is not _ABSENT:
+            values["oldSelf"] = position.bound_old
         if rule.expression is None:
-            yield self._invalid(schema, place, f"rule compile error: {rule.error}")
+            yield self._invalid(schema, position, f"rule compile error: {rule.error}")
             return
         try:
             holds = rule.expression.evaluate(values)
         except CelError as error:
-            yield self._invalid(schema, place, _evaluation_error(error, rule))
+            yield self._invalid(schema, position, _evaluation_error(error, rule))
             return
         except CostLimitExceeded as error:
-            why = "no further validation rules will be run due to call cost exceeds limit for rule"
-            yield self._invalid(schema, place, f"'{error}': {why}: {rule.text}")
+            reason = "no further validation rules will be run due to call cost exceeds limit for rule"
+            yield self._invalid(schema, position, f"'{error}': {reason}: {rule.text}")
             return
         if holds is True:
             return
         if optional:  # Messages see the old value itself.
-            values["oldSelf"] = None if place.bound_old is _ABSENT else place.bound_old
-        cause = _failure(schema, rule, place, _message(rule, values))
-        if place.unchanged and not rule.uses_old:
+            values["oldSelf"] = None if position.bound_old is _ABSENT else position.bound_old
+        cause = _failure(schema, rule, position, _message(rule, values))
+        if position.unchanged and not rule.uses_old:
             self._warnings.append(cause.text)
         else:
             yield cause
 
-    def _invalid(self, schema: Schema, place: _Place, detail: str) -> Cause:
+    def _invalid(self, schema: Schema, position: _Position, detail: str) -> Cause:
         text = f"Invalid value: {quoted(schema.get('type', ''))}: {detail}"
-        return Cause("FieldValueInvalid", place.path or "<nil>", text)
+        return Cause("FieldValueInvalid", position.path or "<nil>", text)
 
 
-def _replaced(place: _Place, **changes: Any) -> _Place:
-    fields = {name: getattr(place, name) for name in _Place.__slots__}
-    return _Place(**{**fields, **changes})
+def _replaced(position: _Position, **changes: Any) -> _Position:
+    fields = {name: getattr(position, name) for name in _Position.__slots__}
+    return _Position(**{**fields, **changes})
 
 
 def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
@@ -208,14 +208,15 @@ def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
     keys = schema.get("x-kubernetes-list-map-keys")
     if not keys or not isinstance(old, list) or not isinstance(item, dict):
         return _ABSENT
-    return next((one for one in old if all(same(one.get(key), item.get(key)) for key in keys)), _ABSENT)
+    matching = (candidate for candidate in old if all(same(candidate.get(key), item.get(key)) for key in keys))
+    return next(matching, _ABSENT)
 
 
 def _evaluation_error(error: CelError, rule: CompiledRule) -> str:
     text = str(error)
     if text.startswith("no such overload"):
-        told = "call arguments did not match a supported operator, function or macro signature for rule"
-        return f"'{text}': {told}: {rule.text}"
+        mismatch = "call arguments did not match a supported operator, function or macro signature for rule"
+        return f"'{text}': {mismatch}: {rule.text}"
     return f"{text} evaluating rule: {rule.text}"
 
 
@@ -231,12 +232,12 @@ def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
     return rule.text if rule.spec.get("message") else f"failed rule: {rule.text}"
 
 
-def _failure(schema: Schema, rule: CompiledRule, place: _Place, message: str) -> Cause:
+def _failure(schema: Schema, rule: CompiledRule, position: _Position, message: str) -> Cause:
     reason = rule.spec.get("reason") or "FieldValueInvalid"
-    path = ".".join(filter(None, (place.path, normalized_path(schema, rule.spec.get("fieldPath") or "")))) or "<nil>"
+    path = ".".join(filter(None, (position.path, normalized_path(schema, rule.spec.get("fieldPath") or "")))) or "<nil>"
     if reason in _REASONS:
         return Cause(reason, path, f"{_REASONS[reason]}: {message}")
-    value = "" if schema.get("type") in ("object", "array") else quoted(place.new)
+    value = "" if schema.get("type") in ("object", "array") else quoted(position.new)
     if reason == "FieldValueDuplicate":
         return Cause(reason, path, f"Duplicate value{': ' if value else ''}{value}")
     return Cause(reason, path, f"Invalid value: {value + ': ' if value else ''}{message}")

@@ -27,10 +27,10 @@ _HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """A schema's path; `times` is how many values an object has for it at most, None if only its size limits that."""
 
-    where: str
+    field_path: str
     times: int | None = 1
     root: bool = False
     uncorrelatable: str = ""
@@ -41,36 +41,41 @@ class _Costs:
     total: int = 0
     expensive: list[tuple[int, str]] = field(default_factory=list)
 
-    def observe(self, where: str, cost: int) -> None:
+    def observe(self, field_path: str, cost: int) -> None:
         self.total = min(self.total + cost, MAX_UINT64)
         if cost >= ESTIMATED_CRD_COST_LIMIT // 100:
-            self.expensive = sorted([*self.expensive, (cost, where)], key=lambda one: -one[0])[:_MAX_LISTED]
+            expensive = sorted([*self.expensive, (cost, field_path)], key=lambda expense: -expense[0])
+            self.expensive = expensive[:_MAX_LISTED]
 
 
-def rule_errors(schema: Schema, where: str) -> list[Cause]:
+def rule_errors(schema: Schema, field_path: str) -> list[Cause]:
     """Return the errors of all rules of a valid schema."""
     costs = _Costs()
-    found = list(_walked(schema, _Place(where, root=True), costs))
+    causes = list(_walked(schema, _Position(field_path, root=True), costs))
     if costs.total > ESTIMATED_CRD_COST_LIMIT:
-        found += [forbidden_field(path, _CONTRIBUTED) for _, path in costs.expensive]
-        told = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        found.append(forbidden_field(where, _exceeded(told, costs.total, ESTIMATED_CRD_COST_LIMIT)))
-    return found
+        causes += [forbidden_field(path, _CONTRIBUTED) for _, path in costs.expensive]
+        subject = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        causes.append(forbidden_field(field_path, _exceeded(subject, costs.total, ESTIMATED_CRD_COST_LIMIT)))
+    return causes
 
 
-def _walked(schema: Schema, place: _Place, costs: _Costs) -> Iterator[Cause]:
+def _walked(schema: Schema, position: _Position, costs: _Costs) -> Iterator[Cause]:
     for part, below, times in _children(schema):
-        uncorrelatable = place.uncorrelatable
+        uncorrelatable = position.uncorrelatable
         if part == "items" and schema.get("x-kubernetes-list-type") != "map":
-            uncorrelatable = uncorrelatable or place.where
-        times_below = None if place.times is None or times is None else min(place.times * times, MAX_UINT64)
-        yield from _walked(below, _Place(f"{place.where}.{part}", times_below, uncorrelatable=uncorrelatable), costs)
+            uncorrelatable = uncorrelatable or position.field_path
+        times_below = None if position.times is None or times is None else min(position.times * times, MAX_UINT64)
+        yield from _walked(
+            below, _Position(f"{position.field_path}.{part}", times_below, uncorrelatable=uncorrelatable), costs
+        )
     if schema.get(RULES):
-        declared = declare(schema, root=place.root)
+        declared = declare(schema, root=position.root)
         if declared is None:
-            yield Cause("InternalError", f"{place.where}.{RULES}", f"Internal error: {_UNTYPED}")
-        for index, rule in enumerate(compile_rules(schema, root=place.root)):
-            yield from _one(rule, replace(place, where=f"{place.where}.{RULES}[{index}]"), declared, costs)
+            yield Cause("InternalError", f"{position.field_path}.{RULES}", f"Internal error: {_UNTYPED}")
+        for index, rule in enumerate(compile_rules(schema, root=position.root)):
+            yield from _one(
+                rule, replace(position, field_path=f"{position.field_path}.{RULES}[{index}]"), declared, costs
+            )
 
 
 def _children(schema: Schema) -> Iterator[tuple[str, Schema, int | None]]:
@@ -88,30 +93,30 @@ def _max_count(schema: Schema, limit: str) -> int | None:
     return max(int(schema[limit]), 0) if limit in schema else None
 
 
-def _one(rule: CompiledRule, place: _Place, declared: SchemaType | None, costs: _Costs) -> Iterator[Cause]:
+def _one(rule: CompiledRule, position: _Position, declared: SchemaType | None, costs: _Costs) -> Iterator[Cause]:
     assert declared is not None
-    where, form = place.where, go_form(rule.spec, "ValidationRule")
-    times = MAX_REQUEST_BYTES // (declared.min_serialized_size + 1) if place.times is None else place.times
+    field_path, form = position.field_path, go_form(rule.spec, "ValidationRule")
+    times = MAX_REQUEST_BYTES // (declared.min_serialized_size + 1) if position.times is None else position.times
     cost = min(_cost(rule.expression, declared) * times, MAX_UINT64)
     if cost > ESTIMATED_COST_LIMIT:
-        yield forbidden_field(f"{where}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))
-    costs.observe(f"{where}.rule", cost)
+        yield forbidden_field(f"{field_path}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))
+    costs.observe(f"{field_path}.rule", cost)
     if rule.error:
-        yield invalid_value(f"{where}.rule", form, rule.error)
+        yield invalid_value(f"{field_path}.rule", form, rule.error)
     if rule.message_error:
-        yield invalid_value(f"{where}.messageExpression", form, rule.message_error)
+        yield invalid_value(f"{field_path}.messageExpression", form, rule.message_error)
     elif rule.message is not None:
         message_cost = _cost(rule.message, declared)
         if message_cost > ESTIMATED_COST_LIMIT:
-            told = _exceeded("estimated messageExpression cost", message_cost, ESTIMATED_COST_LIMIT)
-            yield forbidden_field(f"{where}.messageExpression", told)
-        costs.observe(f"{where}.messageExpression", message_cost)
-    if rule.uses_old and place.uncorrelatable:
-        told = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.uncorrelatable}"
-        yield invalid_value(f"{where}.rule", rule.spec["rule"], told)
+            detail = _exceeded("estimated messageExpression cost", message_cost, ESTIMATED_COST_LIMIT)
+            yield forbidden_field(f"{field_path}.messageExpression", detail)
+        costs.observe(f"{field_path}.messageExpression", message_cost)
+    if rule.uses_old and position.uncorrelatable:
+        detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {position.uncorrelatable}"
+        yield invalid_value(f"{field_path}.rule", rule.spec["rule"], detail)
     elif not rule.uses_old and rule.spec.get("optionalOldSelf") is not None:
-        told = "may not be set if oldSelf is not used in rule"
-        yield invalid_value(f"{where}.optionalOldSelf", rule.spec["optionalOldSelf"], told)
+        detail = "may not be set if oldSelf is not used in rule"
+        yield invalid_value(f"{field_path}.optionalOldSelf", rule.spec["optionalOldSelf"], detail)
 
 
 def _cost(expression: Expression | None, declared: SchemaType) -> int:
@@ -119,8 +124,8 @@ def _cost(expression: Expression | None, declared: SchemaType) -> int:
         return 0
 
     def sizes(path: tuple[str, ...]) -> int | None:
-        found = declared.at(path[1:])
-        return found.max_elements if found else None
+        element = declared.at(path[1:])
+        return element.max_elements if element else None
 
     return expression.max_cost(sizes)
 

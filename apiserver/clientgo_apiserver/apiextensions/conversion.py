@@ -74,8 +74,8 @@ class WebhookConverter:
         review = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request}
         try:
             endpoint = endpoint_of(self._config, self._services, seconds=_SECONDS)
-            answer = await self._client.post(endpoint, review, _SECONDS, _ConversionReview)
-            return _checked(objects, answer.response, uid, api_version)
+            review_response = await self._client.post(endpoint, review, _SECONDS, _ConversionReview)
+            return _checked(objects, review_response.response, uid, api_version)
         except CallFailed as error:
             start = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind} failed: "
             raise ApiFailure(500, "", f"{start}{error}") from error
@@ -104,29 +104,29 @@ def _checked(objects: list[Object], response: _ConversionResponse | None, uid: s
     if len(converted) != len(objects):
         raise CallFailed(f"webhook returned {len(converted)} objects, expected {len(objects)}")
     restored = []
-    for index, (original, given) in enumerate(zip(objects, converted, strict=True)):
-        why = _change(original, given, api_version)
-        if why:
-            raise CallFailed(f"invalid converted object at index {index}: {why}")
+    for index, (original, returned) in enumerate(zip(objects, converted, strict=True)):
+        reason = _change(original, returned, api_version)
+        if reason:
+            raise CallFailed(f"invalid converted object at index {index}: {reason}")
         # Of the metadata, only labels and annotations may change.
         meta = {field: value for field, value in original["metadata"].items() if field not in _CHANGEABLE}
-        meta |= {field: given["metadata"][field] for field in _CHANGEABLE if given["metadata"].get(field)}
-        restored.append({**given, "metadata": meta})
+        meta |= {field: returned["metadata"][field] for field in _CHANGEABLE if returned["metadata"].get(field)}
+        restored.append({**returned, "metadata": meta})
     return restored
 
 
-def _change(original: Object, given: Any, api_version: str) -> str:
-    if not isinstance(given, dict) or not isinstance(given.get("metadata"), dict):
+def _change(original: Object, returned: Any, api_version: str) -> str:
+    if not isinstance(returned, dict) or not isinstance(returned.get("metadata"), dict):
         return "no object with metadata"
-    for field, wanted in (("apiVersion", api_version), ("kind", original["kind"])):
-        if given.get(field) != wanted:
-            return f"invalid {field}: expected {wanted}, got {given.get(field) or ''}"
+    for field, expected in (("apiVersion", api_version), ("kind", original["kind"])):
+        if returned.get(field) != expected:
+            return f"invalid {field}: expected {expected}, got {returned.get(field) or ''}"
     for field in _CHANGEABLE:
-        value = given["metadata"].get(field) or {}
-        if not isinstance(value, dict) or not all(isinstance(one, str) for one in value.values()):
+        value = returned["metadata"].get(field) or {}
+        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
             return f"metadata.{field} must be a map of strings"
     fields = ("name", "namespace", "uid")
-    changed = [one for one in fields if given["metadata"].get(one, "") != original["metadata"].get(one, "")]
+    changed = [name for name in fields if returned["metadata"].get(name, "") != original["metadata"].get(name, "")]
     return f"metadata.{changed[0]} must not change" if changed else ""
 
 

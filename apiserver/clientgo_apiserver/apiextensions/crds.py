@@ -71,22 +71,24 @@ class DefinitionController(InternalController):
     def _accept(self, definition: Object) -> None:
         accepted, conflict = accepted_names(definition, self._names_in_use(definition))
         conditions = conditions_of(definition)
-        established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
-        wanted = [("NamesAccepted", *(conflict or ("True", "NoConflicts", "no conflicts found")))]
+        established = any(
+            condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+        )
+        changes = [("NamesAccepted", *(conflict or ("True", "NoConflicts", "no conflicts found")))]
         if not established and conflict is None:
             established = True
-            wanted.append(("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"))
+            changes.append(("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"))
         elif not established:
-            wanted.append(("Established", "False", "NotAccepted", "not all names are accepted"))
+            changes.append(("Established", "False", "NotAccepted", "not all names are accepted"))
         if approval := approval_condition(definition):
-            wanted.append(approval)
-        merged = merged_conditions(conditions, wanted, self._now())
+            changes.append(approval)
+        merged = merged_conditions(conditions, changes, self._now())
         status = {**(definition.get("status") or {}), "acceptedNames": accepted, "conditions": merged}
         definition = {**definition, "status": status}
         converter = converter_of(definition, self._state.options.webhook_services, self._state.webhooks)
         name = definition["metadata"]["name"]
-        known = self._served.get(name, [])
-        self._serve(name, served_resources(definition, converter, known) if established else [])
+        served = self._served.get(name, [])
+        self._serve(name, served_resources(definition, converter, served) if established else [])
         self._put(definition)
 
     def _names_in_use(self, definition: Object) -> tuple[set[str], set[str]]:
@@ -94,37 +96,41 @@ class DefinitionController(InternalController):
         names, kinds = set[str](), set[str]()
         for other in self._store.list(KEY):
             if other["spec"]["group"] == definition["spec"]["group"]:
-                known = (other.get("status") or {}).get("acceptedNames") or {}
-                names |= {known.get("plural") or "", known.get("singular") or "", *(known.get("shortNames") or ())}
-                kinds |= {known.get("kind") or "", known.get("listKind") or ""}
+                accepted = (other.get("status") or {}).get("acceptedNames") or {}
+                names |= {
+                    accepted.get("plural") or "",
+                    accepted.get("singular") or "",
+                    *(accepted.get("shortNames") or ()),
+                }
+                kinds |= {accepted.get("kind") or "", accepted.get("listKind") or ""}
         return names, kinds
 
     def _finalize(self, definition: Object) -> None:
         spec, meta = definition["spec"], definition["metadata"]
         finalizers = meta.get("finalizers", [])
         empty = self._delete_all((spec["group"], spec["names"]["plural"]))
-        kept = [one for one in finalizers if one != FINALIZER or not empty]
-        if not kept:
+        remaining = [finalizer for finalizer in finalizers if finalizer != FINALIZER or not empty]
+        if not remaining:
             self._store.remove(KEY, "", meta["name"])
             return
         condition = _DELETED if empty else _DELETING
         conditions = merged_conditions(conditions_of(definition), [condition], self._now())
         status = {**(definition.get("status") or {}), "conditions": conditions}
-        self._put({**definition, "metadata": {**meta, "finalizers": kept}, "status": status})
+        self._put({**definition, "metadata": {**meta, "finalizers": remaining}, "status": status})
 
-    def _put(self, wanted: Object) -> None:
-        known = self._store.get(KEY, "", wanted["metadata"]["name"])
-        if known is not None and wanted != known:
-            meta, now = wanted["metadata"], self._now()
-            entries = after_update(meta.get("managedFields", []), known, wanted, _MANAGER, _STATUS, time=now)
-            self._store.put(KEY, {**wanted, "metadata": {**meta, "managedFields": entries}} if entries else wanted)
+    def _put(self, changed: Object) -> None:
+        stored = self._store.get(KEY, "", changed["metadata"]["name"])
+        if stored is not None and changed != stored:
+            meta, now = changed["metadata"], self._now()
+            entries = after_update(meta.get("managedFields", []), stored, changed, _MANAGER, _STATUS, time=now)
+            self._store.put(KEY, {**changed, "metadata": {**meta, "managedFields": entries}} if entries else changed)
 
     def _serve(self, name: str, resources: list[Resource]) -> None:
-        known = self._served.get(name, [])
-        if known == resources:
+        served = self._served.get(name, [])
+        if served == resources:
             return
-        for resource in known:
-            if not any(resource.version == kept.version for kept in resources):
+        for resource in served:
+            if not any(resource.version == new.version for new in resources):
                 self._state.registry.remove(resource)
                 self._end_watches(resource)
         for resource in resources:

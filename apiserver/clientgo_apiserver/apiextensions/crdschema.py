@@ -34,11 +34,11 @@ def with_defaults(definition: Object, old: Object | None = None) -> Object:
 
 
 def served_resources(
-    definition: Object, converter: Converter | None = None, known: Sequence[Resource] = ()
+    definition: Object, converter: Converter | None = None, previous: Sequence[Resource] = ()
 ) -> list[Resource]:
     """Return one resource for each served version; `converter` converts objects between them.
 
-    `known` are the resources served so far: if the schemas stay, objects need not be adapted to them again.
+    `previous` are the resources served so far: if the schemas stay, objects need not be adapted to them again.
     """
     spec = definition["spec"]
     storage = next((version["name"] for version in spec["versions"] if version.get("storage")), "")
@@ -47,11 +47,11 @@ def served_resources(
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         # Equal schemas are one object, so that a conversion sees that nothing has to be pruned.
         schemas[f"{spec['group']}/{version['name']}"] = next(
-            (one for one in schemas.values() if same(one, schema)), schema
+            (earlier for earlier in schemas.values() if same(earlier, schema)), schema
         )
     since = int(definition["metadata"].get("resourceVersion") or 0)
-    if known and same(known[0].schemas, schemas):
-        schemas, since = dict(known[0].schemas), known[0].schemas_since
+    if previous and same(previous[0].schemas, schemas):
+        schemas, since = dict(previous[0].schemas), previous[0].schemas_since
     served = (version for version in spec["versions"] if version.get("served"))
     return [
         replace(
@@ -98,10 +98,10 @@ def _deprecation(spec: Object, version: Object) -> str:
         return ""
     if version.get("deprecationWarning"):
         return str(version["deprecationWarning"])
-    told = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
+    warning = f"{spec['group']}/{version['name']} {spec['names']['kind']} is deprecated"
     served = [each["name"] for each in spec["versions"] if each.get("served") and not each.get("deprecated")]
     newest = min((*served, version["name"]), key=version_priority)
-    return told if newest == version["name"] else f"{told}; use {spec['group']}/{newest} {spec['names']['kind']}"
+    return warning if newest == version["name"] else f"{warning}; use {spec['group']}/{newest} {spec['names']['kind']}"
 
 
 def _column(column: Object) -> Column:

@@ -26,38 +26,44 @@ def accepted_names(definition: Object, used: tuple[set[str], set[str]]) -> tuple
 
     `used` are the accepted names and kinds of the group. Where there is a conflict, the names accepted before stay.
     """
-    wanted, known = definition["spec"]["names"], (definition.get("status") or {}).get("acceptedNames") or {}
-    found, conflict = {**known}, None
-    for fields, taken in zip((_NAMES, _KINDS), used, strict=True):
+    requested, current = definition["spec"]["names"], (definition.get("status") or {}).get("acceptedNames") or {}
+    accepted, conflict = {**current}, None
+    for fields, names_in_use in zip((_NAMES, _KINDS), used, strict=True):
         for field, word in fields:
-            new, old = _listed(wanted.get(field)), _listed(known.get(field))
-            clashes = [f'"{name}" is already in use' for name in new if name in taken and name not in old]
+            new, old = _listed(requested.get(field)), _listed(current.get(field))
+            clashes = [f'"{name}" is already in use' for name in new if name in names_in_use and name not in old]
             if clashes:
                 message = clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
                 conflict = ("False", f"{word}Conflict", message)
-            elif wanted.get(field):
-                found[field] = wanted[field]
+            elif requested.get(field):
+                accepted[field] = requested[field]
             else:
-                found.pop(field, None)
-    found.pop("categories", None)
-    if wanted.get("categories"):
-        found["categories"] = wanted["categories"]
-    return found, conflict
+                accepted.pop(field, None)
+    accepted.pop("categories", None)
+    if requested.get("categories"):
+        accepted["categories"] = requested["categories"]
+    return accepted, conflict
 
 
 def _listed(names: Any) -> list[str]:
     return names if isinstance(names, list) else [names or ""]
 
 
-def merged_conditions(present: list[Object], wanted: list[DefinitionCondition], now: str) -> list[Object]:
+def merged_conditions(present: list[Object], changes: list[DefinitionCondition], now: str) -> list[Object]:
     """Return the conditions with the wanted ones; the time changes only with the status."""
     merged = {condition["type"]: condition for condition in present}
-    for kind, status, reason, message in wanted:
-        known = merged.get(kind)
-        if known is None or (known["status"], known["reason"], known["message"]) != (status, reason, message):
-            since = known["lastTransitionTime"] if known is not None and known["status"] == status else now
-            told = {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
-            merged[kind] = told
+    for kind, status, reason, message in changes:
+        earlier = merged.get(kind)
+        if earlier is None or (earlier["status"], earlier["reason"], earlier["message"]) != (status, reason, message):
+            since = earlier["lastTransitionTime"] if earlier is not None and earlier["status"] == status else now
+            changed = {
+                "type": kind,
+                "status": status,
+                "lastTransitionTime": since,
+                "reason": reason,
+                "message": message,
+            }
+            merged[kind] = changed
     return list(merged.values())
 
 
@@ -83,10 +89,10 @@ def approval_of(meta: Object) -> tuple[str, str, str]:
     if approval.startswith("unapproved"):
         return "False", "Unapproved", f'not approved: "{approval}"'
     try:
-        parts = urlsplit(approval)
+        url = urlsplit(approval)
     except ValueError:
-        parts = urlsplit("")
-    if parts.scheme and parts.netloc:
+        url = urlsplit("")
+    if url.scheme and url.netloc:
         return "True", "Approved", f"approved in {approval}"
     form = 'with either a URL or a reason starting with "unapproved"'
     return "False", "Invalid", f"{needed} {form}, {PROPOSAL}"

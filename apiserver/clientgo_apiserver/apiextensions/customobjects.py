@@ -39,28 +39,30 @@ def object_errors(
     if schema is None:
         return []
     status_only = subresource == "status"
-    found = [] if conforms(schema, new) else _schema_errors(schema, new, old, status_only=status_only)
-    found += _scale_errors(resource, new, status_only=status_only)
+    causes = [] if conforms(schema, new) else _schema_errors(schema, new, old, status_only=status_only)
+    causes += _scale_errors(resource, new, status_only=status_only)
     if not status_only:
-        found += embedded_errors(schema, new)
+        causes += embedded_errors(schema, new)
     duplicates = list(list_errors(schema, new))
     if duplicates and (old is None or next(list_errors(schema, old), None) is None):
-        found += duplicates
+        causes += duplicates
     if not has_rules(schema):
-        return found
-    if any(cause.reason in _BLOCKING for cause in found):
-        return [*found, invalid_value(NOWHERE, None, _UNCHECKED)]
+        return causes
+    if any(cause.reason in _BLOCKING for cause in causes):
+        return [*causes, invalid_value(NOWHERE, None, _UNCHECKED)]
     # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
     from clientgo_apiserver.apiextensions.cel import cel_errors  # noqa: PLC0415
 
-    return found + cel_errors(schema, new, old, warnings)
+    return causes + cel_errors(schema, new, old, warnings)
 
 
 def _schema_errors(schema: Object, new: Object, old: Object | None, *, status_only: bool) -> list[Cause]:
     if not status_only:
         return schema_errors(schema, new, old)
     status = (schema.get("properties") or {}).get("status")
-    return schema_errors(status, new["status"], (old or {}).get("status"), where="status") if "status" in new else []
+    return (
+        schema_errors(status, new["status"], (old or {}).get("status"), field_path="status") if "status" in new else []
+    )
 
 
 def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iterator[Cause]:
@@ -75,8 +77,8 @@ def _scale_errors(resource: Resource, obj: Object, *, status_only: bool) -> Iter
             yield invalid_value(path, value, "should be a non-negative integer")
         elif value > _MAX_REPLICAS:
             yield invalid_value(path, value, f"should be less than or equal to {_MAX_REPLICAS}")
-    if scale.selector_path and (why := _at(obj, scale.selector_path, str)):
-        yield invalid_value(scale.selector_path, "", why)
+    if scale.selector_path and (reason := _at(obj, scale.selector_path, str)):
+        yield invalid_value(scale.selector_path, "", reason)
 
 
 def _at(obj: Object, path: str, kind: type) -> Any:
@@ -89,8 +91,8 @@ def _at(obj: Object, path: str, kind: type) -> Any:
             return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {_MAP}"
     value = value.get(last, kind())
     if type(value) is not kind:
-        wanted = _GO_TYPES[kind]
-        return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {wanted}"
+        expected = _GO_TYPES[kind]
+        return f"{path} accessor error: {_go_value(value)} is of the type {_go_type(value)}, expected {expected}"
     return value if kind is int else ""
 
 

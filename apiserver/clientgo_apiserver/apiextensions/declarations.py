@@ -46,17 +46,17 @@ class SchemaType:
 
     def at(self, path: tuple[str, ...]) -> "SchemaType | None":
         """Return the declaration at a path of fields, @items, @values and @keys."""
-        found: SchemaType | None = self
+        declaration: SchemaType | None = self
         for part in path:
-            if found is None:
+            if declaration is None:
                 return None
             if part == "@keys":
-                found = _KEYS if found.type.kind == "map" else None
+                declaration = _KEYS if declaration.type.kind == "map" else None
             elif part in ("@items", "@values"):
-                found = found.items
+                declaration = declaration.items
             else:
-                found = found.fields.get(part)
-        return found
+                declaration = declaration.fields.get(part)
+        return declaration
 
     def structs(self) -> Iterator["SchemaType"]:
         """Yield the declarations of objects at or below this one."""
@@ -172,15 +172,15 @@ def _bound_object(schema: Schema, value: dict[str, Any]) -> Any:
 
 def _bound_list(schema: Schema, value: list[Any]) -> Any:
     items = schema.get("items")
-    found = [bound(items, item) for item in value] if isinstance(items, dict) else value
+    items_in_cel = [bound(items, item) for item in value] if isinstance(items, dict) else value
     match schema.get("x-kubernetes-list-type"):
         case "set":
-            return SetList(found)
+            return SetList(items_in_cel)
         case "map":
-            keyed = MapList(found)
+            keyed = MapList(items_in_cel)
             keyed.keys = tuple(map(cel_name, schema.get("x-kubernetes-list-map-keys") or ()))
             return keyed
-    return found
+    return items_in_cel
 
 
 @cached_by_identity

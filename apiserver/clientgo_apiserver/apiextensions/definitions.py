@@ -54,24 +54,24 @@ _PRESERVING = "set x-kubernetes-preserve-unknown-fields to true in spec.versions
 def definition_errors(definition: Object, old: Object | None = None) -> list[Cause]:
     """Return the errors of a definition; `old` is the one it replaces."""
     spec, meta = definition["spec"], definition["metadata"]
-    wanted = f"{spec['names'].get('plural') or ''}.{spec.get('group') or ''}"
-    wrong = [field for field in ("generateName", "name") if old is None and meta.get(field, wanted) != wanted]
-    why = 'must be spec.names.plural+"."+spec.group'
-    found = [invalid_value(f"metadata.{field}", meta[field], why) for field in wrong]
-    found += _spec_errors(spec)
+    expected = f"{spec['names'].get('plural') or ''}.{spec.get('group') or ''}"
+    wrong = [field for field in ("generateName", "name") if old is None and meta.get(field, expected) != expected]
+    reason = 'must be spec.names.plural+"."+spec.group'
+    causes = [invalid_value(f"metadata.{field}", meta[field], reason) for field in wrong]
+    causes += _spec_errors(spec)
     if old is not None:
-        found += _changed(definition, old)
-    found += _stored_errors((definition.get("status") or {}).get("storedVersions"), spec.get("versions") or [])
-    found += _approval_errors(spec.get("group") or "", meta, old)
+        causes += _changed(definition, old)
+    causes += _stored_errors((definition.get("status") or {}).get("storedVersions"), spec.get("versions") or [])
+    causes += _approval_errors(spec.get("group") or "", meta, old)
     if spec.get("preserveUnknownFields"):
-        found.append(invalid_value("spec.preserveUnknownFields", True, f"cannot set to true, {_PRESERVING}"))
-    return found
+        causes.append(invalid_value("spec.preserveUnknownFields", True, f"cannot set to true, {_PRESERVING}"))
+    return causes
 
 
 def definition_warnings(definition: Object, old: Object | None = None) -> list[str]:
     """Return the warnings about a definition: formats that are not checked, unless the old definition has them."""
-    known, found = set(_formats(old) if old is not None else ()), _formats(definition)
-    return [f'unrecognized format "{name}"' for name in found if name not in known]
+    old_formats, formats = set(_formats(old) if old is not None else ()), _formats(definition)
+    return [f'unrecognized format "{name}"' for name in formats if name not in old_formats]
 
 
 def _formats(definition: Object) -> list[str]:
@@ -82,7 +82,7 @@ def _formats(definition: Object) -> list[str]:
 def _changed(definition: Object, old: Object) -> Causes:
     """Yield an error for each immutable field that changed."""
     conditions = (old.get("status") or {}).get("conditions") or ()
-    established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    established = any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)
     fields = [("scope",), ("names", "kind")] if established else []
     for path in (*fields, ("group",), ("names", "plural")):
         new_value, old_value = definition["spec"], old["spec"]
@@ -130,26 +130,26 @@ def _has_default(schema: Any) -> bool:
 def _versions_errors(versions: list[Object], common: set[str]) -> Causes:
     names = [version.get("name") or "" for version in versions]
     for index, version in enumerate(versions):
-        where = f"spec.versions[{index}]"
+        field_path = f"spec.versions[{index}]"
         if errors := label_1035_errors(names[index]):
-            yield invalid_value(f"{where}.name", names[index], ",".join(errors))
-        for why in _warning_errors(version):
-            yield invalid_value(f"{where}.deprecationWarning", version["deprecationWarning"], why)
-        own = {field: f"{where}.{field}" for field in _COMMON if field not in common}
-        yield from _parts_errors(version, own, status="status" in (version.get("subresources") or {}))
-    whole = [_go_version(version, common) for version in versions]
+            yield invalid_value(f"{field_path}.name", names[index], ",".join(errors))
+        for reason in _warning_errors(version):
+            yield invalid_value(f"{field_path}.deprecationWarning", version["deprecationWarning"], reason)
+        fields = {field: f"{field_path}.{field}" for field in _COMMON if field not in common}
+        yield from _parts_errors(version, fields, status="status" in (version.get("subresources") or {}))
+    forms = [_go_version(version, common) for version in versions]
     if len(set(names)) != len(names):
-        yield invalid_value("spec.versions", whole, "must contain unique version names")
+        yield invalid_value("spec.versions", forms, "must contain unique version names")
     if len([version for version in versions if version.get("storage")]) != 1:
-        yield invalid_value("spec.versions", whole, "must have exactly one version marked as storage version")
+        yield invalid_value("spec.versions", forms, "must have exactly one version marked as storage version")
     if names and names[0] and (errors := label_1035_errors(names[0])):
         yield invalid_value("spec.version", names[0], ",".join(errors))
 
 
 def _go_version(version: Object, common: set[str]) -> Object:
     """Return a version as Go prints the internal type."""
-    own = {field: value for field, value in version.items() if field not in common}
-    form: Object = go_form(own, "CustomResourceDefinitionVersion")
+    fields = {field: value for field, value in version.items() if field not in common}
+    form: Object = go_form(fields, "CustomResourceDefinitionVersion")
     return form
 
 
@@ -166,8 +166,8 @@ def _warning_errors(version: Object) -> Iterator[str]:
         yield "must not be an empty string"
     for index, character in enumerate(warning):
         if not character.isprintable():
-            place = len(warning[:index].encode())
-            yield f"must only contain printable UTF-8 characters; non-printable character found at index {place}"
+            offset = len(warning[:index].encode())
+            yield f"must only contain printable UTF-8 characters; non-printable character found at index {offset}"
             break
 
 
@@ -209,111 +209,113 @@ def _parts_errors(version: Object, places: dict[str, str], *, status: bool) -> C
         yield from _selectable_errors(version["selectableFields"], schema or {}, places["selectableFields"])
 
 
-def _scale_errors(scale: Object, where: str) -> Causes:
+def _scale_errors(scale: Object, field_path: str) -> Causes:
     for field, needed, parents, words in _SCALE:
         path = scale.get(field) or ""
         if not path and needed:
-            yield required(f"{where}.{field}")
+            yield required(f"{field_path}.{field}")
         elif path and not path.startswith("."):
-            yield invalid_value(f"{where}.{field}", path, "must be a simple json path starting with .")
+            yield invalid_value(f"{field_path}.{field}", path, "must be a simple json path starting with .")
         elif path and not path.startswith(parents):
-            yield invalid_value(f"{where}.{field}", path, f"should be a json path under {words}")
+            yield invalid_value(f"{field_path}.{field}", path, f"should be a json path under {words}")
 
 
-def _column_errors(column: Object, where: str) -> Causes:
+def _column_errors(column: Object, field_path: str) -> Causes:
     kind, path, pattern = column.get("type") or "", column.get("jsonPath") or "", column.get("format") or ""
     if not column.get("name"):
-        yield required(f"{where}.name")
+        yield required(f"{field_path}.name")
     if kind not in _COLUMN_TYPES:
-        why = f"must be one of {','.join(_COLUMN_TYPES)}"
-        yield invalid_value(f"{where}.type", kind, why) if kind else required(f"{where}.type", why)
+        reason = f"must be one of {','.join(_COLUMN_TYPES)}"
+        yield invalid_value(f"{field_path}.type", kind, reason) if kind else required(f"{field_path}.type", reason)
     if pattern and pattern not in _COLUMN_FORMATS:
-        yield invalid_value(f"{where}.format", pattern, f"must be one of {','.join(_COLUMN_FORMATS)}")
+        yield invalid_value(f"{field_path}.format", pattern, f"must be one of {','.join(_COLUMN_FORMATS)}")
     if not path:
-        yield required(f"{where}.JSONPath")
+        yield required(f"{field_path}.JSONPath")
     elif not path.startswith("."):
-        yield invalid_value(f"{where}.JSONPath", path, "must be a simple json path starting with .")
+        yield invalid_value(f"{field_path}.JSONPath", path, "must be a simple json path starting with .")
 
 
-def _selectable_errors(fields: list[Object], schema: Object, where: str) -> Causes:
-    known: list[list[str]] = []
-    for index, one in enumerate(fields):
-        field, path = f"{where}[{index}].jsonPath", one.get("jsonPath") or ""
+def _selectable_errors(fields: list[Object], schema: Object, field_path: str) -> Causes:
+    selected: list[list[str]] = []
+    for index, selectable in enumerate(fields):
+        field, path = f"{field_path}[{index}].jsonPath", selectable.get("jsonPath") or ""
         if not path:
             yield required(field)
             continue
         try:
-            names, found = find_field(schema, path, brackets=False)
+            names, schema_at_end = find_field(schema, path, brackets=False)
         except InvalidPath as error:
             yield invalid_value(field, path, f"is an invalid path: {error}")
             continue
         if names[0] == "metadata":
             yield invalid_value(field, path, "must not point to fields in metadata")
-        if found.get("type") not in _SELECTABLE:
-            why = "must point to a field of type string, boolean or integer."
-            yield invalid_value(field, path, f"{why} Enum string fields and strings with formats are allowed.")
-        if names in known:
+        if schema_at_end.get("type") not in _SELECTABLE:
+            reason = "must point to a field of type string, boolean or integer."
+            yield invalid_value(field, path, f"{reason} Enum string fields and strings with formats are allowed.")
+        if names in selected:
             yield duplicate(field, path)
         else:
-            known.append(names)
-    if len(known) > _MOST_SELECTABLE:
-        yield too_many(where, len(known), _MOST_SELECTABLE)
+            selected.append(names)
+    if len(selected) > _MOST_SELECTABLE:
+        yield too_many(field_path, len(selected), _MOST_SELECTABLE)
 
 
 def _conversion_errors(conversion: Object, *, preserving: bool) -> Causes:
-    strategy, webhook, where = conversion.get("strategy") or "", conversion.get("webhook") or {}, "spec.conversion"
+    strategy, webhook, field_path = conversion.get("strategy") or "", conversion.get("webhook") or {}, "spec.conversion"
     client, reviews = webhook.get("clientConfig"), webhook.get("conversionReviewVersions") or []
     if preserving and strategy != "None":
-        yield invalid_value(f"{where}.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
+        yield invalid_value(f"{field_path}.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
     if strategy not in _STRATEGIES:
-        field = f"{where}.strategy"
+        field = f"{field_path}.strategy"
         yield not_supported(field, strategy, _STRATEGIES) if strategy else required(field)
     if strategy != "Webhook":
         for field, value in (("webhookClientConfig", client), ("conversionReviewVersions", reviews)):
             if value:
-                yield forbidden_field(f"{where}.{field}", "should not be set when strategy is not set to Webhook")
+                yield forbidden_field(f"{field_path}.{field}", "should not be set when strategy is not set to Webhook")
         return
     if client is None:
-        yield required(f"{where}.webhookClientConfig", "required when strategy is set to Webhook")
+        yield required(f"{field_path}.webhookClientConfig", "required when strategy is set to Webhook")
     else:
-        yield from client_errors(client, f"{where}.webhookClientConfig")
-    yield from _review_errors(reviews, f"{where}.conversionReviewVersions")
+        yield from client_errors(client, f"{field_path}.webhookClientConfig")
+    yield from _review_errors(reviews, f"{field_path}.conversionReviewVersions")
 
 
-def _review_errors(versions: list[str], where: str) -> Causes:
+def _review_errors(versions: list[str], field_path: str) -> Causes:
     if not versions:
-        yield required(where)
+        yield required(field_path)
         return
     for index, version in enumerate(versions):
         if version in versions[:index]:
-            yield invalid_value(f"{where}[{index}]", version, "duplicate version")
+            yield invalid_value(f"{field_path}[{index}]", version, "duplicate version")
         else:
-            yield from (invalid_value(f"{where}[{index}]", version, why) for why in label_1035_errors(version))
+            yield from (
+                invalid_value(f"{field_path}[{index}]", version, reason) for reason in label_1035_errors(version)
+            )
     if not set(versions) & set(_REVIEWS):
-        yield invalid_value(where, versions, f"must include at least one of {', '.join(_REVIEWS)}")
+        yield invalid_value(field_path, versions, f"must include at least one of {', '.join(_REVIEWS)}")
 
 
 def _stored_errors(stored: list[str] | None, versions: list[Object]) -> Causes:
-    where = "status.storedVersions"
+    field_path = "status.storedVersions"
     if not stored:
-        yield invalid_value(where, stored or None, "must have at least one stored version")
+        yield invalid_value(field_path, stored or None, "must have at least one stored version")
         return
-    left = {name: index for index, name in enumerate(stored)}
+    unused = {name: index for index, name in enumerate(stored)}
     for version in versions:
         name = version.get("name") or ""
-        if left.pop(name, None) is None and version.get("storage"):
-            yield invalid_value(where, stored, f"must have the storage version {name}")
-    for name, index in left.items():
-        yield invalid_value(f"{where}[{index}]", name, _NOT_STORED.format(name))
+        if unused.pop(name, None) is None and version.get("storage"):
+            yield invalid_value(field_path, stored, f"must have the storage version {name}")
+    for name, index in unused.items():
+        yield invalid_value(f"{field_path}[{index}]", name, _NOT_STORED.format(name))
 
 
 def _approval_errors(group: str, meta: Object, old: Object | None) -> Causes:
     if not is_protected(group):
         return
-    (_, state, why), where = approval_of(meta), f"metadata.annotations[{APPROVAL}]"
+    (_, state, reason), field_path = approval_of(meta), f"metadata.annotations[{APPROVAL}]"
     if old is not None and approval_of(old["metadata"])[1] == state:
         return
     if state == "Missing":
-        yield required(where, why)
+        yield required(field_path, reason)
     elif state == "Invalid":
-        yield invalid_value(where, meta["annotations"][APPROVAL], why)
+        yield invalid_value(field_path, meta["annotations"][APPROVAL], reason)

@@ -45,23 +45,25 @@ def coerced(schema: Schema, value: Any, path: str, unknown: list[str]) -> Any:
         return value
     if isinstance(value, list):
         item = schema.get("items") or {}
-        return [coerced(item, one, f"{path}[{index}]", unknown) for index, one in enumerate(value)]
+        return [coerced(item, child, f"{path}[{index}]", unknown) for index, child in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    known = member_schemas(schema)
-    kept = {field: coerced(known(field) or {}, child, join(path, field), unknown) for field, child in value.items()}
+    schema_of = member_schemas(schema)
+    fields = {
+        field: coerced(schema_of(field) or {}, child, join(path, field), unknown) for field, child in value.items()
+    }
     if schema.get(EMBEDDED):
         for field in ("apiVersion", "kind"):
-            if not isinstance(kept.get(field, ""), str):
-                raise DecodeError(invalid_value(join(path, field), kept[field], "must be a string").text)
-        if "metadata" in kept:
-            where, found = join(path, "metadata"), list[str]()
+            if not isinstance(fields.get(field, ""), str):
+                raise DecodeError(invalid_value(join(path, field), fields[field], "must be a string").text)
+        if "metadata" in fields:
+            field_path, unknown_names = join(path, "metadata"), list[str]()
             try:
-                kept["metadata"] = normalize(kept["metadata"], found, custom=True)
+                fields["metadata"] = normalize(fields["metadata"], unknown_names, custom=True)
             except DecodeError as error:
-                raise DecodeError(invalid_value(where, kept["metadata"], str(error)).text) from error
-            unknown += [join(path, one) for one in found]
-    return kept
+                raise DecodeError(invalid_value(field_path, fields["metadata"], str(error)).text) from error
+            unknown += [join(path, name) for name in unknown_names]
+    return fields
 
 
 @cached_by_identity
@@ -72,28 +74,30 @@ def has_embedded(schema: Schema) -> bool:
 
 def _resource_errors(value: Schema, path: str) -> Causes:
     for field in ("apiVersion", "kind"):
-        where = join(path, field)
+        field_path = join(path, field)
         if field not in value:
-            yield required(where)
+            yield required(field_path)
         elif not isinstance(value[field], str):
-            yield invalid_value(where, value[field], "must be a string")
+            yield invalid_value(field_path, value[field], "must be a string")
         elif not value[field]:
-            yield invalid_value(where, "", "must not be empty")
+            yield invalid_value(field_path, "", "must not be empty")
         elif field == "apiVersion" and value[field].count("/") > 1:
-            yield invalid_value(where, value[field], f"unexpected GroupVersion string: {value[field]}")
+            yield invalid_value(field_path, value[field], f"unexpected GroupVersion string: {value[field]}")
         elif field == "kind" and (errors := label_1035_errors(value[field].lower())):
-            why = f"may have mixed case, but should otherwise match: {','.join(errors)}"
-            yield invalid_value(where, value[field], why)
+            reason = f"may have mixed case, but should otherwise match: {','.join(errors)}"
+            yield invalid_value(field_path, value[field], reason)
     if "metadata" in value:
         yield from _metadata_errors(value["metadata"], join(path, "metadata"))
 
 
-def _metadata_errors(value: Any, where: str) -> Causes:
+def _metadata_errors(value: Any, field_path: str) -> Causes:
     try:
         meta = normalize(value, custom=True)
     except DecodeError as error:
-        yield invalid_value(where, value, str(error))
+        yield invalid_value(field_path, value, str(error))
         return
     for field, rule in (("name", path_segment_errors), ("namespace", label_errors)):
-        yield from (invalid_value(f"{where}.{field}", meta[field], why) for why in rule(meta.get(field, "a")))
-    yield from field_errors(meta, where)
+        yield from (
+            invalid_value(f"{field_path}.{field}", meta[field], reason) for reason in rule(meta.get(field, "a"))
+        )
+    yield from field_errors(meta, field_path)

@@ -21,7 +21,7 @@ def find_field(schema: Schema, path: str, *, brackets: bool = True) -> tuple[lis
     Raises:
         InvalidPath: the path is malformed, or the schema has no such field.
     """
-    found, here = list[str](), schema
+    names, current = list[str](), schema
     symbols = iter(_TOKEN.findall(path))
     for symbol in symbols:
         if symbol == "[" and not brackets:
@@ -34,11 +34,11 @@ def find_field(schema: Schema, path: str, *, brackets: bool = True) -> tuple[lis
             if quoted is None:
                 raise InvalidPath(f"expected single quoted string but got {name}")
             name = re.sub(r"\\(.)", r"\1", quoted[1])
-        here = _below(here, name)
-        found.append(name)
+        current = _below(current, name)
+        names.append(name)
         if symbol == "[" and (end := _next(symbols)) != "]":
             raise InvalidPath(f"expected ] but got {end}")
-    return found, here
+    return names, current
 
 
 def _next(symbols: Any) -> str:

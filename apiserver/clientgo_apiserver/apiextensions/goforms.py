@@ -17,7 +17,7 @@ def go_form(value: Any, kind: str = "JSONSchemaProps") -> Any:
         return {"Allows": value is not False, "Schema": schema}
     if kind in _LISTS:
         schema, many = (go_form(value), None) if isinstance(value, dict) else (None, value)
-        return {"Schema": schema, _LISTS[kind]: many and [go_form(one) for one in many]}
+        return {"Schema": schema, _LISTS[kind]: many and [go_form(item) for item in many]}
     if kind not in _messages() or not isinstance(value, dict):
         return value
     fields = sorted(members(_messages()[kind]), key=lambda field: (field.name not in _FIRST, 0))
@@ -34,21 +34,21 @@ def _member(value: dict[str, Any], field: ProtobufField) -> Any:
     child = value[field.name]
     if field.mapped:
         return {name: go_form(child[name], field.type) for name in sorted(child)}
-    return [go_form(one, field.type) for one in child] if field.repeated else go_form(child, field.type)
+    return [go_form(item, field.type) for item in child] if field.repeated else go_form(child, field.type)
 
 
 @cache
 def _messages() -> dict[str, Message]:
     """Return the messages of which definitions consist, by name."""
-    definition, found = find_message("apiextensions.k8s.io/v1", "CustomResourceDefinition"), dict[str, Message]()
+    definition, messages = find_message("apiextensions.k8s.io/v1", "CustomResourceDefinition"), dict[str, Message]()
     waiting = [definition]
     while waiting:
         message = waiting.pop()
-        if message is not None and message.name not in found:
-            found[message.name] = message
+        if message is not None and message.name not in messages:
+            messages[message.name] = message
             waiting += [field.message for field in message.fields.values()]
-    del found["JSON"]  # any value
-    return found
+    del messages["JSON"]  # any value
+    return messages
 
 
 def _go_name(field: str) -> str:

@@ -43,10 +43,10 @@ class JSONPath:
 
     def find(self, document: Any) -> list[Any]:
         """Return every value the path leads to; an empty list if there is none."""
-        found: list[Any] = [document]
+        values: list[Any] = [document]
         for step in self.steps:
-            found = [value for item in found for value in step(item)]
-        return found
+            values = [value for item in values for value in step(item)]
+        return values
 
 
 @lru_cache(maxsize=1024)
@@ -56,18 +56,18 @@ def parse(text: str) -> JSONPath:
     Raises:
         ValueError: the path is invalid.
     """
-    rest = text.strip()
-    if rest.startswith("{") and rest.endswith("}"):
-        rest = rest[1:-1].strip()
-    rest = rest.removeprefix("$").removeprefix("@")
+    path = text.strip()
+    if path.startswith("{") and path.endswith("}"):
+        path = path[1:-1].strip()
+    path = path.removeprefix("$").removeprefix("@")
     steps: list[Step] = []
-    place = 0
-    while place < len(rest):
-        match = _STEP.match(rest, place)
+    position = 0
+    while position < len(path):
+        match = _STEP.match(path, position)
         if match is None:
-            raise ValueError(f"invalid JSON path {text!r}: unexpected {rest[place:]!r}")
+            raise ValueError(f"invalid JSON path {text!r}: unexpected {path[position:]!r}")
         steps.append(_step(match.groupdict(), text))
-        place = match.end()
+        position = match.end()
     return JSONPath(text, tuple(steps))
 
 
@@ -85,7 +85,7 @@ def _step(part: dict[str, str | None], text: str) -> Step:
     index = int(part["index"] or 0)
     chosen = slice(index, index + 1 or None)
     if part["slice"]:
-        bounds = [int(one) if one.strip() else None for one in part["slice"].split(":")]
+        bounds = [int(bound) if bound.strip() else None for bound in part["slice"].split(":")]
         if bounds[2:] == [0]:
             raise ValueError("invalid JSON path: the step must not be 0")
         chosen = slice(*bounds)
@@ -107,16 +107,16 @@ def _member(name: str, *, wild: bool = True) -> Step:
 
 
 def _descend(name: str) -> Step:
-    here = _member(name)
+    members = _member(name)
 
     def step(value: Any) -> Iterable[Any]:
-        return [*here(value), *(deeper for item in _children(value) for deeper in step(item))]
+        return [*members(value), *(deeper for item in _children(value) for deeper in step(item))]
 
     return step
 
 
-def _filter(left: str, symbol: str | None, right: str | None, text: str) -> Step:
-    path, right = parse(left), (right or "").strip()
+def _filter(operand_path: str, symbol: str | None, right: str | None, text: str) -> Step:
+    path, right = parse(operand_path), (right or "").strip()
     if symbol is None:
         return lambda value: [item for item in value if path.find(item)] if isinstance(value, list) else ()
     compare = _OPERATORS[symbol]
@@ -124,8 +124,8 @@ def _filter(left: str, symbol: str | None, right: str | None, text: str) -> Step
     other = parse(right[1:]) if literal is None else None
 
     def holds(item: Any) -> bool:
-        wanted = [literal] if other is None else other.find(item)
-        return any(type(got) is type(want) and compare(got, want) for got in path.find(item) for want in wanted)
+        operands = [literal] if other is None else other.find(item)
+        return any(type(got) is type(want) and compare(got, want) for got in path.find(item) for want in operands)
 
     return lambda value: [item for item in value if holds(item)] if isinstance(value, list) else ()
 

@@ -17,8 +17,8 @@ def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[C
         return
     if isinstance(value, list):
         yield from _duplicates(schema, value, path)
-        for index, one in enumerate(value):
-            yield from list_errors(schema.get("items"), one, f"{path}[{index}]")
+        for index, item in enumerate(value):
+            yield from list_errors(schema.get("items"), item, f"{path}[{index}]")
     elif isinstance(value, dict):
         properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
         for field, child in value.items():
@@ -35,8 +35,10 @@ def counterpart(schema: Schema, item: Any, old: list[Any]) -> Any:
     names = schema.get("x-kubernetes-list-map-keys") or ()
     if not names or not isinstance(item, dict) or any(item.get(name) is None for name in names):
         return None
-    items = (one for one in old if isinstance(one, dict))
-    return next((one for one in items if all(same(one.get(name), item[name]) for name in names)), None)
+    items = (candidate for candidate in old if isinstance(candidate, dict))
+    return next(
+        (candidate for candidate in items if all(same(candidate.get(name), item[name]) for name in names)), None
+    )
 
 
 def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
@@ -44,14 +46,14 @@ def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:
     if key is None:
         return
     if schema["x-kubernetes-list-type"] == "map":
-        for index, one in enumerate(items):
-            if one is not None and not isinstance(one, dict):
-                why = "must be an object for an array of list-type map"
-                yield invalid_value(f"{path}[{index}]", one, why)
+        for index, item in enumerate(items):
+            if item is not None and not isinstance(item, dict):
+                reason = "must be an object for an array of list-type map"
+                yield invalid_value(f"{path}[{index}]", item, reason)
                 return
     seen: Counter[bytes] = Counter()
-    for index, one in enumerate(items):
-        value = key(one)
+    for index, item in enumerate(items):
+        value = key(item)
         text = canonical(value)
         if seen[text] == 1:
             yield duplicate(f"{path}[{index}]", value)

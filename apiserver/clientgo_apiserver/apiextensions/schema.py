@@ -170,26 +170,26 @@ def _integer_type(schema: Schema) -> Any:
     return _ANNOTATED[int, msgspec.Meta(ge=least, le=most)]
 
 
-def schema_errors(schema: Schema | None, obj: Any, old: Any = None, *, where: str = "") -> list[Cause]:
-    """Return the errors of a value by its schema; `old` is the value it replaces, `where` its field in causes."""
+def schema_errors(schema: Schema | None, obj: Any, old: Any = None, *, field_path: str = "") -> list[Cause]:
+    """Return the errors of a value by its schema; `old` is the value it replaces, `field_path` its field in causes."""
     if schema is None:
         return []
-    found = _child(schema, obj, "", _NEW if old is None else old)
-    return [within(cause, where) for cause in found] if where else list(found)
+    causes = _child(schema, obj, "", _NEW if old is None else old)
+    return [within(cause, field_path) for cause in causes] if field_path else list(causes)
 
 
-def within(cause: Cause, where: str) -> Cause:
+def within(cause: Cause, field_path: str) -> Cause:
     """Return the cause with its field below another one."""
     if cause.field in ("", NOWHERE):
-        return replace(cause, field=where)
-    return replace(cause, field=f"{where}{'' if cause.field.startswith('[') else '.'}{cause.field}")
+        return replace(cause, field=field_path)
+    return replace(cause, field=f"{field_path}{'' if cause.field.startswith('[') else '.'}{cause.field}")
 
 
 def json_type(value: Any) -> str:
     """Return the schema type of a JSON value."""
-    known = _TYPES.get(type(value))
-    if known is not None:
-        return known
+    type_name = _TYPES.get(type(value))
+    if type_name is not None:
+        return type_name
     return next((name for cls, name in _TYPES.items() if isinstance(value, cls)), "null")
 
 
@@ -207,16 +207,16 @@ def _child(schema: Schema, value: Any, path: str, old: Any) -> Causes:
         return _value(schema, value, path, old)
     if type(value) is type(old) and type(value) in _SCALARS and value == old:
         return iter(())
-    found = list(_value(schema, value, path, old))
-    return iter(()) if found and _unchanged(schema, value, old) else iter(found)
+    causes = list(_value(schema, value, path, old))
+    return iter(()) if causes and _unchanged(schema, value, old) else iter(causes)
 
 
 def _unchanged(schema: Schema, value: Any, old: Any) -> bool:
     """Return whether a value is equal to the old one, compared as far as the schema describes it."""
     if isinstance(value, dict) and isinstance(old, dict):
-        known = member_schemas(schema)
+        schema_of = member_schemas(schema)
         return len(value) == len(old) and all(
-            field in old and (below := known(field)) is not None and _unchanged(below, child, old[field])
+            field in old and (below := schema_of(field)) is not None and _unchanged(below, child, old[field])
             for field, child in value.items()
         )
     if isinstance(value, list) and isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map":
@@ -244,7 +244,7 @@ def _value(schema: Schema, value: Any, path: str, old: Any) -> Causes:
     elif actual == "array":
         yield from _array(schema, value, path, old)
     if "enum" in schema and not any(_equals(value, allowed) for allowed in schema["enum"]):
-        supported = (one if isinstance(one, str) else quoted(one) for one in schema["enum"])
+        supported = (option if isinstance(option, str) else quoted(option) for option in schema["enum"])
         yield not_supported(path or NOWHERE, value, supported)
     if actual == "object":
         yield from _object(schema, value, path, old)
@@ -264,39 +264,39 @@ def _fits(kind: str, value: Any, actual: str) -> bool:
 
 def _mistyped(schema: Schema, value: Any, actual: str, path: str) -> Causes:
     kinds = ["integer", "string"] if schema.get("x-kubernetes-int-or-string") else [schema.get("type", "")]
-    wanted, fits = ",".join(kinds), any(_fits(kind, value, actual) for kind in kinds)
+    expected, fits = ",".join(kinds), any(_fits(kind, value, actual) for kind in kinds)
     text = actual in ("string", "array")
     if value is not None and (name := known_format(schema)):
-        given = _GO_FORMATS.get(actual, "")
-        if not text and not (fits and wanted) and given != name:
-            wanted, actual, fits = name, given, False
-        elif text and wanted in ("", "string"):
+        go_format = _GO_FORMATS.get(actual, "")
+        if not text and not (fits and expected) and go_format != name:
+            expected, actual, fits = name, go_format, False
+        elif text and expected in ("", "string"):
             return
     if not fits:
-        yield type_invalid(path or NOWHERE, actual, f'{path} in body must be of type {wanted}: "{actual}"')
+        yield type_invalid(path or NOWHERE, actual, f'{path} in body must be of type {expected}: "{actual}"')
 
 
 def _string(schema: Schema, value: str, path: str) -> Causes:
-    where, field = f"{path} in body", path or NOWHERE
+    subject, field = f"{path} in body", path or NOWHERE
     if "maxLength" in schema and len(value) > schema["maxLength"]:
         yield too_long(field, schema["maxLength"])
     elif len(value) < schema.get("minLength", 0):
-        yield invalid_value(field, value, f"{where} should be at least {schema['minLength']} chars long")
+        yield invalid_value(field, value, f"{subject} should be at least {schema['minLength']} chars long")
     elif "pattern" in schema and not matches(schema["pattern"], value):
-        yield invalid_value(field, value, f"{where} should match '{schema['pattern']}'")
+        yield invalid_value(field, value, f"{subject} should match '{schema['pattern']}'")
     if "format" in schema and (name := known_format(schema)):
         check = text_format(name)
         if check is not None and not check(value):
-            yield type_invalid(field, value, f'{where} must be of type {name}: "{value}"')
+            yield type_invalid(field, value, f'{subject} must be of type {name}: "{value}"')
 
 
 def _array(schema: Schema, value: list[Any], path: str, old: Any) -> Causes:
     item = schema.get("items")
     if isinstance(item, dict):
         keyed = isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map"
-        for index, one in enumerate(value):
-            before = counterpart(schema, one, old) if keyed else None
-            yield from _child(item, one, f"{path}[{index}]", _NEW if before is None else before)
+        for index, child in enumerate(value):
+            before = counterpart(schema, child, old) if keyed else None
+            yield from _child(item, child, f"{path}[{index}]", _NEW if before is None else before)
     yield from _sized(schema, value, path, "Items")
     if schema.get("uniqueItems") and len(set(map(canonical, value))) < len(value):
         yield invalid_value(path, value, f"{path} in body shouldn't contain duplicates")
@@ -312,11 +312,11 @@ def _sized(schema: Schema, value: Any, path: str, members: str) -> Causes:
 
 def _object(schema: Schema, value: dict[str, Any], path: str, old: Any) -> Causes:
     yield from _sized(schema, value, path, "Properties")
-    known = member_schemas(schema)
+    schema_of = member_schemas(schema)
     before = old if isinstance(old, dict) else {}
     closed = schema.get("additionalProperties") is False
     for field, child in value.items():
-        below = known(field)
+        below = schema_of(field)
         if below is not None:
             root = not path and field in ("apiVersion", "kind")
             yield from _child(below, child, join(path, field), _NEW if root else before.get(field, _NEW))
@@ -332,21 +332,21 @@ def _combined(schema: Schema, value: Any, path: str) -> Causes:
     text = f'"{path}" must'
     for how in ("anyOf", "oneOf"):
         if how in schema:
-            found = [list(_value(one, value, path, _NEW)) for one in schema[how]]
-            fitting = len([one for one in found if not one])
+            alternatives = [list(_value(alternative, value, path, _NEW)) for alternative in schema[how]]
+            fitting = len([causes for causes in alternatives if not causes])
             if how == "anyOf" and not fitting:
                 yield invalid_value(NOWHERE, "", f"{text} validate at least one schema (anyOf)")
             elif how == "oneOf" and fitting != 1:
                 more = f"Found {fitting} valid alternatives" if fitting else "Found none valid"
                 yield invalid_value(NOWHERE, "", f"{text} validate one and only one schema (oneOf). {more}")
             if not fitting:
-                yield from max(zip(schema[how], found, strict=True), key=lambda one: _depth(one[0], value))[1]
+                yield from max(zip(schema[how], alternatives, strict=True), key=lambda pair: _depth(pair[0], value))[1]
     if "allOf" in schema:
-        found = [list(_value(one, value, path, _NEW)) for one in schema["allOf"]]
-        for errors in found:
+        alternatives = [list(_value(alternative, value, path, _NEW)) for alternative in schema["allOf"]]
+        for errors in alternatives:
             yield from errors
-        if any(found):
-            more = ". None validated" if all(found) else ""
+        if any(alternatives):
+            more = ". None validated" if all(alternatives) else ""
             yield invalid_value(NOWHERE, "", f"{text} validate all the schemas (allOf){more}")
     if "not" in schema and next(_value(schema["not"], value, path, _NEW), None) is None:
         yield invalid_value(NOWHERE, "", f"{text} not validate the schema (not)")
@@ -356,9 +356,9 @@ def _depth(schema: Schema, value: Any) -> int:
     """Return how much of a value a schema describes: of several, the errors of the most detailed are reported."""
     depth = int("type" in schema and not any(_mistyped(schema, value, json_type(value), "")))
     if isinstance(value, dict):
-        known = member_schemas(schema)
-        parts = [(known(field), child) for field, child in value.items()]
-        return depth + sum(2 + _depth(below, child) for below, child in parts if below is not None)
+        schema_of = member_schemas(schema)
+        members = [(schema_of(field), child) for field, child in value.items()]
+        return depth + sum(2 + _depth(below, child) for below, child in members if below is not None)
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         return depth + sum(2 + _depth(schema["items"], child) for child in value)
     return depth

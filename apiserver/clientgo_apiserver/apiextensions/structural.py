@@ -19,16 +19,16 @@ _ROOT = ("apiVersion", "kind", "metadata")
 def cached_by_identity(compute: Callable[[Schema], R]) -> Callable[[Schema], R]:
     """Cache a function of a schema by the schema's identity, because dicts have no hash."""
     # Holds the schema as well: an id is unique only while its object lives.
-    known: dict[int, tuple[Schema, R]] = {}
+    cache: dict[int, tuple[Schema, R]] = {}
 
     @wraps(compute)
     def cached(schema: Schema) -> R:
-        found = known.get(id(schema))
-        if found is None:
-            if len(known) > _MAX_SCHEMAS:
-                known.clear()
-            found = known[id(schema)] = (schema, compute(schema))
-        return found[1]
+        entry = cache.get(id(schema))
+        if entry is None:
+            if len(cache) > _MAX_SCHEMAS:
+                cache.clear()
+            entry = cache[id(schema)] = (schema, compute(schema))
+        return entry[1]
 
     return cached
 
@@ -59,10 +59,10 @@ def prune(schema: Schema | None, obj: dict[str, Any], unknown: list[str]) -> dic
     """
     if schema is None or _is_open(schema):
         return obj
-    body, found = {field: value for field, value in obj.items() if field not in _ROOT}, list[str]()
-    kept = {**{field: obj[field] for field in _ROOT if field in obj}, **pruned(schema, body, "", found)}
-    unknown += sorted(found)
-    return kept
+    body, unknown_paths = {field: value for field, value in obj.items() if field not in _ROOT}, list[str]()
+    known_fields = {**{field: obj[field] for field in _ROOT if field in obj}, **pruned(schema, body, "", unknown_paths)}
+    unknown += sorted(unknown_paths)
+    return known_fields
 
 
 def _is_open(schema: Schema) -> bool:
@@ -81,26 +81,26 @@ def pruned(schema: Schema | None, value: Any, path: str, unknown: list[str], *, 
         loose = loose or bool(schema and schema.get("x-kubernetes-preserve-unknown-fields"))
         if loose and items is None:
             return value
-        return [pruned(items, one, f"{path}[{index}]", unknown, loose=loose) for index, one in enumerate(value)]
+        return [pruned(items, item, f"{path}[{index}]", unknown, loose=loose) for index, item in enumerate(value)]
     if not isinstance(value, dict) or (schema is not None and _is_open(schema)):
         return value
     schema = schema or {}
     properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
     keep = loose or schema.get("x-kubernetes-preserve-unknown-fields")
     embedded = schema.get("x-kubernetes-embedded-resource")
-    kept: dict[str, Any] = {}
+    known_fields: dict[str, Any] = {}
     for field, child in value.items():
         if embedded and field in _ROOT:
-            kept[field] = child
+            known_fields[field] = child
         elif field in properties or additional is not None:
             below = properties.get(field) or (additional if isinstance(additional, dict) else None)
             nested = type(child) in _CONTAINERS
-            kept[field] = pruned(below, child, join(path, field), unknown) if nested else child
+            known_fields[field] = pruned(below, child, join(path, field), unknown) if nested else child
         elif keep:
-            kept[field] = child
+            known_fields[field] = child
         else:
             unknown.append(join(path, field))
-    return kept
+    return known_fields
 
 
 @cached_by_identity
@@ -135,13 +135,13 @@ def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True, null
     if schema is not None and isinstance(value, list) and isinstance(schema.get("items"), dict):
         item = schema["items"]
         null = None if item.get("nullable") else item.get("default")
-        return [apply_defaults(item, null if one is None else one, root=False, nulls=nulls) for one in value]
+        return [apply_defaults(item, null if child is None else child, root=False, nulls=nulls) for child in value]
     if schema is None or not isinstance(value, dict):
         return value
-    known = member_schemas(schema)
+    schema_of = member_schemas(schema)
     filled: dict[str, Any] = {}
     for field, child in value.items():
-        below = known(field)
+        below = schema_of(field)
         if below is None or (root and field == "metadata"):
             filled[field] = child
         elif type(child) in _CONTAINERS:

@@ -39,72 +39,72 @@ _NOT_NESTED = {
 _METADATA_NAMES = ({"name"}, {"generateName"}, {"name", "generateName"})
 
 
-def structural_errors(schema: Schema, where: str) -> list[Cause]:
+def structural_errors(schema: Schema, field_path: str) -> list[Cause]:
     """Return why a schema is not structural, sorted as by the real server."""
-    found = [*_invariants(schema, where, _ROOT), *_incomplete(schema, schema, where, where, root=True)]
-    return sorted(found, key=lambda cause: cause.text)
+    causes = [*_invariants(schema, field_path, _ROOT), *_incomplete(schema, schema, field_path, field_path, root=True)]
+    return sorted(causes, key=lambda cause: cause.text)
 
 
-def _invariants(schema: Schema, where: str, level: str) -> Causes:
+def _invariants(schema: Schema, field_path: str, level: str) -> Causes:
     kind, additional = schema.get("type", ""), schema.get("additionalProperties")
     if kind == "array" and "items" not in schema:
-        yield required(f"{where}.items", "must be specified")
+        yield required(f"{field_path}.items", "must be specified")
     if "items" in schema:
-        yield from _invariants(schema["items"], f"{where}.items", _ITEM)
+        yield from _invariants(schema["items"], f"{field_path}.items", _ITEM)
     for name, below in schema.get("properties", {}).items():
-        yield from _invariants(below, f"{where}.properties[{name}]", _FIELD)
+        yield from _invariants(below, f"{field_path}.properties[{name}]", _FIELD)
     if additional is not None and level == _ROOT:
-        yield forbidden_field(f"{where}.additionalProperties", "must not be used at the root")
+        yield forbidden_field(f"{field_path}.additionalProperties", "must not be used at the root")
     if isinstance(additional, dict):
-        yield from _invariants(additional, f"{where}.additionalProperties", _FIELD)
+        yield from _invariants(additional, f"{field_path}.additionalProperties", _FIELD)
     if schema.get(INT_OR_STRING):
         for field in (PRESERVE, EMBEDDED):
             if schema.get(field):
-                yield invalid_value(f"{where}.{field}", True, f"must be false if {INT_OR_STRING} is true")
+                yield invalid_value(f"{field_path}.{field}", True, f"must be false if {INT_OR_STRING} is true")
     nested = schema.get("allOf", [])
     yield from _value_rules(
         schema,
-        where,
+        field_path,
         skip_any=schema.get("anyOf") == _INT_OR_STRING,
         skip_first=bool(nested) and nested[0].get("anyOf") == _INT_OR_STRING,
     )
-    yield from _types(schema, where, level)
-    yield from _metadata(schema, where, level)
+    yield from _types(schema, field_path, level)
+    yield from _metadata(schema, field_path, level)
 
 
-def _types(schema: Schema, where: str, level: str) -> Causes:
+def _types(schema: Schema, field_path: str, level: str) -> Causes:
     kind, embedded = schema.get("type", ""), schema.get(EMBEDDED)
     if embedded and kind != "object":
-        why = f"must be object if {EMBEDDED} is true"
-        yield invalid_value(f"{where}.type", kind, why) if kind else required(f"{where}.type", why)
+        reason = f"must be object if {EMBEDDED} is true"
+        yield invalid_value(f"{field_path}.type", kind, reason) if kind else required(f"{field_path}.type", reason)
     elif not kind and not schema.get(INT_OR_STRING) and not schema.get(PRESERVE):
-        yield required(f"{where}.type", f"must not be empty {level}")
+        yield required(f"{field_path}.type", f"must not be empty {level}")
     if embedded and "additionalProperties" in schema:
-        yield forbidden_field(f"{where}.additionalProperties", f"must not be used if {EMBEDDED} is set")
+        yield forbidden_field(f"{field_path}.additionalProperties", f"must not be used if {EMBEDDED} is set")
     if level == _ROOT and kind and kind != "object":
-        yield invalid_value(f"{where}.type", kind, "must be object at the root")
+        yield invalid_value(f"{field_path}.type", kind, "must be object at the root")
     if embedded and not schema.get(PRESERVE) and not schema.get("properties"):
-        yield required(f"{where}.properties", f"must not be empty if {EMBEDDED} is true without {PRESERVE}")
+        yield required(f"{field_path}.properties", f"must not be empty if {EMBEDDED} is true without {PRESERVE}")
 
 
-def _metadata(schema: Schema, where: str, level: str) -> Causes:
+def _metadata(schema: Schema, field_path: str, level: str) -> Causes:
     """Check the schemas of kind, apiVersion and metadata of objects and embedded resources."""
     properties = schema.get("properties", {})
     if level == _ROOT or schema.get(EMBEDDED):
-        for name, wanted in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
-            kind = properties.get(name, {"type": wanted}).get("type", "")
-            if kind != wanted:
-                yield invalid_value(f"{where}.properties[{name}].type", kind, f"must be {wanted}")
+        for name, expected in (("kind", "string"), ("apiVersion", "string"), ("metadata", "object")):
+            kind = properties.get(name, {"type": expected}).get("type", "")
+            if kind != expected:
+                yield invalid_value(f"{field_path}.properties[{name}].type", kind, f"must be {expected}")
     if level == _ROOT and "metadata" in properties:
         allowed = {"type", "default"}
         if properties["metadata"].get("properties", {}).keys() in _METADATA_NAMES:
             allowed.add("properties")
         if properties["metadata"].keys() - allowed:
-            why = "must not specify anything other than name and generateName, but metadata is implicitly specified"
-            yield forbidden_field(f"{where}.properties[metadata]", why)
+            reason = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            yield forbidden_field(f"{field_path}.properties[metadata]", reason)
 
 
-def _value_rules(schema: Schema, where: str, *, skip_any: bool = False, skip_first: bool = False) -> Causes:
+def _value_rules(schema: Schema, field_path: str, *, skip_any: bool = False, skip_first: bool = False) -> Causes:
     """Check the pattern, and that the schemas combined with this one have only value validations.
 
     The forms that allow integers or strings are excepted.
@@ -112,43 +112,45 @@ def _value_rules(schema: Schema, where: str, *, skip_any: bool = False, skip_fir
     for junctor in _JUNCTORS:
         if junctor == "anyOf" and skip_any:
             continue
-        for index, one in enumerate(schema.get(junctor, ())):
+        for index, value_schema in enumerate(schema.get(junctor, ())):
             skip = skip_first and junctor == "allOf" and index == 0
-            yield from _nested(one, f"{where}.{junctor}[{index}]", skip_any=skip)
+            yield from _nested(value_schema, f"{field_path}.{junctor}[{index}]", skip_any=skip)
     if "not" in schema:
-        yield from _nested(schema["not"], f"{where}.not")
-    if "pattern" in schema and (why := pattern_error(schema["pattern"])):
-        why = f"must be a valid regular expression, but isn't: {why}"
-        yield invalid_value(f"{where}.pattern", schema["pattern"], why)
+        yield from _nested(schema["not"], f"{field_path}.not")
+    if "pattern" in schema and (reason := pattern_error(schema["pattern"])):
+        reason = f"must be a valid regular expression, but isn't: {reason}"
+        yield invalid_value(f"{field_path}.pattern", schema["pattern"], reason)
 
 
-def _nested(schema: Schema, where: str, *, skip_any: bool = False) -> Causes:
-    yield from _value_rules(schema, where, skip_any=skip_any)
+def _nested(schema: Schema, field_path: str, *, skip_any: bool = False) -> Causes:
+    yield from _value_rules(schema, field_path, skip_any=skip_any)
     if "items" in schema:
-        yield from _nested(schema["items"], f"{where}.items")
+        yield from _nested(schema["items"], f"{field_path}.items")
     for name, below in schema.get("properties", {}).items():
-        yield from _nested(below, f"{where}.properties[{name}]")
-    for field, wanted in _NOT_NESTED.items():
+        yield from _nested(below, f"{field_path}.properties[{name}]")
+    for field, expected in _NOT_NESTED.items():
         if schema.get(field, False) is not False:
-            yield forbidden_field(f"{where}.{field}", f"must be {wanted} to be structural")
+            yield forbidden_field(f"{field_path}.{field}", f"must be {expected} to be structural")
     if "metadata" in schema.get("properties", {}):
-        yield forbidden_field(f"{where}.properties[metadata]", "must not be specified in a nested context")
+        yield forbidden_field(f"{field_path}.properties[metadata]", "must not be specified in a nested context")
 
 
-def _incomplete(nested: Schema, schema: Schema | None, where: str, place: str, *, root: bool = False) -> Causes:
-    """Check that each field with value validations, at `place`, is also specified by the schema at `where`."""
+def _incomplete(
+    nested: Schema, schema: Schema | None, field_path: str, nested_path: str, *, root: bool = False
+) -> Causes:
+    """Check that the schema at `field_path` also specifies each field with value validations, at `nested_path`."""
     if schema is None:
-        yield required(where, f"because it is defined in {place}")
+        yield required(field_path, f"because it is defined in {nested_path}")
         return
     if "not" in nested:
-        yield from _incomplete(nested["not"], schema, where, f"{place}.not")
+        yield from _incomplete(nested["not"], schema, field_path, f"{nested_path}.not")
     for junctor in _JUNCTORS:
-        for index, one in enumerate(nested.get(junctor, ())):
-            yield from _incomplete(one, schema, where, f"{place}.{junctor}[{index}]")
+        for index, value_schema in enumerate(nested.get(junctor, ())):
+            yield from _incomplete(value_schema, schema, field_path, f"{nested_path}.{junctor}[{index}]")
     if root:
         return
     if "items" in nested:
-        yield from _incomplete(nested["items"], schema.get("items"), f"{where}.items", f"{place}.items")
+        yield from _incomplete(nested["items"], schema.get("items"), f"{field_path}.items", f"{nested_path}.items")
     for name, below in nested.get("properties", {}).items():
         part = f".properties[{name}]"
-        yield from _incomplete(below, schema.get("properties", {}).get(name), where + part, place + part)
+        yield from _incomplete(below, schema.get("properties", {}).get(name), field_path + part, nested_path + part)
