@@ -99,10 +99,12 @@ class Consistency(RuleBasedStateMachine):
         assert version(obj) > self.newest, "versions only grow"
         self.newest = version(obj)
         self.held[client][obj["metadata"]["name"]] = obj
-        if obj["metadata"].get("deletionTimestamp") and not obj["metadata"].get("finalizers"):
-            del self.model[obj["metadata"]["name"]]
-        else:
-            self.model[obj["metadata"]["name"]] = obj
+        self.model[obj["metadata"]["name"]] = obj
+
+    def deleted(self, name: str) -> None:
+        """Record an acknowledged deletion."""
+        del self.model[name]
+        self.newest = max(self.newest, self.kube.api.state.store.revision)
 
     @rule(client=CLIENTS, name=NAMES, value=VALUES, held=st.booleans())
     def create(self, client: int, name: str, value: int, held: bool) -> None:
@@ -154,8 +156,7 @@ class Consistency(RuleBasedStateMachine):
         if stored is None:
             return
         if not stored["metadata"].get("finalizers"):
-            del self.model[name]
-            self.newest = max(self.newest, self.kube.api.state.store.revision)
+            self.deleted(name)
         elif "deletionTimestamp" not in stored["metadata"]:
             self.acknowledged(client, answer.json())
 
@@ -164,8 +165,14 @@ class Consistency(RuleBasedStateMachine):
         stored = self.model.get(name)
         answer = self.kube.send("PATCH", f"{FOOS}/{name}", {"metadata": {"finalizers": None}}, MERGE)
         assert answer.status == (200 if stored else 404), answer.body
-        if stored is not None and stored["metadata"].get("finalizers"):
+        if stored is None or not stored["metadata"].get("finalizers"):
+            return
+        if "deletionTimestamp" not in stored["metadata"]:
             self.acknowledged(client, answer.json())
+            return
+        assert version(answer.json()) == version(stored), "the state without finalizers is never stored"
+        self.held[client][name] = answer.json()
+        self.deleted(name)
 
     @rule(written=st.lists(NAMES, max_size=4))
     def break_the_watch_while_others_write(self, written: list[str]) -> None:
