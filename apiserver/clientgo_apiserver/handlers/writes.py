@@ -103,7 +103,7 @@ def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Ob
     Parts shared with `stored`, the metadata of the stored object, are kept as they are.
     """
     try:
-        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, known=stored)
+        meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, stored=stored)
     except DecodeError as error:
         raise write.undecodable(error) from error
     if meta.get("namespace", write.namespace) != write.namespace:

@@ -19,14 +19,14 @@ def builtin_resources() -> Iterator[Resource]:
     """Yield every built-in resource, in the order of discovery."""
     for group_version, rows in read_sections(__package__, "resources.txt").items():
         group, _, version = group_version.rpartition("/")
-        parts: dict[str, list[ServedSubresource]] = {}
+        subresources: dict[str, list[ServedSubresource]] = {}
         for name, *columns in (row.split() for row in rows if "/" in row.split()[0]):
             plural, _, part = name.partition("/")
-            parts.setdefault(plural, []).append(_subresource(part, *columns))
+            subresources.setdefault(plural, []).append(_subresource(part, *columns))
         for row in rows:
             columns = [*row.split(), ""][:7]
             if "/" not in columns[0]:
-                yield _resource(group, version, columns, tuple(parts.get(columns[0], ())))
+                yield _resource(group, version, columns, tuple(subresources.get(columns[0], ())))
 
 
 def builtin_registry() -> Registry:
@@ -35,8 +35,8 @@ def builtin_registry() -> Registry:
 
 
 def _subresource(name: str, kind: str, verbs: str) -> ServedSubresource:
-    *place, kind = kind.split("/")
-    return ServedSubresource(name, kind, tuple(verbs.split(",")), *place)
+    *group_version, kind = kind.split("/")
+    return ServedSubresource(name, kind, tuple(verbs.split(",")), *group_version)
 
 
 def _resource(group: str, version: str, row: list[str], connected: tuple[ServedSubresource, ...]) -> Resource:

@@ -30,30 +30,30 @@ _TIMES = ("Time", "MicroTime")
 _HEAD = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def decode(message: Message, obj: Object, unknown: list[str], known: Object | None = None) -> Object:
+def decode(message: Message, obj: Object, unknown: list[str], earlier: Object | None = None) -> Object:
     """Return the object as its Go type would hold it; append the paths of unknown fields.
 
-    Metadata is decoded elsewhere. Parts shared with `known`, an earlier decoded object, are kept as they are.
+    Metadata is decoded elsewhere. Parts shared with `earlier`, a decoded object, are kept as they are.
 
     Raises:
         DecodeError: a value does not fit its field.
     """
-    return _decode_rest(message, obj, unknown, _HEAD | _shared(obj, known))
+    return _decode_rest(message, obj, unknown, _HEAD | _shared(obj, earlier))
 
 
-def decode_part(message: Message, value: Any, unknown: list[str], known: Object | None = None) -> Object:
-    """Return a struct as its Go type would hold it; `known` as for `decode`."""
-    kept = _shared(value, known) if known and type(value) is dict else ()
-    return _decode_rest(message, value, unknown, kept) if kept else _struct(message).decode(value, unknown)
+def decode_part(message: Message, value: Any, unknown: list[str], earlier: Object | None = None) -> Object:
+    """Return a struct as its Go type would hold it; `earlier` as for `decode`."""
+    shared = _shared(value, earlier) if earlier and type(value) is dict else ()
+    return _decode_rest(message, value, unknown, shared) if shared else _struct(message).decode(value, unknown)
 
 
-def _shared(obj: Object, known: Object | None) -> set[str]:
-    return {field for field, value in obj.items() if value is known.get(field) is not None} if known else set()
+def _shared(obj: Object, earlier: Object | None) -> set[str]:
+    return {field for field, value in obj.items() if value is earlier.get(field) is not None} if earlier else set()
 
 
-def _decode_rest(message: Message, obj: Object, unknown: list[str], kept: Collection[str]) -> Object:
-    new = _struct(message).decode({field: value for field, value in obj.items() if field not in kept}, unknown)
-    return {field: obj[field] if field in kept else new[field] for field in obj if field in kept or field in new}
+def _decode_rest(message: Message, obj: Object, unknown: list[str], shared: Collection[str]) -> Object:
+    new = _struct(message).decode({field: value for field, value in obj.items() if field not in shared}, unknown)
+    return {field: obj[field] if field in shared else new[field] for field in obj if field in shared or field in new}
 
 
 class _Field(NamedTuple):
@@ -80,20 +80,20 @@ class _Struct:
     @cached_property
     def fields(self) -> dict[str, _Field]:
         """Decoders of the fields."""
-        found: dict[str, _Field] = {}
+        decoders: dict[str, _Field] = {}
         for field in self._message.fields.values():
             if field.name:
-                found[field.name] = _compiled(field)
+                decoders[field.name] = _compiled(field)
             elif field.message is not None:
                 for name, inner in _struct(field.message).fields.items():
-                    found[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
-        return found
+                    decoders[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
+        return decoders
 
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
         if type(value) is not dict:
             raise Mistyped(value, self._message.go_type)
-        kept: Object = {}
+        decoded: Object = {}
         fields = self.fields
         for name, child in value.items():
             field = fields.get(name)
@@ -103,7 +103,7 @@ class _Struct:
                 continue
             elif type(child) is field.plain:
                 if child or field.pointer:
-                    kept[name] = child
+                    decoded[name] = child
             else:
                 before = len(unknown)
                 try:
@@ -111,10 +111,12 @@ class _Struct:
                 except DecodeError as error:
                     raise field.locate(error, self.name) from None
                 if len(unknown) > before:
-                    unknown[before:] = [f"{name}{'' if one.startswith('[') else '.'}{one}" for one in unknown[before:]]
+                    unknown[before:] = [
+                        f"{name}{'' if path.startswith('[') else '.'}{path}" for path in unknown[before:]
+                    ]
                 if child is not None and (field.pointer or child or child not in _EMPTY):
-                    kept[name] = child
-        return kept
+                    decoded[name] = child
+        return decoded
 
 
 _EMPTY: tuple[Any, ...] = ("", 0, [], {})
@@ -126,13 +128,19 @@ def _struct(message: Message) -> _Struct:
 
 
 def _compiled(field: ProtobufField) -> _Field:
-    one = _single(field.type, item_message(field))
-    convert = _list_of(field, one) if field.repeated else _map_of(field, one) if field.mapped else one
+    convert_item = _single(field.type, item_message(field))
+    convert = (
+        _list_of(field, convert_item)
+        if field.repeated
+        else _map_of(field, convert_item)
+        if field.mapped
+        else convert_item
+    )
     plain = None if field.repeated or field.mapped or field.type in "il" else _PLAIN.get(field.type)
     struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
     # An empty text is not a zero of int-or-string.
-    kept = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
-    return _Field(field.name, plain, convert, field.pointer or kept)
+    with_zero = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
+    return _Field(field.name, plain, convert, field.pointer or with_zero)
 
 
 def _single(kind: str, message: Message | None) -> Convert:
@@ -160,13 +168,13 @@ def _scalar(kind: str) -> Convert:
     expected, bits = _PLAIN.get(kind, float), 31 if kind == "i" else 63
 
     def convert(value: Any, _: list[str]) -> Any:
-        given = type(value)
+        cls = type(value)
         if kind in "il":
-            if (given is not int and given is not float) or not -(1 << bits) <= value < 1 << bits or given is float:
+            if (cls is not int and cls is not float) or not -(1 << bits) <= value < 1 << bits or cls is float:
                 raise Mistyped(value, _GO_TYPES[kind], written=True)
-        elif kind == "d" and given in (int, float):
+        elif kind == "d" and cls in (int, float):
             return int(value) if value == int(value) and abs(value) < 1e21 else value
-        elif given is not expected:
+        elif cls is not expected:
             raise Mistyped(value, _GO_TYPES[kind])
         return value
 
@@ -183,45 +191,45 @@ def _union(choices: tuple[str, ...], message: Message) -> Convert:
         if choices[1] == "b" and not isinstance(value, bool):
             raise DecodeError("boolean or JSON schema expected")
         if choices[1] == "*JSONSchemaProps" and isinstance(value, list):
-            return [_struct(schema).decode(one, []) for one in value]
+            return [_struct(schema).decode(item, []) for item in value]
         return value if isinstance(value, bool if choices[1] == "b" else list) else None
 
     return convert
 
 
-def _list_of(field: ProtobufField, one: Convert) -> Convert:
-    return _list(f"[]{_go_type(field)}", one, _element_zero(field))
+def _list_of(field: ProtobufField, convert_item: Convert) -> Convert:
+    return _list(f"[]{_go_type(field)}", convert_item, _element_zero(field))
 
 
-def _list(go_type: str, one: Convert, zero: Any) -> Convert:
+def _list(go_type: str, convert_item: Convert, zero: Any) -> Convert:
     def convert(value: Any, unknown: list[str]) -> Any:
         if type(value) is not list:
             raise Mistyped(value, go_type)
-        found = []
+        items = []
         for index, item in enumerate(value):
             before = len(unknown)
-            found.append(zero if item is None else one(item, unknown))
+            items.append(zero if item is None else convert_item(item, unknown))
             if len(unknown) > before:
                 unknown[before:] = [f"[{index}].{path}" for path in unknown[before:]]
-        return found
+        return items
 
     return convert
 
 
-def _map_of(field: ProtobufField, one: Convert) -> Convert:
+def _map_of(field: ProtobufField, convert_item: Convert) -> Convert:
     go_type, zero = f"map[string]{_go_type(field)}", _element_zero(field)
     go_type = "v1.ResourceList" if field.type == "Quantity" else go_type
 
     def convert(value: Any, unknown: list[str]) -> Any:
         if type(value) is not dict:
             raise Mistyped(value, go_type)
-        found = {}
+        entries = {}
         for key, item in value.items():
             before = len(unknown)
-            found[key] = zero if item is None else one(item, unknown)
+            entries[key] = zero if item is None else convert_item(item, unknown)
             if len(unknown) > before:
                 unknown[before:] = [f"{key}.{path}" for path in unknown[before:]]
-        return found
+        return entries
 
     return convert
 
@@ -247,12 +255,12 @@ def is_struct(kind: str) -> bool:
 def item_message(field: ProtobufField) -> Message | None:
     """Return the message of a field's items or of a map's values."""
     if field.mapped and field.message is not None:
-        return next(one.message for one in field.message.fields.values() if one.name == "value")
+        return next(member.message for member in field.message.fields.values() if member.name == "value")
     return field.message
 
 
 def message_of(api_version: str, kind: str) -> Message:
     """Return the message of a built-in kind."""
-    found = find_message(api_version, kind)
-    assert found is not None, f"the table has no {kind} of {api_version}"
-    return found
+    message = find_message(api_version, kind)
+    assert message is not None, f"the table has no {kind} of {api_version}"
+    return message

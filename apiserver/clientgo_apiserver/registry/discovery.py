@@ -40,11 +40,15 @@ def group(registry: Registry, name: str) -> dict[str, Any] | None:
 
 def resource_list(registry: Registry, group: str, version: str) -> dict[str, Any] | None:
     """Return the document of `/apis/<group>/<version>`, or `/api/v1` for group ""; None if it is not served."""
-    found = _resources(registry, group, version)
-    if not found:
+    resources = _resources(registry, group, version)
+    if not resources:
         return None
-    head = {"kind": "APIResourceList", **({"apiVersion": "v1"} if group else {}), "groupVersion": found[0].api_version}
-    return {**head, "resources": [entry for resource in found for entry in _legacy_entries(resource)]}
+    head = {
+        "kind": "APIResourceList",
+        **({"apiVersion": "v1"} if group else {}),
+        "groupVersion": resources[0].api_version,
+    }
+    return {**head, "resources": [entry for resource in resources for entry in _legacy_entries(resource)]}
 
 
 def aggregated(registry: Registry, *, legacy: bool, version: str = "v2") -> dict[str, Any]:
@@ -83,8 +87,8 @@ def _group(name: str, versions: list[str]) -> dict[str, Any]:
 
 
 def _resources(registry: Registry, group: str, version: str) -> list[Resource]:
-    found = [item for item in registry.resources() if (item.group, item.version) == (group, version)]
-    return sorted(found, key=lambda item: item.plural)
+    resources = [item for item in registry.resources() if (item.group, item.version) == (group, version)]
+    return sorted(resources, key=lambda item: item.plural)
 
 
 def _verbs(resource: Resource) -> list[str]:
@@ -102,12 +106,12 @@ def _legacy_entries(resource: Resource) -> list[dict[str, Any]]:
     }
     if {"get", "create"} <= set(resource.verbs):
         entry["storageVersionHash"] = storage_version_hash(resource)
-    parts = []
+    subresources = []
     for part in resource.subresources:
-        own = {"group": part.group, "version": part.version} if part.group else {}
+        group_version = {"group": part.group, "version": part.version} if part.group else {}
         head = {"name": f"{resource.plural}/{part.name}", "singularName": "", "namespaced": resource.namespaced}
-        parts.append({**head, **own, "kind": part.kind, "verbs": list(part.verbs)})
-    return [entry, *parts]
+        subresources.append({**head, **group_version, "kind": part.kind, "verbs": list(part.verbs)})
+    return [entry, *subresources]
 
 
 def _names(resource: Resource) -> dict[str, list[str]]:
@@ -117,8 +121,8 @@ def _names(resource: Resource) -> dict[str, list[str]]:
 
 def _aggregated_entry(resource: Resource) -> dict[str, Any]:
     # A built-in resource leaves group and version empty where they are those of the document.
-    own = (resource.group, resource.version) if resource.custom else ("", "")
-    kind = {"group": own[0], "version": own[1], "kind": resource.kind}
+    group_version = (resource.group, resource.version) if resource.custom else ("", "")
+    kind = {"group": group_version[0], "version": group_version[1], "kind": resource.kind}
     entry: dict[str, Any] = {
         "resource": resource.plural,
         "responseKind": kind,
@@ -127,9 +131,9 @@ def _aggregated_entry(resource: Resource) -> dict[str, Any]:
         "verbs": _verbs(resource),
         **_names(resource),
     }
-    parts = []
+    subresources = []
     for part in resource.subresources:
-        names = (part.group, part.version) if part.group else own
-        shown = {"group": names[0], "version": names[1], "kind": part.kind}
-        parts.append({"subresource": part.name, "responseKind": shown, "verbs": list(part.verbs)})
-    return {**entry, "subresources": parts} if parts else entry
+        names = (part.group, part.version) if part.group else group_version
+        response_kind = {"group": names[0], "version": names[1], "kind": part.kind}
+        subresources.append({"subresource": part.name, "responseKind": response_kind, "verbs": list(part.verbs)})
+    return {**entry, "subresources": subresources} if subresources else entry

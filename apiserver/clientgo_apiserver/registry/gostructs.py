@@ -36,16 +36,16 @@ def go_struct(name: str, value: Any) -> Any:
         # In the API, these are fields of the pod; in the internal type, of its security context.
         host = {field: value[field] for field in _HOST if field in value}
         value = {**value, "securityContext": {**(value.get("securityContext") or {}), **host}}
-    given = {field.lower(): member for field, member in value.items()}
-    shown: dict[str, Any] = {}
+    members = {field.lower(): member for field, member in value.items()}
+    struct: dict[str, Any] = {}
     for field, kind in fields:
         if field == "~meta":
-            shown.update(value.get("metadata") or {})
+            struct.update(value.get("metadata") or {})
         elif field.startswith("~"):
-            shown.update(go_struct(field[1:], value))
+            struct.update(go_struct(field[1:], value))
         else:
-            shown[field] = _member(kind, given.get(field.lower()))
-    return shown
+            struct[field] = _member(kind, members.get(field.lower()))
+    return struct
 
 
 def _member(kind: str, value: Any) -> Any:
@@ -62,7 +62,7 @@ def _member(kind: str, value: Any) -> Any:
 
 def go_diff(name: str, old: Any, new: Any) -> str:
     """Return the differences of two values, as internal structs of this name, in the unified format."""
-    before, after = (f"{_pretty(go_struct(name, one))}\n".splitlines(keepends=True) for one in (old, new))
+    before, after = (f"{_pretty(go_struct(name, value))}\n".splitlines(keepends=True) for value in (old, new))
     return "".join(list(difflib.unified_diff(before, after, n=3))[2:])
 
 

@@ -127,8 +127,8 @@ def _struct(message: Message) -> Any:
 
 def _define(message: Message, head: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Return a class with the message's fields in order, any of which may be absent or null."""
-    own = (field for field in members(message) if field.name not in dict(head))
-    hints = [*head, *((field.name, _hint(message, field)) for field in own)]
+    remaining_fields = (field for field in members(message) if field.name not in dict(head))
+    hints = [*head, *((field.name, _hint(message, field)) for field in remaining_fields)]
     fields = [
         (f"f{number}", hint, msgspec.field(name=name, default=msgspec.UNSET))
         for number, (name, hint) in enumerate(hints)

@@ -46,11 +46,11 @@ def _written(second: int) -> str:
 
 
 def normalize(
-    meta: Any, unknown: list[str] | None = None, *, custom: bool = False, known: Object | None = None
+    meta: Any, unknown: list[str] | None = None, *, custom: bool = False, stored: Object | None = None
 ) -> Object:
     """Return the metadata as ObjectMeta would hold it, without null and empty fields.
 
-    Parts shared with `known`, normalized metadata, are kept as they are.
+    Parts shared with `stored`, normalized metadata, are kept as they are.
 
     Raises:
         DecodeError: a value does not fit its field.
@@ -59,39 +59,39 @@ def normalize(
         return {}
     ignored: list[str] = []
     try:
-        kept = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, known)
+        decoded = decode_part(message_of("meta.k8s.io/v1", "ObjectMeta"), meta, ignored, stored)
     except DecodeError as error:
         raise error if custom else error.within("metadata", "") from None
-    kept.pop("selfLink", None)
+    decoded.pop("selfLink", None)
     if meta.get("managedFields") == []:
-        kept["managedFields"] = []  # unlike an absent list, a request to remove all entries
+        decoded["managedFields"] = []  # unlike an absent list, a request to remove all entries
     if unknown is not None:
         unknown.extend(f"metadata.{field}" for field in ignored)
-    return kept
+    return decoded
 
 
 def fill_in(resource: Resource, meta: Object, clock: Clock) -> Object:
     """Return the metadata of a new object; uid, creationTimestamp and generation are set by the server."""
-    kept = {field: value for field, value in meta.items() if field not in _SYSTEM_FIELDS}
-    if "name" not in kept and "generateName" in kept:
-        kept["name"] = names.generate(kept["generateName"])
-    kept["uid"] = str(uuid.uuid4())
-    kept["creationTimestamp"] = timestamp(clock)
+    filled = {field: value for field, value in meta.items() if field not in _SYSTEM_FIELDS}
+    if "name" not in filled and "generateName" in filled:
+        filled["name"] = names.generate(filled["generateName"])
+    filled["uid"] = str(uuid.uuid4())
+    filled["creationTimestamp"] = timestamp(clock)
     if resource.generation:
-        kept["generation"] = 1
-    return kept
+        filled["generation"] = 1
+    return filled
 
 
 def carry_over(new: Object, old: Object) -> Object:
     """Return the metadata of an update; fields that only the server sets are kept."""
-    kept = {**new}
-    kept["creationTimestamp"] = old["creationTimestamp"]
-    kept.setdefault("uid", old["uid"])
+    updated = {**new}
+    updated["creationTimestamp"] = old["creationTimestamp"]
+    updated.setdefault("uid", old["uid"])
     for field in ("generation", "generateName"):
-        kept.pop(field, None)
-    kept |= {field: old[field] for field in _KEPT if field in old}
-    kept["resourceVersion"] = old["resourceVersion"]
-    return kept
+        updated.pop(field, None)
+    updated |= {field: old[field] for field in _KEPT if field in old}
+    updated["resourceVersion"] = old["resourceVersion"]
+    return updated
 
 
 def mark_deleted(meta: Object, clock: Clock, grace: int = 0) -> Object:
@@ -102,52 +102,56 @@ def mark_deleted(meta: Object, clock: Clock, grace: int = 0) -> Object:
 
 def errors(resource: Resource, meta: Object) -> list[Cause]:
     """Return the errors in the metadata of an object to be stored."""
-    found: list[Cause] = []
+    causes: list[Cause] = []
     rule = _NAME_RULES.get((resource.group, resource.plural), names.subdomain_errors)
     if "generateName" in meta:
         prefix = meta["generateName"]
         checked = f"{prefix[:-2]}a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        found += [invalid_value("metadata.generateName", prefix, why) for why in rule(checked)]
+        causes += [invalid_value("metadata.generateName", prefix, reason) for reason in rule(checked)]
     if "name" not in meta:
-        found.append(required("metadata.name", "name or generateName is required"))
+        causes.append(required("metadata.name", "name or generateName is required"))
     else:
-        found += [invalid_value("metadata.name", meta["name"], why) for why in rule(meta["name"])]
-    found += field_errors(meta)
+        causes += [invalid_value("metadata.name", meta["name"], reason) for reason in rule(meta["name"])]
+    causes += field_errors(meta)
     if "finalizers" in meta and not resource.custom and resource.group != "apiextensions.k8s.io":
-        why = "name is neither a standard finalizer name nor is it fully qualified"
-        found += [
-            invalid_value(f"metadata.finalizers[{index}]", one, why)
-            for index, one in enumerate(meta["finalizers"])
-            if "/" not in one and one not in _FINALIZERS
+        reason = "name is neither a standard finalizer name nor is it fully qualified"
+        causes += [
+            invalid_value(f"metadata.finalizers[{index}]", finalizer, reason)
+            for index, finalizer in enumerate(meta["finalizers"])
+            if "/" not in finalizer and finalizer not in _FINALIZERS
         ]
-    return found
+    return causes
 
 
-def field_errors(meta: Object, where: str = "metadata") -> list[Cause]:
+def field_errors(meta: Object, field_path: str = "metadata") -> list[Cause]:
     """Return the errors in the metadata of an object, or of one within it, except those of its name."""
-    found: list[Cause] = []
+    causes: list[Cause] = []
     for key, value in meta.get("labels", {}).items():
-        found += [invalid_value(f"{where}.labels", key, why) for why in names.qualified_errors(key)]
-        found += [invalid_value(f"{where}.labels", value, why) for why in names.label_value_errors(value)]
+        causes += [invalid_value(f"{field_path}.labels", key, reason) for reason in names.qualified_errors(key)]
+        causes += [invalid_value(f"{field_path}.labels", value, reason) for reason in names.label_value_errors(value)]
     annotations = meta.get("annotations", {})
     for key in annotations:
-        found += [invalid_value(f"{where}.annotations", key, why) for why in names.qualified_errors(key.lower())]
+        causes += [
+            invalid_value(f"{field_path}.annotations", key, reason) for reason in names.qualified_errors(key.lower())
+        ]
     if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
-        why = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
-        found.append(Cause("FieldValueTooLong", f"{where}.annotations", why))
+        reason = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
+        causes.append(Cause("FieldValueTooLong", f"{field_path}.annotations", reason))
     for finalizer in meta.get("finalizers", ()):
-        found += [invalid_value(f"{where}.finalizers", finalizer, why) for why in names.qualified_errors(finalizer)]
+        causes += [
+            invalid_value(f"{field_path}.finalizers", finalizer, reason) for reason in names.qualified_errors(finalizer)
+        ]
     if "finalizers" in meta and {*_FINALIZERS[1:]} <= {*meta["finalizers"]}:
-        why = "finalizer orphan and foregroundDeletion cannot be both set"
-        found.append(invalid_value(f"{where}.finalizers", meta["finalizers"], why))
+        reason = "finalizer orphan and foregroundDeletion cannot be both set"
+        causes.append(invalid_value(f"{field_path}.finalizers", meta["finalizers"], reason))
     if "ownerReferences" in meta:
-        found += _owner_errors(meta["ownerReferences"], where)
-    return found
+        causes += _owner_errors(meta["ownerReferences"], field_path)
+    return causes
 
 
 def update_errors(new: Object, old: Object) -> list[Cause]:
     """Return the errors of an update that changes immutable metadata."""
-    found = [
+    causes = [
         invalid_value(f"metadata.{field}", new.get(field), "field is immutable")
         for field in ("name", "namespace", "uid", "deletionTimestamp", "deletionGracePeriodSeconds")
         if new.get(field) != old.get(field)
@@ -155,10 +159,10 @@ def update_errors(new: Object, old: Object) -> list[Cause]:
     if "deletionTimestamp" in old:
         added = sorted(set(new.get("finalizers", ())) - set(old.get("finalizers", ())))
         if added:
-            why = "no new finalizers can be added if the object is being deleted, found new finalizers []string"
-            why += f"{{{', '.join(map(quoted, added))}}}"
-            found.append(forbidden_field("metadata.finalizers", why))
-    return found
+            reason = "no new finalizers can be added if the object is being deleted, found new finalizers []string"
+            reason += f"{{{', '.join(map(quoted, added))}}}"
+            causes.append(forbidden_field("metadata.finalizers", reason))
+    return causes
 
 
 def all_update_errors(resource: Resource, new: Object, old: Object) -> list[Cause]:
@@ -167,27 +171,31 @@ def all_update_errors(resource: Resource, new: Object, old: Object) -> list[Caus
     It validates metadata before the rules of the kind and as part of them, for most kinds as of an update and as of a
     new object.
     """
-    found, changed = errors(resource, new), update_errors(new, old)
-    both = [*changed, *(cause for cause in found if not cause.field.startswith("metadata.finalizers"))]
-    return [*both, *both, *found * (1 if resource.custom or resource.plural in _VALIDATED_ONCE else 2)]
+    causes, changed = errors(resource, new), update_errors(new, old)
+    both = [*changed, *(cause for cause in causes if not cause.field.startswith("metadata.finalizers"))]
+    return [*both, *both, *causes * (1 if resource.custom or resource.plural in _VALIDATED_ONCE else 2)]
 
 
-def _owner_errors(owners: list[Object], where: str) -> list[Cause]:
-    found = []
+def _owner_errors(owners: list[Object], field_path: str) -> list[Cause]:
+    causes = []
     for owner in owners:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
         if not version or version.count("/") > 1:
-            found.append(invalid_value(f"{where}.ownerReferences.apiVersion", version, "version must not be empty"))
+            causes.append(
+                invalid_value(f"{field_path}.ownerReferences.apiVersion", version, "version must not be empty")
+            )
         missing = [member for member in ("kind", "name", "uid") if not owner.get(member)]
-        found += [invalid_value(f"{where}.ownerReferences.{member}", "", "must not be empty") for member in missing]
+        causes += [
+            invalid_value(f"{field_path}.ownerReferences.{member}", "", "must not be empty") for member in missing
+        ]
         if (version, kind) == ("v1", "Event"):
-            why = "/v1, Kind=Event is disallowed from being an owner"
-            found.append(invalid_value(f"{where}.ownerReferences", owner, why))
+            reason = "/v1, Kind=Event is disallowed from being an owner"
+            causes.append(invalid_value(f"{field_path}.ownerReferences", owner, reason))
     controllers = [f"{owner.get('kind')}/{owner.get('name')}" for owner in owners if owner.get("controller")]
     if len(controllers) > 1:
-        why = (
+        reason = (
             'Only one reference can have Controller set to true. Found "true" in references for'
             f" {controllers[0]} and {controllers[1]}"
         )
-        found.append(invalid_value(f"{where}.ownerReferences", owners, why))
-    return found
+        causes.append(invalid_value(f"{field_path}.ownerReferences", owners, reason))
+    return causes

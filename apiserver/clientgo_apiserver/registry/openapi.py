@@ -95,18 +95,18 @@ class OpenAPI:
         """Return the document of `/openapi/v3`: the path of each document, and its URL with a hash."""
         if self._index[0] != self._registry.version:
             groups = {(item.group, item.version) for item in self._registry.resources() if item.custom}
-            hashes = {**builtin_hashes(), **{path_of(*one): self.hash_of(path_of(*one)) for one in groups}}
+            hashes = {**builtin_hashes(), **{path_of(*version): self.hash_of(path_of(*version)) for version in groups}}
             urls = {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={hashes[path]}"} for path in sorted(hashes)}
             self._index = (self._registry.version, {"paths": urls})
         return self._index[1]
 
     def hash_of(self, path: str) -> str:
         """Return the hash of a document in the index; empty if it is not served."""
-        known = builtin_hashes().get(path)
-        if known is None:
+        digest = builtin_hashes().get(path)
+        if digest is None:
             resources = self._resources(path)
-            known = hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
-        return known
+            digest = hashlib.sha512(_encode(resources)).hexdigest().upper() if resources else ""
+        return digest
 
     def document(self, path: str) -> bytes | None:
         """Return the document at a path of the index as JSON; None if it is not served."""
@@ -115,24 +115,24 @@ class OpenAPI:
         digest = self.hash_of(path)
         if not digest:
             return None
-        known = self._documents.get(path)
-        if known is None or known[0] != digest:
-            known = self._documents[path] = (digest, msgspec.json.encode(make_document(self._resources(path))))
-        return known[1]
+        cached = self._documents.get(path)
+        if cached is None or cached[0] != digest:
+            cached = self._documents[path] = (digest, msgspec.json.encode(make_document(self._resources(path))))
+        return cached[1]
 
     def v2_document(self, *, protobuf: bool) -> bytes:
         """Return the document of `/openapi/v2` for the kinds of the last index."""
         index, paths = self._index
         if self._v2[0] != index:
-            found = [text for path in paths["paths"] if (text := self.document(path)) is not None]
-            document = v2_document(found)
+            documents = [text for path in paths["paths"] if (text := self.document(path)) is not None]
+            document = v2_document(documents)
             self._v2 = (index, msgspec.json.encode(document), to_protobuf(document))
         _, text, packed = self._v2
         return packed if protobuf else text
 
     def _resources(self, path: str) -> list[Resource]:
-        found = (item for item in self._registry.resources() if item.custom)
-        return [item for item in found if path_of(item.group, item.version) == path]
+        custom = (item for item in self._registry.resources() if item.custom)
+        return [item for item in custom if path_of(item.group, item.version) == path]
 
 
 _KEPT: WeakKeyDictionary[Registry, OpenAPI] = WeakKeyDictionary()

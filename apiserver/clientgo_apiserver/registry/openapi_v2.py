@@ -17,11 +17,11 @@ _encode = msgspec.json.encode
 
 def v2_document(documents: Iterable[bytes]) -> Json:
     """Return the document of the definitions in these documents of OpenAPI v3."""
-    found: Json = {}
+    schemas_by_name: Json = {}
     for text in documents:
         schemas = msgspec.json.decode(text.replace(b"#/components/schemas/", b"#/definitions/"))
-        found |= schemas.get("components", {}).get("schemas", {})
-    definitions = {name: _as_v2(found[name]) for name in sorted(found)}
+        schemas_by_name |= schemas.get("components", {}).get("schemas", {})
+    definitions = {name: _as_v2(schemas_by_name[name]) for name in sorted(schemas_by_name)}
     info = {"title": "Kubernetes", "version": "v1"}
     return {"swagger": "2.0", "info": info, "paths": {}, "definitions": definitions}
 
@@ -56,22 +56,22 @@ def to_protobuf(document: Json) -> bytes:
 
 
 def _schema(schema: Json) -> bytes:
-    parts = [_field(number, schema[name]) for name, number in _TEXTS.items() if schema.get(name)]
-    parts += [_field(_REQUIRED, name) for name in schema.get("required", ())]
-    parts += [_field(_ENUM, _yaml(value)) for value in schema.get("enum", ())]
+    fields = [_field(number, schema[name]) for name, number in _TEXTS.items() if schema.get(name)]
+    fields += [_field(_REQUIRED, name) for name in schema.get("required", ())]
+    fields += [_field(_ENUM, _yaml(value)) for value in schema.get("enum", ())]
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
-        parts.append(_field(_ADDITIONAL, _field(1, _schema(additional))))
+        fields.append(_field(_ADDITIONAL, _field(1, _schema(additional))))
     if "type" in schema:
-        parts.append(_field(_TYPE, _field(1, schema["type"])))
+        fields.append(_field(_TYPE, _field(1, schema["type"])))
     if isinstance(schema.get("items"), dict):
-        parts.append(_field(_ITEMS, _field(1, _schema(schema["items"]))))
+        fields.append(_field(_ITEMS, _field(1, _schema(schema["items"]))))
     if "properties" in schema:
-        parts.append(_field(_PROPERTIES, _named(schema["properties"])))
+        fields.append(_field(_PROPERTIES, _named(schema["properties"])))
     for name, value in schema.items():
         if name.startswith("x-"):
-            parts.append(_field(_EXTENSION, _field(1, name) + _field(2, _yaml(value))))
-    return b"".join(parts)
+            fields.append(_field(_EXTENSION, _field(1, name) + _field(2, _yaml(value))))
+    return b"".join(fields)
 
 
 def _named(schemas: Mapping[str, Json]) -> bytes:

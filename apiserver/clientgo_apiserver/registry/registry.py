@@ -106,10 +106,10 @@ class Resource:
     @property
     def subresources(self) -> tuple[ServedSubresource, ...]:
         """Its subresources, in the order of discovery."""
-        found = [ServedSubresource("status", self.kind)] if self.status else []
+        subresources = [ServedSubresource("status", self.kind)] if self.status else []
         if self.scale is not None:
-            found.append(ServedSubresource("scale", "Scale", group="autoscaling", version="v1"))
-        return tuple(found if self.custom else sorted((*found, *self.connected)))
+            subresources.append(ServedSubresource("scale", "Scale", group="autoscaling", version="v1"))
+        return tuple(subresources if self.custom else sorted((*subresources, *self.connected)))
 
 
 SCALE = Resource("autoscaling", "v1", "scales", "Scale", "scale", "", namespaced=True, verbs=("get",))
@@ -135,12 +135,12 @@ class Registry:
 
     def groups(self) -> dict[str, list[str]]:
         """Return the versions of each group, the preferred one first ("" is core)."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for resource in self._by_path.values():
-            versions = found.setdefault(resource.group, [])
+            versions = groups.setdefault(resource.group, [])
             if resource.version not in versions:
                 versions.append(resource.version)
-        return {group: sorted(versions, key=version_priority) for group, versions in found.items()}
+        return {group: sorted(versions, key=version_priority) for group, versions in groups.items()}
 
     def find(self, group: str, version: str, plural: str) -> Resource | None:
         """Return the resource at this path, or None."""
@@ -162,9 +162,9 @@ class Registry:
 
     def remove(self, resource: Resource) -> None:
         """Remove the resource at this path; an absent one is ignored."""
-        known = self._by_path.pop((resource.group, resource.version, resource.plural), None)
-        if known is not None:
-            self._by_kind.pop((known.group, known.version, known.kind), None)
+        removed = self._by_path.pop((resource.group, resource.version, resource.plural), None)
+        if removed is not None:
+            self._by_kind.pop((removed.group, removed.version, removed.kind), None)
             self.version += 1
 
 

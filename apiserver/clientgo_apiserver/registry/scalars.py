@@ -57,22 +57,22 @@ class Mistyped(Restorable, DecodeError):
 
     def unconvertible(self) -> str:
         """Return the message for a strategic merge, whose result Go converts without JSON."""
-        given = _GO_KINDS.get(self._value.partition(" ")[0], self._value)
+        go_kind = _GO_KINDS.get(self._value.partition(" ")[0], self._value)
         if self._type.startswith("[]"):
-            return f"cannot restore slice from {given}"
+            return f"cannot restore slice from {go_kind}"
         if self._type.startswith("map[") or self._type.endswith("List"):
-            return f"cannot restore map from {given}"
+            return f"cannot restore map from {go_kind}"
         if self._type.startswith("v"):
-            return f"cannot restore struct from: {given}"
+            return f"cannot restore struct from: {go_kind}"
         return (
             f"cannot convert int64 to {self._type}"
-            if (given, self._type) == ("int64", "string")
+            if (go_kind, self._type) == ("int64", "string")
             else (f"unrecognized type: {self._type}")
         )
 
     def __str__(self) -> str:
-        place = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"
-        return f"json: cannot unmarshal {self._value} into Go {place} of type {self._type}"
+        target = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"
+        return f"json: cannot unmarshal {self._value} into Go {target} of type {self._type}"
 
 
 def quantity(value: Any) -> str:
@@ -103,9 +103,9 @@ def time_in(value: Any, *, micro: bool) -> str | None:
     """Return a time in UTC, in whole seconds or in microseconds."""
     if type(value) is not str:
         raise Mistyped(value, "string")
-    found = _TIME.fullmatch(value)
+    match = _TIME.fullmatch(value)
     try:
-        if found is None or (micro and len(found[1] or "") < 6):
+        if match is None or (micro and len(match[1] or "") < 6):
             raise ValueError
         moment = datetime.fromisoformat(value.replace(",", ".")).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -117,20 +117,22 @@ def time_in(value: Any, *, micro: bool) -> str | None:
 
 def _time_error(text: str, layout: str) -> str:
     """Return the message of Go's parser: it names the first element that does not match."""
-    rest, start = text, f'parsing time "{text}" as "{layout}": cannot parse '
+    remaining, start = text, f'parsing time "{text}" as "{layout}": cannot parse '
     for element in _ELEMENT.findall(layout):
         pattern = r"Z|[+-]\d\d:\d\d" if element.startswith("Z") else "\\d" * len(element)
         pattern = re.escape(element) if element in "-T:" else r"\.\d{6}" if element[0] == "." else pattern
-        found = re.match(pattern, rest, re.ASCII)
-        if found is None:
-            return f'{start}"{rest}" as "{element}"'
+        match = re.match(pattern, remaining, re.ASCII)
+        if match is None:
+            return f'{start}"{remaining}" as "{element}"'
         name, least, most = _RANGES.get(element, ("", 0, 0))
-        if name and not least <= int(found[0]) <= most:
+        if name and not least <= int(match[0]) <= most:
             return f'parsing time "{text}": {name} out of range'
-        rest = rest[found.end() :]
+        remaining = remaining[match.end() :]
         if element == "05" and ".000000" not in layout:
-            rest = re.sub(r"^[.,]\d+", "", rest)
-    return f'parsing time "{text}": extra text: "{rest}"' if rest else f'parsing time "{text}": day out of range'
+            remaining = re.sub(r"^[.,]\d+", "", remaining)
+    return (
+        f'parsing time "{text}": extra text: "{remaining}"' if remaining else f'parsing time "{text}": day out of range'
+    )
 
 
 def base64_value(value: Any) -> str:
@@ -145,8 +147,8 @@ def base64_value(value: Any) -> str:
 
 
 def _base64_error(text: str) -> int:
-    found = _ALPHABET.match(text)
-    at = found.end() if found is not None else 0
+    match = _ALPHABET.match(text)
+    at = match.end() if match is not None else 0
     if at == len(text):
         return at - at % 4
     if text[at] != "=" or at % 4 < 2:

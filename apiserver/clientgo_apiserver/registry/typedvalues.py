@@ -35,42 +35,42 @@ _ANY = _Shape("")
 
 def typed_errors(resource: Resource, config: Object, rules: MergeRules) -> str:
     """Return the errors of an applied configuration; "" if it has none."""
-    found = [*_errors(config, _shape_of(resource), rules, (), "")]
-    return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
+    errors = [*_errors(config, _shape_of(resource), rules, (), "")]
+    return errors[0] if len(errors) == 1 else "\n  ".join(["errors:", *errors]) if errors else ""
 
 
-def _errors(value: Any, shape: _Shape, rules: MergeRules, where: FieldPath, path: str) -> Iterator[str]:
+def _errors(value: Any, shape: _Shape, rules: MergeRules, field_path: FieldPath, path: str) -> Iterator[str]:
     if value is None or not shape.kind:
         return
-    why = _mistyped(value, shape.kind)
-    if why:
-        yield f"{path}: {why}"
+    reason = _mistyped(value, shape.kind)
+    if reason:
+        yield f"{path}: {reason}"
     elif shape.kind == "map":
         for name, child in value.items():
             inner = shape.part(name)
             if inner is None:
                 yield f"{path}.{name}: field not declared in schema"
             else:
-                yield from _errors(child, inner, rules, (*where, name), f"{path}.{name}")
+                yield from _errors(child, inner, rules, (*field_path, name), f"{path}.{name}")
     elif shape.kind == "list":
-        yield from _list_errors(value, shape.part("") or _ANY, rules, where, path)
+        yield from _list_errors(value, shape.part("") or _ANY, rules, field_path, path)
 
 
-def _list_errors(values: list[Any], item: _Shape, rules: MergeRules, where: FieldPath, path: str) -> Iterator[str]:
-    rule = rules(where)
+def _list_errors(values: list[Any], item: _Shape, rules: MergeRules, field_path: FieldPath, path: str) -> Iterator[str]:
+    rule = rules(field_path)
     named = [f"[{index}]" for index in range(len(values))]
     if rule is not None and rule.list_type in ("map", "set"):
         elements = items(values, rule)
         named = [show((element,)) for element, _ in elements]
         for index, (element, value) in enumerate(elements):
-            why = _element_fault(element, value, rule)
-            if why:
-                yield f"{path}: element {index}: {why}"
+            reason = _element_fault(element, value, rule)
+            if reason:
+                yield f"{path}: element {index}: {reason}"
                 return
             if named[index] in named[:index]:
                 yield f"{path}: duplicate entries for key {named[index]}"
     for name, value in zip(named, values, strict=True):
-        yield from _errors(value, item, rules, where, path + name)
+        yield from _errors(value, item, rules, field_path, path + name)
 
 
 def _element_fault(element: str, value: Any, rule: MergeRule) -> str:
@@ -78,24 +78,24 @@ def _element_fault(element: str, value: Any, rule: MergeRule) -> str:
         if not isinstance(value, dict):
             return f"associative list with keys may not have {'a null element' if value is None else _NO_MAP}"
         keys = " ".join(f'"{key}"' for key in rule.map_keys)
-        why = f"associative list with keys has an element that omits all key fields [{keys}]"
-        return f"{why} (and doesn't have default values for any key fields)" if element == "k:{}" else ""
+        reason = f"associative list with keys has an element that omits all key fields [{keys}]"
+        return f"{reason} (and doesn't have default values for any key fields)" if element == "k:{}" else ""
     if isinstance(value, dict):
         return "associative list without keys has an element that's a map type"
     return "associative list without keys has an element that's an explicit null" if value is None else ""
 
 
 def _mistyped(value: Any, kind: str) -> str:
-    given = type(value)
+    cls = type(value)
     if kind in ("list", "map"):
-        return "" if given is (list if kind == "list" else dict) else f"expected {kind}, got &{{{go_map(value)}}}"
+        return "" if cls is (list if kind == "list" else dict) else f"expected {kind}, got &{{{go_map(value)}}}"
     if kind == "numeric":
-        fits = given in (int, float)
-        return "" if fits else f"expected numeric (int or float), got {_GO_TYPES.get(given, '[]interface {}')}"
+        fits = cls in (int, float)
+        return "" if fits else f"expected numeric (int or float), got {_GO_TYPES.get(cls, '[]interface {}')}"
     if kind == "string":
         text = f"expected string, got &value.valueUnstructured{{Value:{go_map(value)}}}"
-        return "" if given is str else text
-    fits = given is bool if kind == "boolean" else given not in (dict, list)
+        return "" if cls is str else text
+    fits = cls is bool if kind == "boolean" else cls not in (dict, list)
     return "" if fits else f"expected {'boolean' if kind == 'boolean' else 'any scalar'}, got &{{{go_map(value)}}}"
 
 
@@ -128,8 +128,8 @@ def _of_field(field: ProtobufField) -> _Shape:
     if field.mapped and field.message is not None:
         values = _of_field(field.message.fields[2])
         return _Shape("map", lambda _: values)
-    one = _Shape(_SCALARS.get(field.type, "")) if field.message is None else _message_shape(field.message)
-    return _Shape("list", lambda _: one) if field.repeated else one
+    shape = _Shape(_SCALARS.get(field.type, "")) if field.message is None else _message_shape(field.message)
+    return _Shape("list", lambda _: shape) if field.repeated else shape
 
 
 def _schema_shape(schema: Object, *, root: bool = False) -> _Shape:
@@ -145,9 +145,9 @@ def _schema_shape(schema: Object, *, root: bool = False) -> _Shape:
             return _Shape("string")
         if embedded and name == "metadata":
             return _message_shape(find_message("meta.k8s.io/v1", "ObjectMeta"))
-        known = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-        if isinstance(known, dict):
-            return _schema_shape(known)
-        return _ANY if known is True or schema.get("x-kubernetes-preserve-unknown-fields") else None
+        below = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+        if isinstance(below, dict):
+            return _schema_shape(below)
+        return _ANY if below is True or schema.get("x-kubernetes-preserve-unknown-fields") else None
 
     return _Shape("map", member)

@@ -42,15 +42,15 @@ def event_to_core(obj: Object) -> Object:
 def hpa_v2_to_v1(obj: Object) -> Object:
     """Convert a stored (autoscaling/v2) autoscaler to v1, in which the CPU utilization target is a field."""
     spec = dict(obj.get("spec") or {})
-    rest = []
+    other_metrics = []
     for metric in spec.pop("metrics", None) or ():
         resource = metric.get("resource") or {}
         target = resource.get("target") or {}
         if resource.get("name") == "cpu" and target.get("type") == "Utilization":
             spec["targetCPUUtilizationPercentage"] = target.get("averageUtilization")
         else:
-            rest.append(metric)
-    return {**obj, "spec": {**spec, **({"metrics": rest} if rest else {})}}
+            other_metrics.append(metric)
+    return {**obj, "spec": {**spec, **({"metrics": other_metrics} if other_metrics else {})}}
 
 
 def hpa_v1_to_v2(obj: Object) -> Object:

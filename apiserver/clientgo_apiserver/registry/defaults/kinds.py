@@ -47,18 +47,22 @@ def _pod_status(obj: Object, now: str) -> Object:
 
 def _kept_status(new: Object, old: Object) -> Object:
     """Return a pod's status with the quality of service and the generations of the old one, unless it has its own."""
-    kept = {field: old[field] for field in ("qosClass", "observedGeneration") if old.get(field) and not new.get(field)}
+    from_old = {
+        field: old[field] for field in ("qosClass", "observedGeneration") if old.get(field) and not new.get(field)
+    }
     observed: dict[str, list[int]] = {}
-    for one in old.get("conditions") or ():
-        observed.setdefault(one.get("type") or "", []).append(one.get("observedGeneration") or 0)
+    for condition in old.get("conditions") or ():
+        observed.setdefault(condition.get("type") or "", []).append(condition.get("observedGeneration") or 0)
     conditions = []
-    for one in new.get("conditions") or ():
-        generations = observed.get(one.get("type") or "")
+    for condition in new.get("conditions") or ():
+        generations = observed.get(condition.get("type") or "")
         before = generations.pop(0) if generations else 0
         conditions.append(
-            {**one, "observedGeneration": before} if before and not one.get("observedGeneration") else one
+            {**condition, "observedGeneration": before}
+            if before and not condition.get("observedGeneration")
+            else condition
         )
-    return {**new, **kept, **({"conditions": conditions} if conditions else {})}
+    return {**new, **from_old, **({"conditions": conditions} if conditions else {})}
 
 
 _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
@@ -68,12 +72,12 @@ _INITIAL_STATUS: Mapping[str, Callable[[Object, str], Object]] = {
 
 
 def _job(obj: Object, _: Object | None) -> Object:
-    given = obj.get("spec") or {}
-    spec = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False, **given}
-    if "completions" not in given and "parallelism" not in given:
+    declared = obj.get("spec") or {}
+    spec = {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False, **declared}
+    if "completions" not in declared and "parallelism" not in declared:
         spec["completions"] = 1
-    spec.setdefault("backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in given else 6)
-    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in given else "TerminatingOrFailed")
+    spec.setdefault("backoffLimit", _MAX_INT32 if "backoffLimitPerIndex" in declared else 6)
+    spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in declared else "TerminatingOrFailed")
     return _labelled(obj, spec)
 
 
@@ -92,8 +96,8 @@ def _labelled(obj: Object, spec: Object) -> Object:
 
 
 def _template_labels(spec: Object) -> Object:
-    found: Object = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    return found
+    labels: Object = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    return labels
 
 
 def _namespace(obj: Object, _: Object | None) -> Object:
@@ -108,8 +112,8 @@ def _secret(obj: Object, _: Object | None) -> Object:
     if not texts:
         return obj
     encoded = {key: base64.b64encode(value.encode()).decode() for key, value in texts.items()}
-    kept = {field: value for field, value in obj.items() if field != "stringData"}
-    return {**kept, "data": {**(obj.get("data") or {}), **encoded}}
+    stored = {field: value for field, value in obj.items() if field != "stringData"}
+    return {**stored, "data": {**(obj.get("data") or {}), **encoded}}
 
 
 def _lease(obj: Object, _: Object | None) -> Object:

@@ -18,39 +18,39 @@ def pull_policy(image: str) -> str:
     return "IfNotPresent" if at or tag not in ("", "latest") else "Always"
 
 
-def container(found: Object) -> Object:
+def container(spec: Object) -> Object:
     """Set the pull policy of a container."""
-    if not found.get("imagePullPolicy"):
-        found["imagePullPolicy"] = pull_policy(found.get("image") or "")
-    return found
+    if not spec.get("imagePullPolicy"):
+        spec["imagePullPolicy"] = pull_policy(spec.get("image") or "")
+    return spec
 
 
-def volume(found: Object) -> Object:
+def volume(source: Object) -> Object:
     """Return a volume with a source: one without is an empty directory."""
-    if set(found) <= {"name"}:
-        return {**found, "emptyDir": {}}
-    image = found.get("image")
+    if set(source) <= {"name"}:
+        return {**source, "emptyDir": {}}
+    image = source.get("image")
     if image and not image.get("pullPolicy"):
-        found["image"] = {**image, "pullPolicy": pull_policy(image.get("reference") or "")}
-    return found
+        source["image"] = {**image, "pullPolicy": pull_policy(image.get("reference") or "")}
+    return source
 
 
-def pod_spec(found: Object) -> Object:
+def pod_spec(spec: Object) -> Object:
     """Set both names of the service account, of which one is deprecated."""
-    account = found.get("serviceAccountName") or found.get("serviceAccount")
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
-        found["serviceAccountName"] = found["serviceAccount"] = account
-    return found
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
+    return spec
 
 
-def pod_status(found: Object) -> Object:
+def pod_status(status: Object) -> Object:
     """Keep podIP and podIPs alike: the first of the list, or a list of the one."""
-    address, listed = found.get("podIP"), found.get("podIPs") or []
+    address, listed = status.get("podIP"), status.get("podIPs") or []
     if listed and not address:
-        found["podIP"] = listed[0].get("ip")
+        status["podIP"] = listed[0].get("ip")
     elif address and (not listed or listed[0].get("ip") != address):
-        found["podIPs"] = [{"ip": address}]
-    return found
+        status["podIPs"] = [{"ip": address}]
+    return status
 
 
 def pod(obj: Object) -> Object:
@@ -58,30 +58,38 @@ def pod(obj: Object) -> Object:
     spec = {"enableServiceLinks": True, **(obj.get("spec") or {})}
     for field in CONTAINERS:
         if spec.get(field):
-            spec[field] = [_with_ports(_with_requests(one), spec) for one in spec[field]]
+            spec[field] = [_with_ports(_with_requests(container_spec), spec) for container_spec in spec[field]]
     if (spec.get("resources") or {}).get("limits"):
         spec["resources"] = _pod_resources(spec)
     return {**obj, "spec": spec}
 
 
-def _with_requests(one: Object) -> Object:
-    resources = one.get("resources") or {}
+def _with_requests(container_spec: Object) -> Object:
+    resources = container_spec.get("resources") or {}
     if not resources.get("limits"):
-        return one
-    return {**one, "resources": {**resources, "requests": {**resources["limits"], **(resources.get("requests") or {})}}}
+        return container_spec
+    return {
+        **container_spec,
+        "resources": {**resources, "requests": {**resources["limits"], **(resources.get("requests") or {})}},
+    }
 
 
-def _with_ports(one: Object, spec: Object) -> Object:
-    if not spec.get("hostNetwork") or not one.get("ports"):
-        return one
-    return {**one, "ports": [{"hostPort": port.get("containerPort"), **port} for port in one["ports"]]}
+def _with_ports(container_spec: Object, spec: Object) -> Object:
+    if not spec.get("hostNetwork") or not container_spec.get("ports"):
+        return container_spec
+    return {
+        **container_spec,
+        "ports": [{"hostPort": port.get("containerPort"), **port} for port in container_spec["ports"]],
+    }
 
 
 def _pod_resources(spec: Object) -> Object:
     """Return the resources of the whole pod; requests are those of its containers, or else its limits."""
     resources: Object = spec["resources"]
-    given = {"spec": {field: spec.get(field) for field in CONTAINERS}}
-    requests = {name: str(amount) for name, amount in pod_amounts(given, "requests").items() if name in _OVERCOMMITTED}
+    declared = {"spec": {field: spec.get(field) for field in CONTAINERS}}
+    requests = {
+        name: str(amount) for name, amount in pod_amounts(declared, "requests").items() if name in _OVERCOMMITTED
+    }
     limits = {
         name: amount
         for name, amount in resources["limits"].items()
@@ -104,30 +112,37 @@ def pod_amounts(obj: Object, field: str) -> dict[str, ParsedQuantity]:
     sums: dict[str, list[ParsedQuantity]] = {}
     peaks: dict[str, list[ParsedQuantity]] = {}
     beside: dict[str, list[ParsedQuantity]] = {}
-    for one in spec.get("initContainers") or ():
-        restarted = one.get("restartPolicy") == "Always"
-        for name, amount in amounts((one.get("resources") or {}).get(field)).items():
+    for container_spec in spec.get("initContainers") or ():
+        restarted = container_spec.get("restartPolicy") == "Always"
+        for name, amount in amounts((container_spec.get("resources") or {}).get(field)).items():
             if restarted:
                 beside.setdefault(name, []).append(amount)
             peaks.setdefault(name, []).append(total([*beside.get(name, ()), *(() if restarted else (amount,))]))
-    for one in spec.get("containers") or ():
-        for name, amount in amounts((one.get("resources") or {}).get(field)).items():
+    for container_spec in spec.get("containers") or ():
+        for name, amount in amounts((container_spec.get("resources") or {}).get(field)).items():
             sums.setdefault(name, []).append(amount)
-    found = {}
+    amounts_by_name = {}
     for name in {*sums, *peaks}:
         together = total([*sums.get(name, ()), *beside.get(name, ())])
-        found[name] = max([together, *peaks.get(name, ())], key=lambda amount: amount.value)
-    found |= amounts((spec.get("resources") or {}).get(field))
+        amounts_by_name[name] = max([together, *peaks.get(name, ())], key=lambda amount: amount.value)
+    amounts_by_name |= amounts((spec.get("resources") or {}).get(field))
     overhead = amounts(spec.get("overhead"))
-    return {name: total([amount, overhead[name]]) if name in overhead else amount for name, amount in found.items()}
+    return {
+        name: total([amount, overhead[name]]) if name in overhead else amount
+        for name, amount in amounts_by_name.items()
+    }
 
 
 def quality_of_service(spec: Object) -> str:
     """Return Guaranteed, Burstable or BestEffort, by the requests and limits of a pod or its containers."""
-    parts = [spec] if spec.get("resources") else [one for field in CONTAINERS for one in spec.get(field) or ()]
+    owners = (
+        [spec]
+        if spec.get("resources")
+        else [container_spec for field in CONTAINERS for container_spec in spec.get(field) or ()]
+    )
     guaranteed, any_given = True, False
-    for one in parts:
-        resources = one.get("resources") or {}
+    for owner in owners:
+        resources = owner.get("resources") or {}
         limits, requested = (_computed(resources.get(field)) for field in ("limits", "requests"))
         any_given = any_given or bool(limits or requested)
         for name in _OVERCOMMITTED:
@@ -146,17 +161,17 @@ def _value(text: str) -> Fraction:
     return ParsedQuantity(text).value
 
 
-def limit_range_item(found: Object) -> Object:
+def limit_range_item(limit: Object) -> Object:
     """Set the defaults of a limit: the maximum limits and the minimum is requested."""
-    if found.get("type") == "Container":
-        limits = {**(found.get("max") or {}), **(found.get("default") or {})}
-        requests = {**(found.get("min") or {}), **limits, **(found.get("defaultRequest") or {})}
-        found |= {field: named for field, named in (("default", limits), ("defaultRequest", requests)) if named}
-    return found
+    if limit.get("type") == "Container":
+        limits = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+        requests = {**(limit.get("min") or {}), **limits, **(limit.get("defaultRequest") or {})}
+        limit |= {field: named for field, named in (("default", limits), ("defaultRequest", requests)) if named}
+    return limit
 
 
-def policy_types(found: Object) -> Object:
+def policy_types(spec: Object) -> Object:
     """Set the types of a network policy by its rules."""
-    if not found.get("policyTypes"):
-        found["policyTypes"] = ["Ingress", "Egress"] if found.get("egress") else ["Ingress"]
-    return found
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+    return spec

@@ -15,7 +15,8 @@ def service(obj: Object, _: Object | None) -> Object:
     balancer = (obj.get("status") or {}).get("loadBalancer") or {}
     if balancer.get("ingress") and spec["type"] == "LoadBalancer":
         points = [
-            {**one, "ipMode": one.get("ipMode") or "VIP"} if one.get("ip") else one for one in balancer["ingress"]
+            {**point, "ipMode": point.get("ipMode") or "VIP"} if point.get("ip") else point
+            for point in balancer["ingress"]
         ]
         obj = {**obj, "status": {**obj["status"], "loadBalancer": {**balancer, "ingress": points}}}
     return {**obj, "spec": spec}

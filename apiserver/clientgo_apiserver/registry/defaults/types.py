@@ -35,18 +35,18 @@ _FUNCTIONS: Mapping[tuple[str, str], Fill] = {
 }
 
 
-def complete(message: Message, obj: Object, known: Object | None = None) -> Object:
+def complete(message: Message, obj: Object, earlier: Object | None = None) -> Object:
     """Return a decoded object with its defaults and the fields that Go always writes.
 
-    Parts shared with `known`, an earlier completed object, are kept as they are.
+    Parts shared with `earlier`, a completed object, are kept as they are.
     """
-    shape, old = _type(message), known or {}
-    found = shape.own({**obj})
+    shape, old = _type(message), earlier or {}
+    completed = shape.own({**obj})
     nested = shape.nested
-    for name, value in found.items():
+    for name, value in completed.items():
         if name in nested and value is not None and value is not old.get(name):
-            found[name] = nested[name](value)
-    return found
+            completed[name] = nested[name](value)
+    return completed
 
 
 _Defaults = tuple[tuple[str, str | None, Any], ...]
@@ -54,26 +54,28 @@ _Defaults = tuple[tuple[str, str | None, Any], ...]
 
 
 def _compiled(defaults: Mapping[str, Any]) -> _Defaults:
-    found = []
+    compiled = []
     for name, default in defaults.items():
-        field, condition, wanted = name.partition("=")
+        field, condition, expected = name.partition("=")
         nested = isinstance(default, dict) and (condition or default)
-        found.append((field, wanted if condition else None, (default, _compiled(default)) if nested else (default, ())))
-    return tuple(found)
+        compiled.append(
+            (field, expected if condition else None, (default, _compiled(default)) if nested else (default, ()))
+        )
+    return tuple(compiled)
 
 
-def _set(found: Object, defaults: _Defaults) -> None:
+def _set(obj: Object, defaults: _Defaults) -> None:
     """Set the fields of a new object that are absent."""
-    for field, wanted, (default, inner) in defaults:
-        value = found.get(field)
-        if wanted is not None:
-            if value == wanted or (not wanted and value is None):
-                _set(found, inner)
+    for field, expected, (default, inner) in defaults:
+        value = obj.get(field)
+        if expected is not None:
+            if value == expected or (not expected and value is None):
+                _set(obj, inner)
         elif value is None:
-            found[field] = default
+            obj[field] = default
         elif inner:
-            found[field] = {**value}
-            _set(found[field], inner)
+            obj[field] = {**value}
+            _set(obj[field], inner)
 
 
 class _Type:
@@ -84,11 +86,13 @@ class _Type:
 
     @cached_property
     def _defaults(self) -> _Defaults:
-        embedded = [one.message for one in self._message.fields.values() if not one.name and one.message is not None]
-        found: dict[str, Any] = {}
+        embedded = [
+            field.message for field in self._message.fields.values() if not field.name and field.message is not None
+        ]
+        defaults: dict[str, Any] = {}
         for message in (*embedded, self._message):
-            found |= _by_type().get(message, {})
-        return _compiled(found)
+            defaults |= _by_type().get(message, {})
+        return _compiled(defaults)
 
     @cached_property
     def _function(self) -> Fill | None:
@@ -101,8 +105,8 @@ class _Type:
     @cached_property
     def nested(self) -> Mapping[str, Fill]:
         """Functions that set the defaults within the values of fields, by name."""
-        found = ((field, _item_type(field)) for field in members(self._message))
-        return {field.name: _filler(field, shape) for field, shape in found if shape is not None and shape.fills}
+        types = ((field, _item_type(field)) for field in members(self._message))
+        return {field.name: _filler(field, shape) for field, shape in types if shape is not None and shape.fills}
 
     @cached_property
     def fills(self) -> bool:
@@ -110,24 +114,24 @@ class _Type:
         self.__dict__["fills"] = True  # of a recursive type, while its other fields are looked at
         return bool(self._defaults or self._always or self._function or self.nested)
 
-    def own(self, found: Object) -> Object:
+    def own(self, obj: Object) -> Object:
         """Return a new object, which may be changed, with the defaults of its own fields."""
-        _set(found, self._defaults)
+        _set(obj, self._defaults)
         if self._function is not None:
-            found = self._function(found)
+            obj = self._function(obj)
         for name, zero in self._always:
-            if found.get(name) is None:
-                found[name] = zero()
-        return found
+            if obj.get(name) is None:
+                obj[name] = zero()
+        return obj
 
     def complete(self, value: Object) -> Object:
         """Return an object with its defaults."""
-        found = self.own({**value})
+        completed = self.own({**value})
         nested = self.nested
-        for name, child in found.items():
+        for name, child in completed.items():
             if name in nested and child is not None:
-                found[name] = nested[name](child)
-        return found
+                completed[name] = nested[name](child)
+        return completed
 
 
 @cache
@@ -138,10 +142,10 @@ def _type(message: Message) -> _Type:
 @cache
 def _by_type() -> Mapping[Message, Mapping[str, Any]]:
     sections = read_data(__package__, "types.yaml")
-    found = {
+    by_message = {
         find_message(version, name): fields for version, types in sections.items() for name, fields in types.items()
     }
-    return {message: fields for message, fields in found.items() if message is not None}
+    return {message: fields for message, fields in by_message.items() if message is not None}
 
 
 def _item_type(field: ProtobufField) -> _Type | None:
@@ -160,7 +164,7 @@ def _zero(field: ProtobufField) -> Callable[[], Any]:
 
 def _filler(field: ProtobufField, shape: _Type) -> Fill:
     if field.repeated:
-        return lambda value: [shape.complete(one) for one in value]
+        return lambda value: [shape.complete(item) for item in value]
     if field.mapped:
-        return lambda value: {key: shape.complete(one) for key, one in value.items()}
+        return lambda value: {key: shape.complete(item) for key, item in value.items()}
     return shape.complete

@@ -26,16 +26,19 @@ class RequestStatusStrategy(StatusStrategy):
 
     def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the request whose conditions have their times."""
-        known = {(one.get("type"), one.get("status")): one.get("lastTransitionTime") for one in _conditions(old)}
+        times = {
+            (condition.get("type"), condition.get("status")): condition.get("lastTransitionTime")
+            for condition in _conditions(old)
+        }
         conditions = [
             {
-                **one,
-                "lastUpdateTime": one.get("lastUpdateTime") or context.now,
-                "lastTransitionTime": one.get("lastTransitionTime")
-                or known.get((one.get("type"), one.get("status")))
+                **condition,
+                "lastUpdateTime": condition.get("lastUpdateTime") or context.now,
+                "lastTransitionTime": condition.get("lastTransitionTime")
+                or times.get((condition.get("type"), condition.get("status")))
                 or context.now,
             }
-            for one in _conditions(new)
+            for condition in _conditions(new)
         ]
         return {**new, "status": {**new["status"], "conditions": conditions}} if conditions else new
 
@@ -59,13 +62,15 @@ def _conditions(request: Object) -> list[Object]:
 
 
 def _condition_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
-    types = [one.get("type") for one in new]
-    for one in old:
-        if one.get("type") in _FINAL and one.get("type") not in types:
-            yield forbidden_field("status.conditions", f'updates may not remove a condition of type "{one["type"]}"')
-    for index, one in enumerate(new):
-        if one.get("type") in _FINAL and one.get("status") != "True":
-            yield not_supported(f"status.conditions[{index}].status", one.get("status", ""), ("True",))
+    types = [condition.get("type") for condition in new]
+    for condition in old:
+        if condition.get("type") in _FINAL and condition.get("type") not in types:
+            yield forbidden_field(
+                "status.conditions", f'updates may not remove a condition of type "{condition["type"]}"'
+            )
+    for index, condition in enumerate(new):
+        if condition.get("type") in _FINAL and condition.get("status") != "True":
+            yield not_supported(f"status.conditions[{index}].status", condition.get("status", ""), ("True",))
     if {"Approved", "Denied"} <= set(types):
         last = "Denied" if types.index("Denied") > types.index("Approved") else "Approved"
         yield invalid_value("status.conditions", last, "Approved and Denied conditions are mutually exclusive")

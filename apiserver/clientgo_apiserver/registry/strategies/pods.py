@@ -37,12 +37,18 @@ class EphemeralContainersStrategy(_PartStrategy):
         causes = super().validate_update(context, new, old)
         if _is_static(old):
             return [*causes, forbidden_field("", "static pods do not support ephemeral containers")]
-        after = {one.get("name"): one for one in new["spec"].get("ephemeralContainers") or ()}
-        for one in old["spec"].get("ephemeralContainers") or ():
-            change = "" if after.get(one["name"]) == one else "changed" if one["name"] in after else "removed"
+        after = {container.get("name"): container for container in new["spec"].get("ephemeralContainers") or ()}
+        for container in old["spec"].get("ephemeralContainers") or ():
+            change = (
+                ""
+                if after.get(container["name"]) == container
+                else "changed"
+                if container["name"] in after
+                else "removed"
+            )
             if change:
-                why = f'existing ephemeral containers "{one["name"]}" may not be {change}\n'
-                causes.append(forbidden_field("spec.ephemeralContainers", why))
+                reason = f'existing ephemeral containers "{container["name"]}" may not be {change}\n'
+                causes.append(forbidden_field("spec.ephemeralContainers", reason))
         return causes
 
 
@@ -70,7 +76,7 @@ def _is_static(pod: Object) -> bool:
 
 
 def _resized(new: list[Object], old: list[Object]) -> list[Object]:
-    if [one.get("name") for one in new] != [one["name"] for one in old]:
+    if [container.get("name") for container in new] != [container["name"] for container in old]:
         return new
     return [
         {
@@ -91,13 +97,13 @@ def _resize_errors(new: Object, old: Object) -> list[Cause]:
         if len(before) != len(after):
             causes.append(forbidden_field(f"spec.{kind}", f"{kind} may not be added or removed on resize"))
             continue
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+        for index, (container, other) in enumerate(zip(before, after, strict=True)):
             path = f"spec.{kind}[{index}]"
-            if one["name"] != other.get("name"):
-                why = f"{kind} may not be renamed or reordered on resize"
-                causes.append(forbidden_field(f"{path}.name", why))
+            if container["name"] != other.get("name"):
+                reason = f"{kind} may not be renamed or reordered on resize"
+                causes.append(forbidden_field(f"{path}.name", reason))
             else:
-                causes += _container_errors(one.get("resources") or {}, other.get("resources") or {}, path)
+                causes += _container_errors(container.get("resources") or {}, other.get("resources") or {}, path)
     return causes
 
 

@@ -67,7 +67,7 @@ _ALLOCATIONS: WeakKeyDictionary[Store, ServiceAllocations] = WeakKeyDictionary()
 def _values(spec: Object) -> list[str | int]:
     ports = [port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")]
     checked = [spec["healthCheckNodePort"]] if spec.get("healthCheckNodePort") else []
-    return [*(one for one in spec.get("clusterIPs") or () if one != "None"), *ports, *checked]
+    return [*(address for address in spec.get("clusterIPs") or () if address != "None"), *ports, *checked]
 
 
 def _allocate(store: Store, service: Object, old: Object | None) -> Object:
@@ -136,8 +136,8 @@ def _drop_unneeded(spec: Object, before: Object) -> None:
             for field in fields:
                 if spec.get(field) == before.get(field):
                     spec.pop(field, None)
-    known = {port["nodePort"] for port in _published(before)}
-    if _has_node_ports(before) and not _has_node_ports(spec) and {p["nodePort"] for p in _published(spec)} <= known:
+    published = {port["nodePort"] for port in _published(before)}
+    if _has_node_ports(before) and not _has_node_ports(spec) and {p["nodePort"] for p in _published(spec)} <= published:
         for port in _published(spec):
             del port["nodePort"]
 
@@ -165,10 +165,10 @@ def _keep_allocated(spec: Object, before: Object) -> None:
 
 def _sync_addresses(spec: Object, before: Object) -> None:
     """Set clusterIPs for clients that only know clusterIP."""
-    address, addresses, known = spec.get("clusterIP"), spec.get("clusterIPs"), before.get("clusterIPs")
-    if address and (not addresses or (addresses == known and address != before.get("clusterIP"))):
+    address, addresses, old_addresses = spec.get("clusterIP"), spec.get("clusterIPs"), before.get("clusterIPs")
+    if address and (not addresses or (addresses == old_addresses and address != before.get("clusterIP"))):
         spec["clusterIPs"] = [address]
-    elif not address and addresses and addresses == known:
+    elif not address and addresses and addresses == old_addresses:
         del spec["clusterIPs"]
 
 
@@ -180,18 +180,18 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
     _release_second(spec, before)
     rejected(list(_address_errors(spec, before.get("clusterIPs") or [])))
     addresses, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or before.get("ipFamilies") or ())
-    found = []
+    causes = []
     if policy == "SingleStack":
-        given = (("cluster IPs", addresses), ("IP families", families))
-        found += [invalid_value("spec.ipFamilyPolicy", policy, _SEVERAL.format(name)) for name, of in given if of[1:]]
+        lists = (("cluster IPs", addresses), ("IP families", families))
+        causes += [invalid_value("spec.ipFamilyPolicy", policy, _SEVERAL.format(name)) for name, of in lists if of[1:]]
     for index, address in enumerate(addresses[len(families) :], start=len(families)):
         if ":" in address:
-            found.append(
+            causes.append(
                 invalid_value(f"spec.clusterIPs[{index}]", addresses, "IPv6 is not configured on this cluster")
             )
         elif address != "None":
             families.append("IPv4")
-    rejected(found)
+    rejected(causes)
     spec["ipFamilies"] = families = families or ["IPv4"]
     if headless:
         # There are no pods whose families could decide.
@@ -199,13 +199,13 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
             families.append("IPv6" if families[0] == "IPv4" else "IPv4")
         return
     if policy == "RequireDualStack":
-        found.append(
+        causes.append(
             invalid_value("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services")
         )
     for index, family in enumerate(families):
         if family != "IPv4":
-            found.append(invalid_value(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
-    rejected(found)
+            causes.append(invalid_value(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    rejected(causes)
 
 
 def _release_second(spec: Object, before: Object) -> None:
@@ -216,14 +216,14 @@ def _release_second(spec: Object, before: Object) -> None:
                 spec[field] = spec[field][:1]
 
 
-def _address_errors(spec: Object, known: list[str]) -> Iterator[Cause]:
+def _address_errors(spec: Object, old_addresses: list[str]) -> Iterator[Cause]:
     first, addresses = spec.get("clusterIP"), spec.get("clusterIPs") or []
     if first and addresses[0] != first:
         yield invalid_value(_ADDRESSES, addresses, "first value must match `clusterIP`")
     elif not first and addresses:
         yield invalid_value(_ADDRESSES, addresses, "must be empty when `clusterIP` is not specified")
     yield from _family_errors(spec)
-    malformed = list(_form_errors(addresses, known))
+    malformed = list(_form_errors(addresses, old_addresses))
     yield from malformed
     if len(addresses) > 2:
         yield invalid_value(_ADDRESSES, addresses, "may only hold up to 2 values")
@@ -242,22 +242,22 @@ def _family_errors(spec: Object) -> Iterator[Cause]:
         yield not_supported("spec.ipFamilyPolicy", policy, _POLICIES)
 
 
-def _form_errors(addresses: list[str], known: list[str]) -> Iterator[Cause]:
+def _form_errors(addresses: list[str], old_addresses: list[str]) -> Iterator[Cause]:
     for index, address in enumerate(addresses):
         if (index, address) == (0, "None"):
             if len(addresses) > 1:
                 yield invalid_value(_ADDRESSES, addresses, "'None' must be the first and only value")
-        elif address not in known:
+        elif address not in old_addresses:
             yield from within(f"{_ADDRESSES}[{index}]", ip_address(address, FieldScope("", addresses, None)))
 
 
 def _pair_errors(addresses: list[str], families: list[str]) -> Iterator[Cause]:
-    if len(addresses) > 1 and len({":" in one for one in addresses}) == 1:
+    if len(addresses) > 1 and len({":" in address for address in addresses}) == 1:
         yield invalid_value(_ADDRESSES, addresses, "may specify no more than one IP for each IP family")
     for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
         if address != "None" and (":" in address) != (family == "IPv6"):
-            why = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            yield invalid_value(f"{_ADDRESSES}[{index}]", address, why)
+            reason = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield invalid_value(f"{_ADDRESSES}[{index}]", address, reason)
 
 
 def _set_address(spec: Object, allocated: ServiceAllocations, start: int, rejected: Rejection) -> None:
@@ -266,16 +266,16 @@ def _set_address(spec: Object, allocated: ServiceAllocations, start: int, reject
         return
     if not address:
         candidates = (str(_NETWORK[1 + (start + step) % size]) for step in range(size))
-        address = next(one for one in candidates if one not in allocated)
+        address = next(candidate for candidate in candidates if candidate not in allocated)
         spec |= {"clusterIP": address, "clusterIPs": [address]}
         return
-    parsed, why = ipaddress.ip_address(address), ""
+    parsed, reason = ipaddress.ip_address(address), ""
     if parsed not in _NETWORK or parsed in (_NETWORK[0], _NETWORK[-1]):
-        why = "the provided network does not match the current range"
+        reason = "the provided network does not match the current range"
     elif address in allocated:
-        why = "provided IP is already allocated"
-    if why:
-        message = f"failed to allocate IP {address}: {why}"
+        reason = "provided IP is already allocated"
+    if reason:
+        message = f"failed to allocate IP {address}: {reason}"
         rejected([invalid_value(_ADDRESSES, spec["clusterIPs"], message)])
 
 
@@ -283,29 +283,29 @@ def _set_node_ports(
     service: Object, spec: Object, before: Object, allocated: ServiceAllocations, rejected: Rejection
 ) -> None:
     """Allocate the ports of a Service that is reached through nodes, and that of its health check."""
-    own = {port["nodePort"] for port in _published(before)}
+    published = {port["nodePort"] for port in _published(before)}
     new: set[int] = set()
     ports = spec.get("ports") or [] if _has_node_ports(spec) else []
     by_number: dict[int, tuple[int, str]] = {}
     for index, port in enumerate(ports):
-        number, protocol, given = port.get("port", 0), port.get("protocol") or "TCP", port.get("nodePort")
+        number, protocol, requested = port.get("port", 0), port.get("protocol") or "TCP", port.get("nodePort")
         shared, other = by_number.get(number, (0, protocol))
-        if given and given not in own and given != shared:
-            why = "" if _LOW <= given <= _HIGH else _OUTSIDE
-            why = why or (_ALLOCATED if given in allocated or given in new else "")
-            rejected([invalid_value(f"spec.ports[{index}].nodePort", given, why)] if why else [])
-        elif not given and spec.get("allocateLoadBalancerNodePorts") is not False:
+        if requested and requested not in published and requested != shared:
+            reason = "" if _LOW <= requested <= _HIGH else _OUTSIDE
+            reason = reason or (_ALLOCATED if requested in allocated or requested in new else "")
+            rejected([invalid_value(f"spec.ports[{index}].nodePort", requested, reason)] if reason else [])
+        elif not requested and spec.get("allocateLoadBalancerNodePorts") is not False:
             # TCP and UDP of one port share a node port.
-            reserved = {one["nodePort"] for one in _published(spec)}
-            same = shared and other != protocol and not own
+            reserved = {published_port["nodePort"] for published_port in _published(spec)}
+            same = shared and other != protocol and not published
             port["nodePort"] = shared if same else _free_port(service, str(number), allocated, reserved)
         if port.get("nodePort"):
             new.add(port["nodePort"])
             by_number[number] = (port["nodePort"], protocol)
     check = spec.get("healthCheckNodePort")
     if _is_checked(spec) and not _is_checked(before):
-        if check and (why := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in allocated else ""):
-            raise internal_error(f"failed to allocate requested HealthCheck NodePort {check}: {why}")
+        if check and (reason := _OUTSIDE if not _LOW <= check <= _HIGH else _ALLOCATED if check in allocated else ""):
+            raise internal_error(f"failed to allocate requested HealthCheck NodePort {check}: {reason}")
         spec["healthCheckNodePort"] = check or _free_port(service, "health", allocated, new)
 
 
@@ -315,7 +315,7 @@ _OUTSIDE = f"provided port is not in the valid range. The range of valid ports i
 def _free_port(service: Object, suffix: str, allocated: ServiceAllocations, reserved: set[int]) -> int:
     size, start = _HIGH - _LOW + 1, _hash(service, suffix)
     candidates = (_LOW + (start + step) % size for step in range(size))
-    return next(one for one in candidates if one not in allocated and one not in reserved)
+    return next(candidate for candidate in candidates if candidate not in allocated and candidate not in reserved)
 
 
 def _hash(service: Object, suffix: str) -> int:

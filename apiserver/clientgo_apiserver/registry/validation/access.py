@@ -45,8 +45,8 @@ def policy_rule(value: Object, scope: FieldScope) -> Iterator[Cause]:
         if scope.root.value["kind"] == "Role":
             yield invalid_value("nonResourceURLs", urls, "namespaced rules cannot apply to non-resource URLs")
         if any(value.get(field) for field in ("apiGroups", "resources", "resourceNames")):
-            why = "rules cannot apply to both regular resources and non-resource URLs"
-            yield invalid_value("nonResourceURLs", urls, why)
+            reason = "rules cannot apply to both regular resources and non-resource URLs"
+            yield invalid_value("nonResourceURLs", urls, reason)
         return
     for field, word in (("apiGroups", "api group"), ("resources", "resource")):
         if not value.get(field):
@@ -60,7 +60,7 @@ def subject(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if not name:
         yield required("name")
     if kind == "ServiceAccount":
-        yield from (invalid_value("name", name, why) for why in (subdomain_errors(name) if name else ()))
+        yield from (invalid_value("name", name, reason) for reason in (subdomain_errors(name) if name else ()))
         if group:
             yield not_supported("apiGroup", group, ("",))
         if scope.root.value["kind"] == "ClusterRoleBinding" and not value.get("namespace"):
@@ -76,8 +76,10 @@ def role_change(new: Object | None, old: Object | None, _: FieldScope) -> Iterat
     """Reject another role of a binding."""
     if new != old:
         fields = ("apiGroup", "kind", "name")
-        shown = {"APIGroup" if one == "apiGroup" else one.title(): (new or {}).get(one, "") for one in fields}
-        yield invalid_value("", shown, "cannot change roleRef")
+        go_reference = {
+            "APIGroup" if field == "apiGroup" else field.title(): (new or {}).get(field, "") for field in fields
+        }
+        yield invalid_value("", go_reference, "cannot change roleRef")
 
 
 @rule(update=True)
@@ -95,10 +97,10 @@ def keyed_data(value: Object, _: FieldScope) -> Iterator[Cause]:
     size, binary = 0, value.get("binaryData") or {}
     for field in ("data", "binaryData"):
         for key, text in sorted((value.get(field) or {}).items()):
-            found = data_key_errors(key)
+            reasons = data_key_errors(key)
             if field == "data" and key in binary:
-                found.append("duplicate of key present in binaryData")
-            yield from (invalid_value(f"{field}[{key}]", key, why) for why in found)
+                reasons.append("duplicate of key present in binaryData")
+            yield from (invalid_value(f"{field}[{key}]", key, reason) for reason in reasons)
             encoded = field == "binaryData" or value["kind"] == "Secret"
             size += len(text) * 3 // 4 if encoded else len(text.encode())
     if size > _MAX_DATA:
@@ -113,8 +115,8 @@ def secret_type(value: Object, _: FieldScope) -> Iterator[Cause]:
     missing = [key for key in keys if not (data.get(key) if kind.endswith("ssh-auth") else key in data)]
     if missing and not (one_of and len(missing) < len(keys)):
         yield from (required(f"data[{key}]") for key in missing)
-    elif kind.startswith("kubernetes.io/docker") and (why := _json_error(data[keys[0]])):
-        yield invalid_value(f"data[{keys[0]}]", "<secret contents redacted>", why)
+    elif kind.startswith("kubernetes.io/docker") and (reason := _json_error(data[keys[0]])):
+        yield invalid_value(f"data[{keys[0]}]", "<secret contents redacted>", reason)
     if kind == "kubernetes.io/service-account-token" and not (value["metadata"].get("annotations") or {}).get(_ACCOUNT):
         yield required(f"metadata.annotations[{_ACCOUNT}]")
 
@@ -127,8 +129,8 @@ def _json_error(encoded: str) -> str:
         return ""  # rejected by decoding
     except ValueError:
         return explain(text)
-    wanted = "Go value of type map[string]interface {}"
-    return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {wanted}"
+    expected = "Go value of type map[string]interface {}"
+    return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {expected}"
 
 
 @rule()
@@ -139,17 +141,17 @@ def priority_class(value: Object, _: FieldScope) -> Iterator[Cause]:
         if number > _MAX_PRIORITY:
             yield forbidden_field("value", f"maximum allowed value of a user defined priority is {_MAX_PRIORITY}")
     elif _SYSTEM_CLASSES.get(name) != number:
-        known = name in _SYSTEM_CLASSES
-        why = f"value of {name} PriorityClass must be {_SYSTEM_CLASSES[name]}" if known else ""
-        why = why or f"{name} is not a known system priority class"
+        is_system_class = name in _SYSTEM_CLASSES
+        reason = f"value of {name} PriorityClass must be {_SYSTEM_CLASSES[name]}" if is_system_class else ""
+        reason = reason or f"{name} is not a known system priority class"
         reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
-        yield forbidden_field("metadata.name", reserved + why)
+        yield forbidden_field("metadata.name", reserved + reason)
 
 
 @rule()
 def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check a finalizer of a namespace."""
-    yield from (invalid_value("", value, why) for why in qualified_errors(value))
+    yield from (invalid_value("", value, reason) for reason in qualified_errors(value))
     if "/" not in value and value not in _STANDARD_FINALIZERS:
         yield invalid_value("", value, "name is neither a standard finalizer name nor is it fully qualified")
 
@@ -158,7 +160,7 @@ def finalizer(value: str, _: FieldScope) -> Iterator[Cause]:
 def namespace_phase(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the phase of a namespace says whether it is being deleted."""
     deleted: Any = "deletionTimestamp" in value["metadata"]
-    wanted, phase = "Terminating" if deleted else "Active", (value.get("status") or {}).get("phase") or ""
-    if phase != wanted:
+    expected, phase = "Terminating" if deleted else "Active", (value.get("status") or {}).get("phase") or ""
+    if phase != expected:
         state = "is not empty" if deleted else "is empty"
-        yield invalid_value("status.Phase", phase, f"may only be '{wanted}' if `deletionTimestamp` {state}")
+        yield invalid_value("status.Phase", phase, f"may only be '{expected}' if `deletionTimestamp` {state}")

@@ -18,10 +18,10 @@ _BLOCK = re.compile(rb"-----BEGIN ([^-]*)-----")
 def signing_request(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that a certificate request is PEM of the right type."""
     try:
-        found = _BLOCK.search(base64.b64decode(value or ""))
+        block = _BLOCK.search(base64.b64decode(value or ""))
     except binascii.Error:
-        found = None
-    if found is None or found[1] != b"CERTIFICATE REQUEST":
+        block = None
+    if block is None or block[1] != b"CERTIFICATE REQUEST":
         yield invalid_value("", value, "PEM block type must be CERTIFICATE REQUEST")
 
 
@@ -32,12 +32,12 @@ def signer_name(value: Any, _: FieldScope) -> Iterator[Cause]:
     if not value:
         yield required("")
     elif len(paths) != 1:
-        why = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
-        yield invalid_value("", value, why)
+        reason = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
+        yield invalid_value("", value, reason)
     else:
         for label in domain.split("."):
-            if faults := [f'validating label "{label}": {why}' for why in label_errors(label)]:
-                yield from (invalid_value("", domain, why) for why in faults)
+            if faults := [f'validating label "{label}": {reason}' for reason in label_errors(label)]:
+                yield from (invalid_value("", domain, reason) for reason in faults)
                 break
         if "." not in domain:
             yield invalid_value("", domain, "should be a domain with at least two segments separated by dots")
@@ -53,18 +53,18 @@ def request_duration(value: Any, _: FieldScope) -> Iterator[Cause]:
 @rule(absent=True)
 def node_name(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a node, which must not be empty."""
-    for why in subdomain_errors(value or ""):
-        yield invalid_value("", value or "", why)
+    for reason in subdomain_errors(value or ""):
+        yield invalid_value("", value or "", reason)
 
 
 @rule()
 def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the name is that of the version and group."""
     spec = value.get("spec") or {}
-    name, wanted = value["metadata"].get("name", ""), f"{spec.get('version', '')}.{spec.get('group', '')}"
-    if name != wanted:
-        why = f'must be `spec.version+"."+spec.group`: "{wanted}"'
-        yield invalid_value("metadata.name", name, why)
+    name, expected = value["metadata"].get("name", ""), f"{spec.get('version', '')}.{spec.get('group', '')}"
+    if name != expected:
+        reason = f'must be `spec.version+"."+spec.group`: "{expected}"'
+        yield invalid_value("metadata.name", name, reason)
 
 
 @rule(absent=True)

@@ -64,35 +64,35 @@ class CompiledRules:
 
     def errors(self, value: Any, old: Any, parent: FieldScope | None = None) -> Sequence[Cause]:
         """Return the errors of a value, in the order of the rules."""
-        scope, found = FieldScope(self.name, value, old, parent), []
+        scope, numbered = FieldScope(self.name, value, old, parent), []
         due = [*self._always, *self._updates] if scope.updates else self._always
         for number, check in due:
             if causes := check(value, old, scope):
-                found.append((number, causes))
+                numbered.append((number, causes))
         for field, (number, check) in self._empty:
             if not value.get(field) and (causes := check(value, old, scope)):
-                found.append((number, causes))
-        known = self._fields
+                numbered.append((number, causes))
+        checks = self._fields
         for field in value:
-            for number, check in known.get(field, ()):
+            for number, check in checks.get(field, ()):
                 if causes := check(value, old, scope):
-                    found.append((number, causes))
-        if not found:
+                    numbered.append((number, causes))
+        if not numbered:
             return ()
-        found.sort(key=lambda one: one[0])
-        return [cause for _, causes in found for cause in causes]
+        numbered.sort(key=lambda pair: pair[0])
+        return [cause for _, causes in numbered for cause in causes]
 
 
 @cache
 def sections() -> dict[str, list[str]]:
     """Return the lines of each type of all rule files."""
-    found: dict[str, list[str]] = {}
+    lines_by_type: dict[str, list[str]] = {}
     package = __name__.rpartition(".")[0]
     for folder in (package, f"{package}.pods", f"{package}.workloads"):
-        for file in sorted(one.name for one in files(folder).iterdir() if one.name.endswith(".txt")):
+        for file in sorted(entry.name for entry in files(folder).iterdir() if entry.name.endswith(".txt")):
             for name, lines in read_sections(folder, file).items():
-                found.setdefault(name, []).extend(lines)
-    return found
+                lines_by_type.setdefault(name, []).extend(lines)
+    return lines_by_type
 
 
 @cache
@@ -106,23 +106,23 @@ def _line(line: str) -> tuple[str, str, FieldCheck]:
     """Compile a line; return its first field, when it runs (always, update, empty or present field), and the check."""
     path, name, *words = shlex.split(line, comments=True)
     words, conditions = _split(words, ("when", "unless"))
-    words, place = _split(words, ("at",))
+    words, location = _split(words, ("at",))
     leaf, absent = _reference(name[1:]) if name.startswith("@") else _rule(name, words)
     steps = [] if path == "." else [step for part in path.split(".") for step in _steps(part)]
     # Rules that compare run even if the new value lacks a field on the path.
     lenient = absent == "update"
-    check, shown = leaf, not place
+    check, located = leaf, not location
     for index, (field, struct, members) in reversed(list(enumerate(steps))):
         if members:
-            check = _each(_MEMBERS[members], check, shown)
+            check = _each(_MEMBERS[members], check, located)
         else:
             called = struct or lenient or (bool(absent) and index == len(steps) - 1)
-            check = _field(field, _EMPTY if struct else None, check, called, shown)
+            check = _field(field, _EMPTY if struct else None, check, called, located)
     moment = "update" if lenient else "always" if not steps or steps[0][1] else "present"
     if absent in ("empty", "absent") and len(steps) == 1:
         moment = "empty" if absent == "empty" else "always"
-    if place:
-        check = _moved(place[1], check)
+    if location:
+        check = _moved(location[1], check)
     if conditions:
         check = _conditional(check, list(_conditions(conditions[1:])), conditions[0] == "when")
     return steps[0][0] if steps else "", moment, check
@@ -177,7 +177,7 @@ def _rule(name: str, words: list[str]) -> tuple[FieldCheck, str]:
     return check, "empty" if rule.empty else "absent" if rule.absent else ""
 
 
-def _field(field: str, default: Any, then: FieldCheck, called: bool, shown: bool) -> FieldCheck:
+def _field(field: str, default: Any, then: FieldCheck, called: bool, located: bool) -> FieldCheck:
     def check(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
         child = value.get(field) if value else None
         if child is None:
@@ -186,24 +186,24 @@ def _field(field: str, default: Any, then: FieldCheck, called: bool, shown: bool
             child = default
         before = old.get(field) if isinstance(old, dict) else None
         causes = then(child, before, scope)
-        return within(field, causes) if causes and shown else causes
+        return within(field, causes) if causes and located else causes
 
     return check
 
 
-def _each(members: Callable[[Any], Iterable[tuple[Any, Any]]], then: FieldCheck, shown: bool) -> FieldCheck:
+def _each(members: Callable[[Any], Iterable[tuple[Any, Any]]], then: FieldCheck, located: bool) -> FieldCheck:
     def check(value: Any, _: Any, scope: FieldScope) -> Sequence[Cause]:
-        found: list[Cause] = []
+        errors: list[Cause] = []
         for key, member in members(value):
             if causes := then(member, None, scope):
-                found += within(f"[{key}]", causes) if shown else causes
-        return found
+                errors += within(f"[{key}]", causes) if located else causes
+        return errors
 
     return check
 
 
-def _moved(place: str, check: FieldCheck) -> FieldCheck:
-    prefix = "" if place == "." else place
+def _moved(path: str, check: FieldCheck) -> FieldCheck:
+    prefix = "" if path == "." else path
     return lambda value, old, scope: within(prefix, causes) if (causes := check(value, old, scope)) else ()
 
 
@@ -213,25 +213,25 @@ _MEMBERS: dict[str, Callable[[Any], Iterable[tuple[Any, Any]]]] = {
 }
 
 
-def _conditional(check: FieldCheck, conditions: list[ScopeTest], wanted: bool) -> FieldCheck:
-    first, *others = conditions
+def _conditional(check: FieldCheck, conditions: list[ScopeTest], expected: bool) -> FieldCheck:
+    first, *further = conditions
 
     def guarded(value: Any, old: Any, scope: FieldScope) -> Sequence[Cause]:
-        holds = first(scope) and (not others or all(one(scope) for one in others))
-        return check(value, old, scope) if holds is wanted else ()
+        holds = first(scope) and (not further or all(condition(scope) for condition in further))
+        return check(value, old, scope) if holds is expected else ()
 
     return guarded
 
 
 def _conditions(words: list[str]) -> Iterator[ScopeTest]:
-    rest = words
-    while rest:
-        end = rest.index("and") if "and" in rest else len(rest)
-        yield _condition(*rest[:end])
-        rest = rest[end + 1 :]
+    remaining = words
+    while remaining:
+        end = remaining.index("and") if "and" in remaining else len(remaining)
+        yield _condition(*remaining[:end])
+        remaining = remaining[end + 1 :]
 
 
-def _condition(path: str, operator: str = "", wanted: str = "") -> ScopeTest:
+def _condition(path: str, operator: str = "", expected: str = "") -> ScopeTest:
     if path in ("create", "update"):
         return lambda scope: scope.updates is (path == "update")
     enclosing, _, inner = path.rpartition(":")
@@ -240,9 +240,9 @@ def _condition(path: str, operator: str = "", wanted: str = "") -> ScopeTest:
     def actual(scope: FieldScope) -> Any:
         return read(scope.enclosing(enclosing) if enclosing else scope.value)
 
-    values = wanted.split(",")
+    values = expected.split(",")
     if operator == "":
         return lambda scope: actual(scope) not in (None, "", [], {}, False)
     if operator == "!=":
-        return lambda scope: generic.text(actual(scope)) != wanted
+        return lambda scope: generic.text(actual(scope)) != expected
     return lambda scope: generic.text(actual(scope)) in values

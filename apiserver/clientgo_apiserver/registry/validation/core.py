@@ -39,17 +39,20 @@ def event(new: Object, scope: FieldScope) -> Iterator[Cause]:
         if obj.get("series") != old.get("series"):
             yield from _series_errors(obj)
         for field in _KEPT:
-            given, known = obj.get(field) or "", old.get(field) or ""
-            if given != known:
-                yield invalid_value("reportingController" if field == "reportingComponent" else field, given, IMMUTABLE)
+            value, old_value = obj.get(field) or "", old.get(field) or ""
+            if value != old_value:
+                yield invalid_value("reportingController" if field == "reportingComponent" else field, value, IMMUTABLE)
 
 
 def _namespace_errors(event: Object) -> Iterator[Cause]:
     """Check that an event is in the namespace of its object; events of cluster-scoped objects are in `default`."""
-    about, own = (event.get("involvedObject") or {}).get("namespace") or "", event["metadata"].get("namespace", "")
+    about, namespace = (
+        (event.get("involvedObject") or {}).get("namespace") or "",
+        event["metadata"].get("namespace", ""),
+    )
     timed = bool(event.get("eventTime"))
     homes = ("default", "kube-system") if timed else ("default",)
-    if own not in homes if not about else own != about and not timed:
+    if namespace not in homes if not about else namespace != about and not timed:
         yield invalid_value("involvedObject.namespace", about, "does not match event.namespace")
 
 
@@ -57,7 +60,7 @@ def _reported_errors(event: Object, controller: str) -> Iterator[Cause]:
     reporter = event.get("reportingComponent") or ""
     if not reporter:
         yield required(controller)
-    yield from (invalid_value(controller, reporter, why) for why in qualified_errors(reporter))
+    yield from (invalid_value(controller, reporter, reason) for reason in qualified_errors(reporter))
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):
             yield required(field)

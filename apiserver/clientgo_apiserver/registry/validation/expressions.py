@@ -22,15 +22,15 @@ _PATCHES = {"JSONPatch": ("jsonPatch", PATCHES), "ApplyConfiguration": ("applyCo
 
 def composed_variables(spec: Object) -> tuple[tuple[str, ExprType], ...] | None:
     """Return the variables of a policy with their types; None if it has none. Invalid ones have any type."""
-    found: tuple[tuple[str, ExprType], ...] = ()
+    variables: tuple[tuple[str, ExprType], ...] = ()
     for variable in spec.get("variables") or ():
-        scope = AdmissionScope(params="paramKind" in spec, composed=found)
+        scope = AdmissionScope(params="paramKind" in spec, composed=variables)
         try:
             kind = compile_condition(variable.get("expression") or "", scope).result
         except InvalidExpression:
             kind = DYN
-        found = (*found, (variable.get("name") or "", kind))
-    return found if "variables" in spec or "mutations" in spec else None
+        variables = (*variables, (variable.get("name") or "", kind))
+    return variables if "variables" in spec or "mutations" in spec else None
 
 
 def _expression(field: str, source: str, scope: AdmissionScope, *results: ExprType) -> Causes:
@@ -47,18 +47,22 @@ def match_conditions(spec: Object, _: FieldScope) -> Causes:
     if len(conditions) > _MOST_CONDITIONS:
         yield too_many("matchConditions", len(conditions), _MOST_CONDITIONS)
     seen: list[str] = []
-    for index, one in enumerate(conditions):
-        where, name, source = f"matchConditions[{index}]", one.get("name") or "", (one.get("expression") or "").strip()
+    for index, condition in enumerate(conditions):
+        field_path, name, source = (
+            f"matchConditions[{index}]",
+            condition.get("name") or "",
+            (condition.get("expression") or "").strip(),
+        )
         if source:
-            yield from _expression(f"{where}.expression", source, AdmissionScope(params="paramKind" in spec), BOOL)
+            yield from _expression(f"{field_path}.expression", source, AdmissionScope(params="paramKind" in spec), BOOL)
         else:
-            yield required(f"{where}.expression")
+            yield required(f"{field_path}.expression")
         if not name:
-            yield required(f"{where}.name")
+            yield required(f"{field_path}.name")
             continue
-        yield from (invalid_value(f"{where}.name", name, why) for why in qualified_errors(name))
+        yield from (invalid_value(f"{field_path}.name", name, reason) for reason in qualified_errors(name))
         if name in seen:
-            yield duplicate(f"{where}.name", name)
+            yield duplicate(f"{field_path}.name", name)
         seen.append(name)
 
 
@@ -66,41 +70,45 @@ def match_conditions(spec: Object, _: FieldScope) -> Causes:
 def policy_variables(spec: Object, _: FieldScope) -> Causes:
     """Check the names and expressions of variables; each may use those before it."""
     types = composed_variables(spec) or ()
-    for index, one in enumerate(spec.get("variables") or ()):
-        where, name, source = f"variables[{index}]", one.get("name") or "", one.get("expression") or ""
+    for index, variable in enumerate(spec.get("variables") or ()):
+        field_path, name, source = f"variables[{index}]", variable.get("name") or "", variable.get("expression") or ""
         if not name.strip():
-            yield required(f"{where}.name", "name is not specified")
+            yield required(f"{field_path}.name", "name is not specified")
         elif not _IDENTIFIER.fullmatch(name) or name in CEL_RESERVED_WORDS:
-            yield invalid_value(f"{where}.name", name, "must be a valid CEL identifier")
+            yield invalid_value(f"{field_path}.name", name, "must be a valid CEL identifier")
         if not source.strip():
-            yield required(f"{where}.expression", "expression is not specified")
+            yield required(f"{field_path}.expression", "expression is not specified")
         else:
             scope = AdmissionScope(params="paramKind" in spec, composed=types[:index])
-            yield from _expression(f"{where}.expression", source, scope)
+            yield from _expression(f"{field_path}.expression", source, scope)
 
 
 @rule()
 def policy_validations(spec: Object, _: FieldScope) -> Causes:
     """Check the expressions and messages of validations."""
     params, composed = "paramKind" in spec, composed_variables(spec)
-    for index, one in enumerate(spec.get("validations") or ()):
-        where, source, message = f"validations[{index}]", one.get("expression") or "", one.get("message") or ""
+    for index, validation in enumerate(spec.get("validations") or ()):
+        field_path, source, message = (
+            f"validations[{index}]",
+            validation.get("expression") or "",
+            validation.get("message") or "",
+        )
         if not source.strip():
-            yield required(f"{where}.expression", "expression is not specified")
+            yield required(f"{field_path}.expression", "expression is not specified")
         else:
-            yield from _expression(f"{where}.expression", source, AdmissionScope(params, composed=composed), BOOL)
-        told = one.get("messageExpression") or ""
-        if told and not told.strip():
-            yield invalid_value(f"{where}.messageExpression", told, "must be non-empty if specified")
-        elif told:
+            yield from _expression(f"{field_path}.expression", source, AdmissionScope(params, composed=composed), BOOL)
+        message_source = validation.get("messageExpression") or ""
+        if message_source and not message_source.strip():
+            yield invalid_value(f"{field_path}.messageExpression", message_source, "must be non-empty if specified")
+        elif message_source:
             scope = AdmissionScope(params, authorizer=False, composed=composed)
-            yield from _expression(f"{where}.messageExpression", told, scope, STRING)
+            yield from _expression(f"{field_path}.messageExpression", message_source, scope, STRING)
         if message and not message.strip():
-            yield invalid_value(f"{where}.message", message, "must be non-empty if specified")
+            yield invalid_value(f"{field_path}.message", message, "must be non-empty if specified")
         elif re.search(r"[\n\r]", message.strip()):
-            yield invalid_value(f"{where}.message", message, "must not contain line breaks")
-        if one.get("reason", _REASONS[0]) not in _REASONS:
-            yield not_supported(f"{where}.reason", one["reason"], _REASONS)
+            yield invalid_value(f"{field_path}.message", message, "must not contain line breaks")
+        if validation.get("reason", _REASONS[0]) not in _REASONS:
+            yield not_supported(f"{field_path}.reason", validation["reason"], _REASONS)
 
 
 @rule()
@@ -109,21 +117,27 @@ def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
     annotations = spec.get("auditAnnotations") or []
     name = (scope.root.value.get("metadata") or {}).get("name") or ""
     if len(annotations) > _MOST_ANNOTATIONS:
-        why = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
-        yield invalid_value("auditAnnotations", annotations, why)
-    known = AdmissionScope("paramKind" in spec, composed=composed_variables(spec))
+        reason = f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations"
+        yield invalid_value("auditAnnotations", annotations, reason)
+    value_scope = AdmissionScope("paramKind" in spec, composed=composed_variables(spec))
     seen: list[str] = []
-    for index, one in enumerate(annotations):
-        where, key, source = f"auditAnnotations[{index}]", one.get("key") or "", one.get("valueExpression") or ""
-        yield from (invalid_value(f"{where}.key", f"{name}/{key}", why) for why in qualified_errors(f"{name}/{key}"))
+    for index, annotation in enumerate(annotations):
+        field_path, key, source = (
+            f"auditAnnotations[{index}]",
+            annotation.get("key") or "",
+            annotation.get("valueExpression") or "",
+        )
+        yield from (
+            invalid_value(f"{field_path}.key", f"{name}/{key}", reason) for reason in qualified_errors(f"{name}/{key}")
+        )
         if not source.strip():
-            yield required(f"{where}.valueExpression", "valueExpression is not specified")
+            yield required(f"{field_path}.valueExpression", "valueExpression is not specified")
         elif len(source.strip().encode()) > _MOST_VALUE:
-            yield required(f"{where}.valueExpression", f"must not exceed {_MOST_VALUE} bytes in length")
+            yield required(f"{field_path}.valueExpression", f"must not exceed {_MOST_VALUE} bytes in length")
         else:
-            yield from _expression(f"{where}.valueExpression", source.strip(), known, STRING, NULL)
+            yield from _expression(f"{field_path}.valueExpression", source.strip(), value_scope, STRING, NULL)
         if key in seen:
-            yield duplicate(f"{where}.key", key)
+            yield duplicate(f"{field_path}.key", key)
         seen.append(key)
 
 
@@ -131,22 +145,22 @@ def audit_annotations(spec: Object, scope: FieldScope) -> Causes:
 def policy_mutations(spec: Object, _: FieldScope) -> Causes:
     """Check the patches of mutations."""
     scope = AdmissionScope("paramKind" in spec, patches=True, composed=composed_variables(spec))
-    for index, one in enumerate(spec.get("mutations") or ()):
-        where, kind = f"mutations[{index}]", one.get("patchType") or ""
+    for index, mutation in enumerate(spec.get("mutations") or ()):
+        field_path, kind = f"mutations[{index}]", mutation.get("patchType") or ""
         if not kind:
-            yield required(f"{where}.patchType")
+            yield required(f"{field_path}.patchType")
         elif kind not in _PATCHES:
-            yield not_supported(f"{where}.patchType", kind, sorted(_PATCHES))
+            yield not_supported(f"{field_path}.patchType", kind, sorted(_PATCHES))
         else:
             field, result = _PATCHES[kind]
             other = next(name for name, _ in _PATCHES.values() if name != field)
-            source = ((one.get(field) or {}).get("expression") or "").strip()
-            if field not in one:
-                yield required(f"{where}.{field}", f"must be specified when patchType is {kind}")
+            source = ((mutation.get(field) or {}).get("expression") or "").strip()
+            if field not in mutation:
+                yield required(f"{field_path}.{field}", f"must be specified when patchType is {kind}")
             elif source:
-                yield from _expression(f"{where}.{field}.expression", source, scope, result)
+                yield from _expression(f"{field_path}.{field}.expression", source, scope, result)
             else:
-                yield required(f"{where}.{field}.expression")
-            if other in one:
-                told = f"must not be specified when patchType is {kind}"
-                yield invalid_value(f"{where}.{other}", f"{{{other}}}", told)
+                yield required(f"{field_path}.{field}.expression")
+            if other in mutation:
+                reason = f"must not be specified when patchType is {kind}"
+                yield invalid_value(f"{field_path}.{other}", f"{{{other}}}", reason)

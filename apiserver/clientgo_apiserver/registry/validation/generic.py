@@ -192,14 +192,14 @@ def size(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
 @rule()
 def named(value: Any, _: FieldScope, form: str) -> tuple[Cause, ...]:
     """Reject a text that is not of this form, one of `names.FORMS`; an empty one is allowed."""
-    return tuple(invalid_value("", value, why) for why in names.FORMS[form](value)) if value else ()
+    return tuple(invalid_value("", value, reason) for reason in names.FORMS[form](value)) if value else ()
 
 
 @rule()
 def formed(value: Any, _: FieldScope, form: str) -> Iterator[Cause]:
     """Reject a text that is not of this form, even the empty one."""
-    for why in names.FORMS[form](value or ""):
-        yield invalid_value("", value or "", why)
+    for reason in names.FORMS[form](value or ""):
+        yield invalid_value("", value or "", reason)
 
 
 @rule(absent=True)
@@ -210,8 +210,8 @@ def port(value: Any, scope: FieldScope) -> Iterable[Cause]:
 
 def _port(value: Any) -> Iterator[Cause]:
     if value == "":
-        for why in names.port_name_errors(""):
-            yield invalid_value("", "", why)
+        for reason in names.port_name_errors(""):
+            yield invalid_value("", "", reason)
     elif not 1 <= (value or 0) <= 65535:
         yield invalid_value("", value or 0, "must be between 1 and 65535, inclusive")
 
@@ -220,10 +220,10 @@ def _port(value: Any) -> Iterator[Cause]:
 def labels(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject invalid keys and values of labels."""
     for key, member in sorted(value.items()):
-        for why in names.qualified_errors(key):
-            yield invalid_value("", key, why)
-        for why in names.label_value_errors(member):
-            yield invalid_value("", member, why)
+        for reason in names.qualified_errors(key):
+            yield invalid_value("", key, reason)
+        for reason in names.label_value_errors(member):
+            yield invalid_value("", member, reason)
 
 
 @rule()
@@ -242,8 +242,8 @@ def unique(value: Any, _: FieldScope, field: str = "") -> Iterator[Cause]:
 def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject invalid keys of annotations, and annotations that are too large."""
     for key in sorted(value):
-        for why in names.qualified_errors(key.lower()):
-            yield invalid_value("", key, why)
+        for reason in names.qualified_errors(key.lower()):
+            yield invalid_value("", key, reason)
     if sum(len(key) + len(member) for key, member in value.items()) > _MAX_ANNOTATIONS:
         yield too_long("", _MAX_ANNOTATIONS)
 
@@ -266,10 +266,10 @@ def ip_address(value: Any, _: FieldScope | None = None) -> Iterator[Cause]:
 @rule()
 def one_type(value: Any, _: FieldScope, fields: str, word: str, detail: str = "") -> Iterator[Cause]:
     """Reject more than one of the comma-separated fields, and none if `detail` says which are required."""
-    found = [field for field in fields.split(",") if value.get(field) is not None]
-    for field in found[1:]:
+    set_fields = [field for field in fields.split(",") if value.get(field) is not None]
+    for field in set_fields[1:]:
         yield forbidden_field(field, f"may not specify more than 1 {word}")
-    if not found and detail:
+    if not set_fields and detail:
         yield required_value("", detail)
 
 

@@ -47,62 +47,68 @@ def _is_quota_name(name: str) -> bool:
 @rule()
 def quota_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the names and amounts of a quota."""
-    for name, given in sorted(value.items()):
-        found = list(name_errors(name, "any"))
+    for name, quantity in sorted(value.items()):
+        causes = list(name_errors(name, "any"))
         if "/" not in name and not _is_quota_name(name):
-            found.append(invalid_value("", name, "must be a standard resource for quota"))
-        yield from within(f"[{name}]", [*found, *quantity_errors(name, given)])
+            causes.append(invalid_value("", name, "must be a standard resource for quota"))
+        yield from within(f"[{name}]", [*causes, *quantity_errors(name, quantity)])
 
 
 @rule()
 def quota_scopes(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the scopes of a quota exist, agree, and apply to what it limits."""
     scopes, hard = spec.get("scopes") or [], sorted(spec.get("hard") or ())
-    yield from (invalid_value("scopes", scopes, why) for one in scopes for why in _scope_errors(one, hard))
+    yield from (
+        invalid_value("scopes", scopes, reason) for scope_name in scopes for reason in _scope_errors(scope_name, hard)
+    )
     yield from (invalid_value("scopes", scopes, "conflicting scopes") for pair in _OPPOSITES if pair <= {*scopes})
-    where, selector = "scopeSelector.matchExpressions", spec.get("scopeSelector") or {}
+    field_path, selector = "scopeSelector.matchExpressions", spec.get("scopeSelector") or {}
     for term in selector.get("matchExpressions") or ():
         name, operator, values = term.get("scopeName") or "", term.get("operator") or "", term.get("values") or []
-        for why in _scope_errors(name, hard):
-            applied = why.endswith("resource")
-            shown = _go_selector(selector) if applied else name
-            yield invalid_value(where if applied else f"{where}.scopeName", shown, why)
+        for reason in _scope_errors(name, hard):
+            applied = reason.endswith("resource")
+            invalid = _go_selector(selector) if applied else name
+            yield invalid_value(field_path if applied else f"{field_path}.scopeName", invalid, reason)
         if name in _EXISTING and operator != "Exists":
-            yield invalid_value(f"{where}.operator", operator, _EXISTING_RULE)
-        yield from _operator_errors(where, operator, values)
+            yield invalid_value(f"{field_path}.operator", operator, _EXISTING_RULE)
+        yield from _operator_errors(field_path, operator, values)
 
 
 def _go_selector(selector: Object) -> Object:
     terms = selector.get("matchExpressions") or ()
     members = (("ScopeName", "scopeName"), ("Operator", "operator"), ("Values", "values"))
-    return {"MatchExpressions": [{shown: term.get(field) for shown, field in members} for term in terms]}
+    return {"MatchExpressions": [{go_name: term.get(field) for go_name, field in members} for term in terms]}
 
 
 def _scope_errors(name: str, hard: Iterable[str]) -> Iterator[str]:
     if name not in _SCOPES:
         yield "unsupported scope"
         return
-    yield from ("unsupported scope applied to resource" for one in hard if "/" not in one and one not in _SCOPES[name])
+    yield from (
+        "unsupported scope applied to resource"
+        for resource in hard
+        if "/" not in resource and resource not in _SCOPES[name]
+    )
 
 
-def _operator_errors(where: str, operator: str, values: list[str]) -> Iterator[Cause]:
+def _operator_errors(field_path: str, operator: str, values: list[str]) -> Iterator[Cause]:
     if operator in ("In", "NotIn"):
         if not values:
-            why = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-            yield required(f"{where}.values", why)
+            reason = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            yield required(f"{field_path}.values", reason)
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-            yield invalid_value(f"{where}.values", values, why)
+            reason = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+            yield invalid_value(f"{field_path}.values", values, reason)
     else:
-        yield invalid_value(f"{where}.operator", operator, "not a valid selector operator")
+        yield invalid_value(f"{field_path}.operator", operator, "not a valid selector operator")
 
 
 @rule()
 def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the limits of a type: names, and amounts in order."""
     kind = value.get("type") or ""
-    errors = [invalid_value("type", kind, why) for why in qualified_errors(kind)]
+    errors = [invalid_value("type", kind, reason) for reason in qualified_errors(kind)]
     if not errors and "/" not in kind and kind not in _LIMITED:
         errors = [invalid_value("type", kind, "must be a standard limit type or fully qualified")]
     yield from errors
@@ -115,9 +121,9 @@ def limit_range_item(value: Object, _: FieldScope) -> Iterator[Cause]:
     for field in fields:
         for name in sorted(value.get(field) or ()):
             yield from within(f"{field}[{name}]", name_errors(name, "container" if kind in _LIMITED[:2] else "any"))
-    if kind == "PersistentVolumeClaim" and not any("storage" in (value.get(one) or ()) for one in ("min", "max")):
-        why = "either minimum or maximum storage value is required, but neither was provided"
-        yield required("limits", why)
+    if kind == "PersistentVolumeClaim" and not any("storage" in (value.get(field) or ()) for field in ("min", "max")):
+        reason = "either minimum or maximum storage value is required, but neither was provided"
+        yield required("limits", reason)
     for name in sorted({name for field in fields for name in value.get(field) or ()}):
         yield from _amount_errors(name, {field: amount((value.get(field) or {}).get(name)) for field in fields})
 
@@ -135,24 +141,24 @@ _ORDER = (
 
 
 def _amount_errors(name: str, amounts: dict[str, Any]) -> Iterator[Cause]:
-    for field, shown, (low, low_name), (high, high_name) in _ORDER:
+    for field, reported, (low, low_name), (high, high_name) in _ORDER:
         less, more = amounts.get(low), amounts.get(high)
         if less is not None and more is not None and less.value > more.value:
-            why = f"{low_name} {less} is greater than {high_name} {more}"
-            yield invalid_value(f"{field}[{name}]", str(amounts[shown]), why)
+            reason = f"{low_name} {less} is greater than {high_name} {more}"
+            yield invalid_value(f"{field}[{name}]", str(amounts[reported]), reason)
     ratio, least, most = (amounts.get(field) for field in ("maxLimitRequestRatio", "min", "max"))
-    where = f"maxLimitRequestRatio[{name}]"
+    field_path = f"maxLimitRequestRatio[{name}]"
     if ratio is not None and ratio.value < 1:
-        yield invalid_value(where, str(ratio), f"ratio {ratio} is less than 1")
+        yield invalid_value(field_path, str(ratio), f"ratio {ratio} is less than 1")
     if ratio is not None and least is not None and most is not None and least.value:
         limit = most.value / least.value
         if ratio.value > limit:
-            yield invalid_value(where, str(ratio), f"ratio {ratio} is greater than max/min = {float(limit):f}")
+            yield invalid_value(field_path, str(ratio), f"ratio {ratio} is greater than max/min = {float(limit):f}")
     default, request = amounts.get("default"), amounts.get("defaultRequest")
     fixed = not is_native(name) or name.startswith("hugepages-")
     if fixed and default is not None and request is not None and default.value != request.value:
-        why = f"default value {default} must equal to defaultRequest value {request} in {name}"
-        yield invalid_value(f"defaultRequest[{name}]", str(request), why)
+        reason = f"default value {default} must equal to defaultRequest value {request} in {name}"
+        yield invalid_value(f"defaultRequest[{name}]", str(request), reason)
 
 
 @rule()
@@ -163,8 +169,8 @@ def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
         yield from within(f"metadata.taints[{index}]", _taint_errors(taint, spec["taints"][:index]))
     ranges = spec.get("podCIDRs") or []
     if old is None:
-        for index, one in enumerate(ranges):
-            yield from within(f"spec.podCIDRs[{index}]", cidr(one, scope))
+        for index, text in enumerate(ranges):
+            yield from within(f"spec.podCIDRs[{index}]", cidr(text, scope))
         if len(ranges) > 1 and (len(ranges) > 2 or (":" in ranges[0]) == (":" in ranges[1])):
             yield invalid_value("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
         return
@@ -180,22 +186,22 @@ def node_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the amounts and addresses in the status of a node."""
     status = value.get("status") or {}
     for field in ("capacity", "allocatable"):
-        for name, given in sorted((status.get(field) or {}).items()):
-            yield from within(f"status.{field}.{name}", quantity_errors(name, given))
+        for name, quantity in sorted((status.get(field) or {}).items()):
+            yield from within(f"status.{field}.{name}", quantity_errors(name, quantity))
     addresses = status.get("addresses") or []
-    for index, one in enumerate(addresses):
-        if one in addresses[:index]:
-            shown = {"Type": one.get("type", ""), "Address": one.get("address", "")}
-            yield duplicate(f"status.addresses[{index}]", shown)
+    for index, address in enumerate(addresses):
+        if address in addresses[:index]:
+            go_address = {"Type": address.get("type", ""), "Address": address.get("address", "")}
+            yield duplicate(f"status.addresses[{index}]", go_address)
 
 
-def _taint_errors(taint: Object, others: list[Object]) -> Iterator[Cause]:
+def _taint_errors(taint: Object, earlier: list[Object]) -> Iterator[Cause]:
     key, text, effect = (taint.get(field) or "" for field in ("key", "value", "effect"))
-    yield from (invalid_value("key", key, why) for why in qualified_errors(key))
+    yield from (invalid_value("key", key, reason) for reason in qualified_errors(key))
     if errors := label_value_errors(text):
         yield invalid_value("value", text, ";".join(errors))
     if effect not in _EFFECTS:
         yield not_supported("effect", effect, _EFFECTS) if effect else required("effect")
-    if any((one.get("key"), one.get("effect")) == (key, effect) for one in others):
+    if any((other.get("key"), other.get("effect")) == (key, effect) for other in earlier):
         cause = duplicate("", {"Key": key, "Value": text, "Effect": effect, "TimeAdded": None})
         yield Cause(cause.reason, "", f"{cause.message}: taints must be unique by key and effect pair")

@@ -57,26 +57,26 @@ def _network(value: Any) -> ParsedNetwork | None:
 @rule()
 def cidr(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject a text that is not an address range."""
-    found = _network(value)
+    network = _network(value)
     if not value:
         return
-    if found is None:
+    if network is None:
         yield invalid_value("", value, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
-    elif parse_ip(value.partition("/")[0]) != found.network_address:
+    elif parse_ip(value.partition("/")[0]) != network.network_address:
         yield invalid_value("", value, "must not have bits set beyond the prefix length")
 
 
 @rule()
 def special_ip(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject the address of an endpoint that is not one of a host."""
-    found = parse_ip(value)
-    if found is None:
+    address = parse_ip(value)
+    if address is None:
         yield invalid_value("", value, "must be a valid IP address")
         return
-    for name, why in _RANGES:
-        if getattr(found, name) and not (name == "is_link_local" and found.is_multicast):
-            yield invalid_value("", value, why.format(value))
-    if any(found in one for one in _LINK_LOCAL_MULTICAST if one.version == found.version):
+    for name, reason in _RANGES:
+        if getattr(address, name) and not (name == "is_link_local" and address.is_multicast):
+            yield invalid_value("", value, reason.format(value))
+    if any(address in network for network in _LINK_LOCAL_MULTICAST if network.version == address.version):
         yield invalid_value("", value, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)")
 
 
@@ -101,8 +101,8 @@ def host_name(value: str, _: FieldScope) -> Iterator[Cause]:
         if not re.fullmatch(_WILDCARD, value):
             yield invalid_value("", value, _NOT_A_WILDCARD)
     elif value:
-        for why in names.subdomain_errors(value):
-            yield invalid_value("", value, why)
+        for reason in names.subdomain_errors(value):
+            yield invalid_value("", value, reason)
 
 
 @rule(absent=True)
@@ -112,8 +112,8 @@ def canonical_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
     if not name:
         yield required("")
     else:
-        for why in names.subdomain_errors(name):
-            yield invalid_value("", name, why)
+        for reason in names.subdomain_errors(name):
+            yield invalid_value("", name, reason)
 
 
 @rule(absent=True)
@@ -125,8 +125,8 @@ def domain_path(value: str | None, __: FieldScope) -> Iterator[Cause]:
     elif not domain or not path:
         yield invalid_value("", value, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        for why in names.subdomain_errors(domain):
-            yield invalid_value("", domain, why)
+        for reason in names.subdomain_errors(domain):
+            yield invalid_value("", domain, reason)
         if not re.fullmatch(_HTTP_PATH, path):
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
@@ -151,13 +151,15 @@ def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
         ("clusterIPs", headless and was_headless),
         ("ipFamilies", headless or was_headless),
     ):
-        values, known = spec.get(field) or [], before.get(field) or []
+        values, old_values = spec.get(field) or [], before.get(field) or []
         if skipped:
             continue
-        if len(values) == len(known):
-            changed = [index for index, (one, other) in enumerate(zip(values, known, strict=True)) if one != other]
+        if len(values) == len(old_values):
+            changed = [
+                index for index, (value, other) in enumerate(zip(values, old_values, strict=True)) if value != other
+            ]
         else:
-            changed = [0] if values and known and values[0] != known[0] else []
+            changed = [0] if values and old_values and values[0] != old_values[0] else []
         for index in changed:
             yield invalid_value(f"spec.{field}[{index if field == 'clusterIPs' else 0}]", values, _CHANGED)
 
@@ -166,8 +168,8 @@ def _family_changes(spec: Object, before: Object) -> Iterator[Cause]:
 def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that several ports have different names."""
     seen: set[str] = set()
-    for index, one in enumerate(value):
-        name = one.get("name") or ""
+    for index, named in enumerate(value):
+        name = named.get("name") or ""
         if not name and len(value) > 1:
             yield required(f"[{index}].name")
         if name and name in seen:
@@ -178,15 +180,15 @@ def named_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
 @rule()
 def required_names(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Require names of several ports."""
-    yield from (required(f"[{at}].name") for at, one in enumerate(value) if len(value) > 1 and not one.get("name"))
+    yield from (required(f"[{at}].name") for at, named in enumerate(value) if len(value) > 1 and not named.get("name"))
 
 
 @rule()
 def slice_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that the ports of an EndpointSlice have different names, of which one may be empty."""
     seen: set[str] = set()
-    for index, one in enumerate(value):
-        name = one.get("name") or ""
+    for index, named in enumerate(value):
+        name = named.get("name") or ""
         if name in seen:
             yield duplicate(f"[{index}].name", name)
         seen.add(name)
@@ -197,27 +199,27 @@ def distinct_ports(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Check that ports, and node ports, of one protocol differ."""
     for field in ("nodePort", "port"):
         seen: set[tuple[Any, Any]] = set()
-        for index, one in enumerate(value):
-            key = (one.get("protocol"), one.get(field))
-            if key in seen and field == "nodePort" and one.get(field):
-                yield duplicate(f"[{index}].nodePort", one[field])
+        for index, service_port in enumerate(value):
+            key = (service_port.get("protocol"), service_port.get(field))
+            if key in seen and field == "nodePort" and service_port.get(field):
+                yield duplicate(f"[{index}].nodePort", service_port[field])
             elif key in seen and field == "port":
-                shown = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
-                yield duplicate(f"[{index}]", {**shown, "TargetPort": 0, "NodePort": 0})
+                go_port = {"Name": "", "Protocol": key[0], "AppProtocol": None, "Port": key[1]}
+                yield duplicate(f"[{index}]", {**go_port, "TargetPort": 0, "NodePort": 0})
             seen.add(key)
 
 
 @rule(absent=True)
 def affinity_config(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Check the timeout of client affinity."""
-    path, found = "", value
+    path, member = "", value
     for field in ("", "clientIP", "timeoutSeconds"):
-        path, found = f"{path}.{field}".strip("."), found if not field else (found or {}).get(field)
-        if found is None:
+        path, member = f"{path}.{field}".strip("."), member if not field else (member or {}).get(field)
+        if member is None:
             yield required(path, "when session affinity type is ClientIP")
             return
-    if not 0 < found <= _MAX_AFFINITY:  # type: ignore[operator]  # decoded as a number
-        yield invalid_value(path, found, f"must be greater than 0 and less than {_MAX_AFFINITY}")
+    if not 0 < member <= _MAX_AFFINITY:  # type: ignore[operator]  # decoded as a number
+        yield invalid_value(path, member, f"must be greater than 0 and less than {_MAX_AFFINITY}")
 
 
 @rule()
@@ -225,8 +227,8 @@ def source_ranges(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check the address ranges that a load balancer admits."""
     if scope.value["spec"].get("type") != "LoadBalancer":
         yield forbidden_field("", "may only be used when `type` is 'LoadBalancer'")
-    for index, one in enumerate(value):
-        yield from within(f"[{index}]", cidr(one.strip(), scope))
+    for index, text in enumerate(value):
+        yield from within(f"[{index}]", cidr(text.strip(), scope))
 
 
 @rule()
@@ -241,8 +243,8 @@ def external_traffic(spec: Object, _: FieldScope) -> Iterator[Cause]:
         field = "externalTrafficPolicy"
         yield not_supported(field, policy, ("Cluster", "Local")) if policy else required(field)
     if check and not (kind == "LoadBalancer" and policy == "Local"):
-        why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-        yield invalid_value("healthCheckNodePort", check, why)
+        reason = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+        yield invalid_value("healthCheckNodePort", check, reason)
 
 
 @rule()
@@ -256,26 +258,26 @@ def endpoint_addresses(value: Object, _: FieldScope) -> Iterator[Cause]:
 def slice_addresses(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that the addresses of an endpoint are of the type of its slice."""
     kind = scope.root.value.get("addressType")
-    for index, one in enumerate(value):
-        where, errors = f"[{index}]", list(ip_address(one, scope)) if kind != "FQDN" else []
+    for index, address in enumerate(value):
+        field_path, errors = f"[{index}]", list(ip_address(address, scope)) if kind != "FQDN" else []
         if kind == "FQDN":
-            yield from _domain_errors(where, one)
+            yield from _domain_errors(field_path, address)
         elif kind in ("IPv4", "IPv6"):
-            if not errors and f"IPv{getattr(parse_ip(one), 'version', '')}" != kind:
-                yield invalid_value("", one, f"must be an {kind} address")
-            if kind == "IPv6" and not errors and str(parse_ip(one)) != one:
-                errors = [invalid_value("", one, f'must be in canonical form ("{parse_ip(one)}")')]
-            yield from within(where, errors or special_ip(one, scope))
+            if not errors and f"IPv{getattr(parse_ip(address), 'version', '')}" != kind:
+                yield invalid_value("", address, f"must be an {kind} address")
+            if kind == "IPv6" and not errors and str(parse_ip(address)) != address:
+                errors = [invalid_value("", address, f'must be in canonical form ("{parse_ip(address)}")')]
+            yield from within(field_path, errors or special_ip(address, scope))
 
 
-def _domain_errors(where: str, value: str) -> Iterator[Cause]:
+def _domain_errors(field_path: str, value: str) -> Iterator[Cause]:
     name = value.removesuffix(".")
     if not value:
-        yield required(where)
+        yield required(field_path)
     elif errors := names.subdomain_errors(name):
-        yield invalid_value(where, name, ",".join(errors))
+        yield invalid_value(field_path, name, ",".join(errors))
     elif "." not in name:
-        yield invalid_value(where, name, "should be a domain with at least two segments separated by dots")
+        yield invalid_value(field_path, name, "should be a domain with at least two segments separated by dots")
 
 
 @rule()
@@ -288,10 +290,10 @@ def ingress_rules(spec: Object, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def ingress_class_annotation(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that the annotation of the class and the class agree."""
-    name, wanted = "kubernetes.io/ingress.class", (value.get("spec") or {}).get("ingressClassName")
-    given = (value["metadata"].get("annotations") or {}).get(name)
-    if given is not None and wanted is not None and given != wanted:
-        yield invalid_value(f"annotations.{name}", given, "must match `ingressClassName` when both are specified")
+    name, in_spec = "kubernetes.io/ingress.class", (value.get("spec") or {}).get("ingressClassName")
+    annotation = (value["metadata"].get("annotations") or {}).get(name)
+    if annotation is not None and in_spec is not None and annotation != in_spec:
+        yield invalid_value(f"annotations.{name}", annotation, "must match `ingressClassName` when both are specified")
 
 
 @rule()
@@ -302,9 +304,9 @@ def ingress_path(value: Object, _: FieldScope) -> Iterator[Cause]:
     if not path.startswith("/") and (strict or (kind == "ImplementationSpecific" and path)):
         yield invalid_value("path", path, "must be an absolute path")
     if strict:
-        found = [f"must not contain '{one}'" for one in _BAD_SEQUENCES if one in path]
-        found += [f"cannot end with '{one}'" for one in _BAD_ENDS if path.endswith(one)]
-        yield from (invalid_value("path", path, why) for why in found)
+        reasons = [f"must not contain '{sequence}'" for sequence in _BAD_SEQUENCES if sequence in path]
+        reasons += [f"cannot end with '{end}'" for end in _BAD_ENDS if path.endswith(end)]
+        yield from (invalid_value("path", path, reason) for reason in reasons)
 
 
 @rule()
@@ -316,11 +318,12 @@ def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
     elif resource is not None:
         group = resource.get("apiGroup")
         yield from (
-            invalid_value("resource.apiGroup", group, why) for why in (names.subdomain_errors(group) if group else ())
+            invalid_value("resource.apiGroup", group, reason)
+            for reason in (names.subdomain_errors(group) if group else ())
         )
         for field in ("kind", "name"):
             text = resource.get(field) or ""
-            errors = [invalid_value(f"resource.{field}", text, why) for why in names.path_segment_errors(text)]
+            errors = [invalid_value(f"resource.{field}", text, reason) for reason in names.path_segment_errors(text)]
             yield from errors if text else (required(f"resource.{field}"),)
     elif service is None:
         yield invalid_value("", "", "resource or service backend is required")
@@ -330,16 +333,16 @@ def ingress_backend(value: Object, scope: FieldScope) -> Iterator[Cause]:
 
 def _service_backend(service: Object, scope: FieldScope) -> Iterable[Cause]:
     name, chosen = service.get("name") or "", service.get("port") or {}
-    given = [field for field in ("name", "number") if chosen.get(field)]
+    set_fields = [field for field in ("name", "number") if chosen.get(field)]
     if not name:
         yield required("service.name")
-    for why in names.label_errors(name) if name else ():
-        yield invalid_value("service.name", name, why)
-    if len(given) != 1:
+    for reason in names.label_errors(name) if name else ():
+        yield invalid_value("service.name", name, reason)
+    if len(set_fields) != 1:
         both = invalid_value("", "", "cannot set both port name & port number")
-        yield both if given else required("", "port name or number is required")
+        yield both if set_fields else required("", "port name or number is required")
     else:
-        yield from within(f"service.port.{given[0]}", port(chosen[given[0]], scope))
+        yield from within(f"service.port.{set_fields[0]}", port(chosen[set_fields[0]], scope))
 
 
 @rule()
@@ -349,7 +352,7 @@ def policy_types(value: list[str], _: FieldScope) -> Iterator[Cause]:
     if len(value) > len(choices):
         yield invalid_value("", value, "may not specify more than two policyTypes")
         return
-    yield from (not_supported(f"[{index}]", one, choices) for index, one in enumerate(value) if one not in choices)
+    yield from (not_supported(f"[{index}]", kind, choices) for index, kind in enumerate(value) if kind not in choices)
 
 
 @rule()
@@ -374,22 +377,22 @@ def policy_port(value: Object, scope: FieldScope) -> Iterator[Cause]:
 @rule()
 def policy_peer(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check that a peer is either an address range or a selector."""
-    given = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
-    if not given:
+    set_fields = [field for field in ("podSelector", "namespaceSelector", "ipBlock") if value.get(field) is not None]
+    if not set_fields:
         yield required("", "must specify a peer")
-    elif len(given) > 1 and "ipBlock" in given:
+    elif len(set_fields) > 1 and "ipBlock" in set_fields:
         yield forbidden_field("", "may not specify both ipBlock and another peer")
 
 
 @rule()
 def within_block(value: list[str], scope: FieldScope) -> Iterator[Cause]:
     """Check that excepted ranges are smaller parts of the range."""
-    whole = _network(scope.value.get("cidr") or "")
-    for index, one in enumerate(value):
-        yield from within(f"[{index}]", cidr(one, scope))
-        part = _network(one)
-        if whole is None or part is None:
+    block = _network(scope.value.get("cidr") or "")
+    for index, text in enumerate(value):
+        yield from within(f"[{index}]", cidr(text, scope))
+        part = _network(text)
+        if block is None or part is None:
             continue
-        inside = whole.version == part.version and part.network_address in whole
-        if not inside or part.prefixlen <= whole.prefixlen:
-            yield invalid_value(f"[{index}]", one, "must be a strict subset of `cidr`")
+        inside = block.version == part.version and part.network_address in block
+        if not inside or part.prefixlen <= block.prefixlen:
+            yield invalid_value(f"[{index}]", text, "must be a strict subset of `cidr`")

@@ -85,15 +85,15 @@ def operation_rule(rule: Object, _: FieldScope) -> Causes:
     if not operations:
         yield required("operations")
     yield from _alone(operations, "operations", "operations")
-    for index, one in enumerate(operations):
-        if one not in _OPERATIONS:
-            yield not_supported(f"operations[{index}]", one, _OPERATIONS)
+    for index, version in enumerate(operations):
+        if version not in _OPERATIONS:
+            yield not_supported(f"operations[{index}]", version, _OPERATIONS)
     for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
         if not rule.get(field):
             yield required(field)
         yield from _alone(rule.get(field) or [], field, what)
-    for index, one in enumerate(rule.get("apiVersions") or ()):
-        if not one:
+    for index, version in enumerate(rule.get("apiVersions") or ()):
+        if not version:
             yield required(f"apiVersions[{index}]")
     yield from _resource_errors(rule.get("resources") or [])
     if rule.get("scope", "*") not in _SCOPES:
@@ -111,24 +111,24 @@ def _resource_errors(resources: list[str]) -> Causes:
     yield from _covered_errors(resources)
     if len(resources) > 1 and "*/*" in resources:
         yield invalid_value("resources", resources, "if '*/*' is present, must not specify other resources")
-    if "*" in resources and any(one and one != "*" and "/" not in one for one in resources):
-        told = "if '*' is present, must not specify other resources without subresources"
-        yield invalid_value("resources", resources, told)
+    if "*" in resources and any(name and name != "*" and "/" not in name for name in resources):
+        reason = "if '*' is present, must not specify other resources without subresources"
+        yield invalid_value("resources", resources, reason)
 
 
 def _covered_errors(resources: list[str]) -> Causes:
     all_parts: set[str] = set()
     all_resources: set[str] = set()
-    for index, one in enumerate(resources):
-        where, (plural, slash, part) = f"resources[{index}]", one.partition("/")
-        if not one:
-            yield required(where)
+    for index, resource in enumerate(resources):
+        field_path, (plural, slash, part) = f"resources[{index}]", resource.partition("/")
+        if not resource:
+            yield required(field_path)
         if not slash:
             continue
         if plural in all_parts:
-            yield invalid_value(where, one, f"if '{plural}/*' is present, must not specify {one}")
+            yield invalid_value(field_path, resource, f"if '{plural}/*' is present, must not specify {resource}")
         if part in all_resources:
-            yield invalid_value(where, one, f"if '*/{part}' is present, must not specify {one}")
+            yield invalid_value(field_path, resource, f"if '*/{part}' is present, must not specify {resource}")
         if part == "*":
             all_parts.add(plural)
         if plural == "*":

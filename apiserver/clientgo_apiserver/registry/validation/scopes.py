@@ -76,7 +76,7 @@ def rule(*, absent: bool = False, empty: bool = False, update: bool = False) -> 
 
 def within(prefix: str, causes: Iterable[Cause]) -> list[Cause]:
     """Return the errors with fields relative to an enclosing value: `prefix` is `field`, `[index]` or `[key]`."""
-    return [Cause(one.reason, _joined(prefix, one.field), one.message) for one in causes]
+    return [Cause(cause.reason, _joined(prefix, cause.field), cause.message) for cause in causes]
 
 
 def _joined(prefix: str, field: str) -> str:

@@ -39,21 +39,21 @@ def volume_capacity(value: Object | None, _: FieldScope) -> Iterator[Cause]:
     """Require a positive amount of storage, and nothing else."""
     if set(value or ()) != {"storage"}:
         yield not_supported("", value, ("storage",))
-    for name, given in sorted((value or {}).items()):
-        yield from within(f"[{name}]", _positive(given))
+    for name, quantity in sorted((value or {}).items()):
+        yield from within(f"[{name}]", _positive(quantity))
 
 
 @rule()
 def basic_quantities(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject negative amounts."""
-    for name, given in sorted(value.items()):
-        parsed = amount(given)
+    for name, quantity in sorted(value.items()):
+        parsed = amount(quantity)
         if parsed is not None and parsed.value < 0:
             yield invalid_value(f"[{name}]", int(parsed.value), "must be a valid resource quantity")
 
 
-def _positive(given: Any) -> Iterator[Cause]:
-    parsed = amount(given)
+def _positive(quantity: Any) -> Iterator[Cause]:
+    parsed = amount(quantity)
     if parsed is None:
         return
     if parsed.value < 0:
@@ -68,8 +68,8 @@ def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     if _source(spec) != _source(before):
         changes = go_diff("PersistentVolumeSource", before, spec)
-        why = f"spec.persistentvolumesource is immutable after creation\n{changes}"
-        yield forbidden_field("spec.persistentvolumesource", why)
+        reason = f"spec.persistentvolumesource is immutable after creation\n{changes}"
+        yield forbidden_field("spec.persistentvolumesource", reason)
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
 
@@ -77,7 +77,9 @@ def volume_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
 def _source(spec: Object) -> Object:
     source = {field: value for field, value in spec.items() if field not in _NOT_SOURCES}
     if isinstance(source.get("csi"), dict):
-        source["csi"] = {field: one for field, one in source["csi"].items() if field != "controllerExpandSecretRef"}
+        source["csi"] = {
+            field: member for field, member in source["csi"].items() if field != "controllerExpandSecretRef"
+        }
     return source
 
 
@@ -91,15 +93,15 @@ def claim_update(new: Object, old: Object, _: FieldScope) -> Iterator[Cause]:
     if before.get("storageClassName") is None and spec.get("storageClassName"):
         ignored.add("storageClassName")  # the default class is set later
     if any(spec.get(field) != before.get(field) for field in {*spec, *before} - ignored):
-        kept = {**spec, **{field: before.get(field) for field in ignored}}
-        why = (
+        with_ignored = {**spec, **{field: before.get(field) for field in ignored}}
+        reason = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
         )
-        changes = go_diff("PersistentVolumeClaimSpec", before, kept)
-        yield forbidden_field("spec", f"{why}\n{changes}")
-    size, known = _size(spec), _size(before)
+        changes = go_diff("PersistentVolumeClaimSpec", before, with_ignored)
+        yield forbidden_field("spec", f"{reason}\n{changes}")
+    size, old_size = _size(spec), _size(before)
     held = amount(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
-    if size is not None and known is not None and held is not None and size < known and size <= held.value:
+    if size is not None and old_size is not None and held is not None and size < old_size and size <= held.value:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than status.capacity")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), IMMUTABLE)
@@ -118,12 +120,12 @@ def parameters(value: dict[str, str], _: FieldScope) -> Iterator[Cause]:
         return
     if "" in value:
         yield invalid_value("", "", "field can not be empty.")
-    if sum(len(key.encode()) + len(one.encode()) for key, one in value.items()) > _MAX_PARAMETER_SIZE:
+    if sum(len(key.encode()) + len(text.encode()) for key, text in value.items()) > _MAX_PARAMETER_SIZE:
         yield too_long("", _MAX_PARAMETER_SIZE)
 
 
 @rule()
 def provisioner(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the name of a provisioner."""
-    for why in qualified_errors(value.lower()) if value else ():
-        yield invalid_value("", value.lower(), why)
+    for reason in qualified_errors(value.lower()) if value else ():
+        yield invalid_value("", value.lower(), reason)

@@ -21,7 +21,7 @@ def webhook_name(value: str | None, _: FieldScope) -> Iterator[Cause]:
         yield required("")
     elif not errors and len(name.split(".")) < _SEGMENTS:
         errors = ["should be a domain with at least three segments separated by dots"]
-    yield from (invalid_value("", name, why) for why in errors)
+    yield from (invalid_value("", name, reason) for reason in errors)
 
 
 @rule(absent=True)
@@ -39,6 +39,6 @@ def review_versions(value: list[str] | None, _: FieldScope) -> Iterator[Cause]:
         return
     for index, version in enumerate(versions):
         errors = ["duplicate version"] if version in versions[:index] else label_1035_errors(version)
-        yield from (invalid_value(f"[{index}]", version, why) for why in errors)
+        yield from (invalid_value(f"[{index}]", version, reason) for reason in errors)
     if not {*_VERSIONS} & {*versions}:
         yield invalid_value("", versions, "must include at least one of v1, v1beta1")

@@ -45,24 +45,24 @@ def trimmed(value: str, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def env_sources(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Require one source of each item of envFrom."""
-    for one in value:
-        given = sum(one.get(field) is not None for field in ("configMapRef", "secretRef"))
-        if not given:
+    for source in value:
+        sources = sum(source.get(field) is not None for field in ("configMapRef", "secretRef"))
+        if not sources:
             yield invalid_value("", "", "must specify one of: `configMapRef` or `secretRef`")
-        elif given > 1:
+        elif sources > 1:
             yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
 @rule()
 def env_value_sources(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require one source of the value of a variable, and no text besides."""
-    given = sum(value.get(field) is not None for field in _SOURCES)
-    if not given:
+    sources = sum(value.get(field) is not None for field in _SOURCES)
+    if not sources:
         listed = f"{', '.join(f'`{field}`' for field in _SOURCES[:-1])} or `{_SOURCES[-1]}`"
         yield invalid_value("", "", f"must specify one of: {listed}")
     elif scope.value.get("value"):
         yield invalid_value("", "", "may not be specified when `value` is not empty")
-    elif given > 1:
+    elif sources > 1:
         yield invalid_value("", "", "may not have more than one field specified at a time")
 
 
@@ -73,19 +73,19 @@ def field_path(value: str, scope: FieldScope, supported: str) -> Iterator[Cause]
         return
     version = scope.value.get("apiVersion") or "v1"
     if version != "v1":
-        why = f"error converting fieldPath: unsupported pod version: {version}"
-        yield invalid_value("fieldPath", value, why)
+        reason = f"error converting fieldPath: unsupported pod version: {version}"
+        yield invalid_value("fieldPath", value, reason)
         return
     before, bracket, key = value.removesuffix("']").rpartition("['")
     subscript = bool(before and bracket) and value.endswith("']")
     path = before if subscript else value
     if subscript and path not in ("metadata.annotations", "metadata.labels"):
-        why = f"error converting fieldPath: field label does not support subscript: {value}"
-        yield invalid_value("fieldPath", value, why)
+        reason = f"error converting fieldPath: field label does not support subscript: {value}"
+        yield invalid_value("fieldPath", value, reason)
     elif subscript:
         key = key.lower() if path == "metadata.annotations" else key
-        for why in qualified_errors(key):
-            yield invalid_value("", key, why)
+        for reason in qualified_errors(key):
+            yield invalid_value("", key, reason)
     elif value not in (*_LABELS, "spec.host"):
         yield invalid_value("fieldPath", value, f"error converting fieldPath: field label not supported: {value}")
     elif path not in supported.split(",") and path != "spec.host":
@@ -109,14 +109,14 @@ def resource_field(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("divisor", name, "only divisor's values 1m and 1 are supported with the cpu resource")
     elif (resource in _DIVIDED or huge) and str(divisor) not in _DIVISORS:
         word = _DIVIDED.get(resource, "hugepages")
-        why = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {word} resource"
-        yield invalid_value("divisor", name, why)
+        reason = f"only divisor's values {', '.join(_DIVISORS)} are supported with the {word} resource"
+        yield invalid_value("divisor", name, reason)
 
 
 @rule()
 def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require that the volume of a variable's file exists and is an emptyDir."""
-    volumes = {one.get("name"): one for one in _pod(scope).get("volumes") or ()}
+    volumes = {volume.get("name"): volume for volume in _pod(scope).get("volumes") or ()}
     if value not in volumes:
         yield not_found_value("", value)
     elif volumes[value].get("emptyDir") is None:
@@ -126,15 +126,15 @@ def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
 def _volumes(scope: FieldScope) -> Object:
     """Return the volumes by name; those that a StatefulSet's claims add are claims."""
     claims = (scope.enclosing("StatefulSetSpec") or {}).get("volumeClaimTemplates") or ()
-    added: Object = {(one.get("metadata") or {}).get("name") or "": {"persistentVolumeClaim": {}} for one in claims}
-    return {**{one.get("name") or "": one for one in _pod(scope).get("volumes") or ()}, **added}
+    added: Object = {(claim.get("metadata") or {}).get("name") or "": {"persistentVolumeClaim": {}} for claim in claims}
+    return {**{volume.get("name") or "": volume for volume in _pod(scope).get("volumes") or ()}, **added}
 
 
 @rule()
 def volume_mounts(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check names and paths of the mounts of a container."""
     volumes = _volumes(scope)
-    devices = {one.get("name"): one.get("devicePath") for one in scope.value.get("volumeDevices") or ()}
+    devices = {device.get("name"): device.get("devicePath") for device in scope.value.get("volumeDevices") or ()}
     paths: set[str] = set()
     for index, mount in enumerate(value):
         name, path = mount.get("name") or "", mount.get("mountPath") or ""
@@ -156,14 +156,14 @@ def volume_mounts(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
             ),
         )
         paths.add(path)
-        yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
+        yield from (Cause(cause.reason, f"[{index}].{cause.field}", cause.message) for fails, cause in checks if fails)
 
 
 @rule()
 def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check names and paths of the block devices of a container."""
     volumes = _volumes(scope)
-    mounts = {one.get("name"): one.get("mountPath") for one in scope.value.get("volumeMounts") or ()}
+    mounts = {mount.get("name"): mount.get("mountPath") for mount in scope.value.get("volumeMounts") or ()}
     names, paths = set[str](), set[str]()
     for index, device in enumerate(value):
         name, path = device.get("name") or "", device.get("devicePath") or ""
@@ -187,7 +187,7 @@ def volume_devices(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
         )
         names.add(name)
         paths.add(path)
-        yield from (Cause(one.reason, f"[{index}].{one.field}", one.message) for fails, one in checks if fails)
+        yield from (Cause(cause.reason, f"[{index}].{cause.field}", cause.message) for fails, cause in checks if fails)
 
 
 @rule()
@@ -217,7 +217,7 @@ def target_container(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require that the container an ephemeral container targets exists."""
     pod = _pod(scope)
     if value and value not in [
-        one.get("name") for field in ("containers", "initContainers") for one in pod.get(field) or ()
+        container.get("name") for field in ("containers", "initContainers") for container in pod.get(field) or ()
     ]:
         yield not_found_value("", value)
 
@@ -227,8 +227,8 @@ def sleep_action(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check that a sleep is not longer than the grace period."""
     grace, seconds = _pod(scope).get("terminationGracePeriodSeconds"), value.get("seconds") or 0
     if grace is not None and not 0 <= seconds <= grace:
-        why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
-        yield invalid_value("", seconds, why)
+        reason = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
+        yield invalid_value("", seconds, reason)
 
 
 @rule()
@@ -258,5 +258,5 @@ def host_network_ports(value: list[Object], scope: FieldScope) -> Iterator[Cause
         for number, port in enumerate(container.get("ports") or ()):
             host: Any = port.get("hostPort") or 0
             if (pod or host) and host != port.get("containerPort"):
-                why = "must match `containerPort` when `hostNetwork` is true"
-                yield invalid_value(f"[{index}].ports[{number}].hostPort", host, why)
+                reason = "must match `containerPort` when `hostNetwork` is true"
+                yield invalid_value(f"[{index}].ports[{number}].hostPort", host, reason)

@@ -43,12 +43,12 @@ def _is_extended(name: str) -> bool:
 
 def name_errors(name: str, kind: str) -> Iterator[Cause]:
     """Return the errors of the name of a resource of a `container`, a `pod` or anything (`any`)."""
-    found = [invalid_value("", name, why) for why in qualified_errors(name)]
+    causes = [invalid_value("", name, reason) for reason in qualified_errors(name)]
     huge = name.startswith((_HUGE_PAGES, f"requests.{_HUGE_PAGES}"))
-    if not found and "/" not in name and name not in _STANDARD and not huge:
-        found = [invalid_value("", name, "must be a standard resource type or fully qualified")]
-    yield from found
-    if kind == "pod" and not found and name not in ("cpu", "memory") and not name.startswith(_HUGE_PAGES):
+    if not causes and "/" not in name and name not in _STANDARD and not huge:
+        causes = [invalid_value("", name, "must be a standard resource type or fully qualified")]
+    yield from causes
+    if kind == "pod" and not causes and name not in ("cpu", "memory") and not name.startswith(_HUGE_PAGES):
         yield not_supported("", name, ("cpu", "hugepages-", "memory"))
     if kind != "container":
         return
@@ -74,12 +74,12 @@ def resources(value: Object, scope: FieldScope, kind: str) -> Iterator[Cause]:
     """Check limits, requests and claims of a container or pod."""
     limits, requests = value.get("limits") or {}, value.get("requests") or {}
     for field, amounts in (("limits", limits), ("requests", requests)):
-        for name, given in sorted(amounts.items()):
-            errors = [*name_errors(name, kind), *quantity_errors(name, given)]
+        for name, quantity in sorted(amounts.items()):
+            errors = [*name_errors(name, kind), *quantity_errors(name, quantity)]
             yield from within(f"{field}[{name}]", errors)
             if field == "requests":
-                yield from _within_limit(name, given, limits)
-            yield from _huge_page_errors(name, given, f"{field}[{name}]")
+                yield from _within_limit(name, quantity, limits)
+            yield from _huge_page_errors(name, quantity, f"{field}[{name}]")
     names = {*limits, *requests}
     if any(name.startswith(_HUGE_PAGES) for name in names) and not names & {"cpu", "memory"}:
         yield forbidden_field("", "HugePages require cpu or memory")
@@ -87,13 +87,13 @@ def resources(value: Object, scope: FieldScope, kind: str) -> Iterator[Cause]:
         yield from _claim_errors(value["claims"], scope)
 
 
-def _within_limit(name: str, given: Any, limits: Object) -> Iterator[Cause]:
+def _within_limit(name: str, quantity: Any, limits: Object) -> Iterator[Cause]:
     overcommit = is_native(name) and not name.startswith(_HUGE_PAGES)
     if name not in limits:
         if not overcommit:
             yield required("limits", "Limit must be set for non overcommitable resources")
         return
-    request, limit = amount(given), amount(limits[name])
+    request, limit = amount(quantity), amount(limits[name])
     if request is None or limit is None:
         return
     if not overcommit and request.value != limit.value:
@@ -102,32 +102,36 @@ def _within_limit(name: str, given: Any, limits: Object) -> Iterator[Cause]:
         yield invalid_value("requests", str(request), f"must be less than or equal to {name} limit of {limit}")
 
 
-def _huge_page_errors(name: str, given: Any, path: str) -> Iterator[Cause]:
+def _huge_page_errors(name: str, quantity: Any, path: str) -> Iterator[Cause]:
     if not name.startswith(_HUGE_PAGES):
         return
-    page, parsed = amount(name.removeprefix(_HUGE_PAGES)), amount(given)
+    page, parsed = amount(name.removeprefix(_HUGE_PAGES)), amount(quantity)
     if parsed is not None and (page is None or page.value <= 0 or parsed.value % page.value):
         yield invalid_value(path, str(parsed), f"{parsed} is not positive integer multiple of {name}")
 
 
 def _claim_errors(claims: list[Object], scope: FieldScope) -> Iterator[Cause]:
     spec = scope.enclosing("PodSpec") or {}
-    known = sorted(one.get("name") or "" for one in spec.get("resourceClaims") or ())
+    declared = sorted(claim.get("name") or "" for claim in spec.get("resourceClaims") or ())
     seen: set[tuple[str, str]] = set()
     for index, claim in enumerate(claims):
-        name, request, where = claim.get("name") or "", claim.get("request") or "", f"claims[{index}]"
+        name, request, field_path = claim.get("name") or "", claim.get("request") or "", f"claims[{index}]"
         if not name:
-            yield required(where)
+            yield required(field_path)
             continue
-        for why in label_errors(request) if request else ():
-            yield invalid_value(f"{where}.request", request, why)
-        if (name, "") in seen or (name, request) in seen or (not request and any(one == name for one, _ in seen)):
-            yield duplicate(where, f"{name}/{request}" if request and (name, "") not in seen else name)
+        for reason in label_errors(request) if request else ():
+            yield invalid_value(f"{field_path}.request", request, reason)
+        if (
+            (name, "") in seen
+            or (name, request) in seen
+            or (not request and any(seen_name == name for seen_name, _ in seen))
+        ):
+            yield duplicate(field_path, f"{name}/{request}" if request and (name, "") not in seen else name)
         seen.add((name, request))
-        if name not in known:
-            listed = f": {', '.join(known)}" if known else " which is empty"
+        if name not in declared:
+            listed = f": {', '.join(declared)}" if declared else " which is empty"
             detail = f'Not found: "{name}": must be one of the names in pod.spec.resourceClaims{listed}'
-            yield Cause("FieldValueNotFound", where, detail)
+            yield Cause("FieldValueNotFound", field_path, detail)
 
 
 @rule()
@@ -141,8 +145,8 @@ def resize_policy(value: list[Object], scope: FieldScope) -> Iterator[Cause]:
     """Check the resize policies of a container."""
     never = (scope.enclosing("PodSpec") or {}).get("restartPolicy") == "Never"
     seen: set[str] = set()
-    for index, one in enumerate(value):
-        name, policy = one.get("resourceName") or "", one.get("restartPolicy") or ""
+    for index, entry in enumerate(value):
+        name, policy = entry.get("resourceName") or "", entry.get("restartPolicy") or ""
         if name in seen:
             yield duplicate(f"[{index}]", name)
         seen.add(name)

@@ -53,9 +53,9 @@ def containers_of(spec: Object) -> Iterator[tuple[str, Object]]:
 def pod_annotations(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the annotations of a pod that Kubernetes reads."""
     if _MIRROR in value and not (scope.value.get("spec") or {}).get("nodeName"):
-        why = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid_value(f"[{_MIRROR}]", value[_MIRROR], why)
-    names = {one.get("name") for _, one in containers_of(scope.value.get("spec") or {})}
+        reason = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid_value(f"[{_MIRROR}]", value[_MIRROR], reason)
+    names = {container_spec.get("name") for _, container_spec in containers_of(scope.value.get("spec") or {})}
     for key, text in sorted(value.items()):
         if key.startswith(_SECCOMP):
             yield from _seccomp_errors(key, text)
@@ -83,18 +83,18 @@ def tokens_need_service_account(value: list[Object], _: FieldScope) -> Iterator[
     for index, volume in enumerate(value):
         for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
             if source.get("serviceAccountToken") is not None:
-                where = f"[{index}].projected.sources[{number}].serviceAccountToken"
-                yield forbidden_field(where, "must not be specified when serviceAccountName is not set")
+                field_path = f"[{index}].projected.sources[{number}].serviceAccountToken"
+                yield forbidden_field(field_path, "must not be specified when serviceAccountName is not set")
 
 
 @rule()
 def unique_among(value: list[Object], scope: FieldScope, fields: str) -> Iterator[Cause]:
     """Reject names that occur twice, in these fields of the pod or in the list."""
-    seen = {one.get("name") for field in fields.split(",") for one in scope.value.get(field) or ()}
-    for index, one in enumerate(value):
-        if one.get("name") and one["name"] in seen:
-            yield duplicate(f"[{index}].name", one["name"])
-        seen.add(one.get("name"))
+    seen = {item.get("name") for field in fields.split(",") for item in scope.value.get(field) or ()}
+    for index, item in enumerate(value):
+        if item.get("name") and item["name"] in seen:
+            yield duplicate(f"[{index}].name", item["name"])
+        seen.add(item.get("name"))
 
 
 @rule()
@@ -107,19 +107,19 @@ def pod_resources(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if value.get("claims") is not None:
         yield forbidden_field("claims", "claims may not be set for Resources at pod-level")
     yield from resources(value, scope, "pod")
-    for name, given in sorted((value.get("requests") or {}).items()):
-        parts = [amount(((one.get("resources") or {}).get("requests") or {}).get(name, "0"))
-                 for one in spec.get("containers") or ()]  # fmt: skip
-        together, whole = total(one for one in parts if one is not None), amount(given)
-        if whole is not None and together.value > whole.value:
-            why = f"must be greater than or equal to aggregate container requests of {together}"
-            yield invalid_value(f"requests[{name}]", str(whole), why)
+    for name, quantity in sorted((value.get("requests") or {}).items()):
+        requests = [amount(((container.get("resources") or {}).get("requests") or {}).get(name, "0"))
+                 for container in spec.get("containers") or ()]  # fmt: skip
+        together, of_pod = total(request for request in requests if request is not None), amount(quantity)
+        if of_pod is not None and together.value > of_pod.value:
+            reason = f"must be greater than or equal to aggregate container requests of {together}"
+            yield invalid_value(f"requests[{name}]", str(of_pod), reason)
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, given in sorted(((container.get("resources") or {}).get("limits") or {}).items()):
-            limit, whole = amount(given), amount((value.get("limits") or {}).get(name, given))
-            if limit is not None and whole is not None and limit.value > whole.value:
-                why = f"must be less than or equal to pod limits of {whole}"
-                yield invalid_value(f"containers[{index}][{name}].limits", str(limit), why)
+        for name, quantity in sorted(((container.get("resources") or {}).get("limits") or {}).items()):
+            limit, of_pod = amount(quantity), amount((value.get("limits") or {}).get(name, quantity))
+            if limit is not None and of_pod is not None and limit.value > of_pod.value:
+                reason = f"must be less than or equal to pod limits of {of_pod}"
+                yield invalid_value(f"containers[{index}][{name}].limits", str(limit), reason)
 
 
 @rule()
@@ -128,8 +128,8 @@ def scheduling_gates(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, gate in enumerate(value):
         name = gate.get("name") or ""
-        for why in qualified_errors(name):
-            yield invalid_value(f"[{index}]", name, why)
+        for reason in qualified_errors(name):
+            yield invalid_value(f"[{index}]", name, reason)
         if name in seen:
             yield duplicate(f"[{index}]", name)
         seen.add(name)
@@ -138,7 +138,7 @@ def scheduling_gates(value: list[Object], _: FieldScope) -> Iterator[Cause]:
 @rule()
 def spread_constraints_differ(value: list[Object], _: FieldScope) -> Iterator[Cause]:
     """Reject two topology spread constraints with one key and action."""
-    keys = [(one.get("topologyKey") or "", one.get("whenUnsatisfiable") or "") for one in value]
+    keys = [(constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or "") for constraint in value]
     for index, key in enumerate(keys):
         if key in keys[index + 1 :]:
             yield duplicate(f"[{index}].{{topologyKey, whenUnsatisfiable}}", f"{{{key[0]}, {key[1]}}}")
@@ -149,13 +149,13 @@ def host_users(value: bool, scope: FieldScope) -> Iterator[Cause]:
     """Reject the host's namespaces and block devices in a pod with a user namespace."""
     if value:
         return
-    spec, why = scope.value, "when `hostUsers` is false"
-    for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    spec, reason = scope.value, "when `hostUsers` is false"
+    for field, go_name in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(field):
-            yield forbidden_field(shown, why)
+            yield forbidden_field(go_name, reason)
     for path, container in containers_of(spec):
         if container.get("volumeDevices"):
-            yield forbidden_field(f"{path}.volumeDevices", why)
+            yield forbidden_field(f"{path}.volumeDevices", reason)
 
 
 @rule()
@@ -177,7 +177,7 @@ def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
                     f"{path}securityContext.windowsOptions", "windows options cannot be set for a linux pod"
                 )
         return
-    flat = {**spec, **{f"securityContext.{key}": one for key, one in (spec.get("securityContext") or {}).items()}}
+    flat = {**spec, **{f"securityContext.{key}": member for key, member in (spec.get("securityContext") or {}).items()}}
     for path in _NOT_ON_WINDOWS:
         if flat.get(path) not in (None, [], {}) and not (path in ("hostPID", "hostIPC") and not flat[path]):
             yield forbidden_field(path, "cannot be set for a windows pod")
@@ -191,25 +191,25 @@ def os_fields(spec: Object, _: FieldScope) -> Iterator[Cause]:
 def one_claim_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one source of a resource claim."""
     fields = ("resourceClaimName", "resourceClaimTemplateName")
-    given = sum(value.get(field) is not None for field in fields)
-    shown = go_struct("PodResourceClaim", value)
-    if given > 1:
+    sources = sum(value.get(field) is not None for field in fields)
+    claim = go_struct("PodResourceClaim", value)
+    if sources > 1:
         yield invalid_value(
-            "", shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            "", claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
         )
-    if not given:
-        yield invalid_value("", shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+    if not sources:
+        yield invalid_value("", claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
 
 
 @rule()
 def search_list(value: list[str], _: FieldScope) -> Iterator[Cause]:
     """Check the search paths of a pod's DNS configuration."""
     if len(" ".join(value)) > 2048:
-        why = "must not have more than 2048 characters (including spaces) in the search list"
-        yield invalid_value("", value, why)
+        reason = "must not have more than 2048 characters (including spaces) in the search list"
+        yield invalid_value("", value, reason)
     for index, path in enumerate(value):
-        for why in search_domain_errors(path.removesuffix(".")) if path != "." else ():
-            yield invalid_value(f"[{index}]", path.removesuffix("."), why)
+        for reason in search_domain_errors(path.removesuffix(".")) if path != "." else ():
+            yield invalid_value(f"[{index}]", path.removesuffix("."), reason)
 
 
 @rule()
@@ -241,13 +241,13 @@ def min_domains(value: int, scope: FieldScope) -> Iterator[Cause]:
 def match_label_keys(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check matchLabelKeys and mismatchLabelKeys of a pod affinity term or topology spread constraint."""
     selector = value.get("labelSelector")
-    keys, others = value.get("matchLabelKeys") or [], value.get("mismatchLabelKeys") or []
-    for field, listed in (("matchLabelKeys", keys), ("mismatchLabelKeys", others)):
+    keys, mismatched = value.get("matchLabelKeys") or [], value.get("mismatchLabelKeys") or []
+    for field, listed in (("matchLabelKeys", keys), ("mismatchLabelKeys", mismatched)):
         if listed and selector is None:
             yield forbidden_field(field, "must not be specified when labelSelector is not set")
             continue
         for index, key in enumerate(listed):
-            yield from (invalid_value(f"{field}[{index}]", key, why) for why in qualified_errors(key))
+            yield from (invalid_value(f"{field}[{index}]", key, reason) for reason in qualified_errors(key))
     seen = set((selector or {}).get("matchLabels") or ())
     for expression in (selector or {}).get("matchExpressions") or ():
         key = expression.get("key")
@@ -255,7 +255,7 @@ def match_label_keys(value: Object, _: FieldScope) -> Iterator[Cause]:
             yield invalid_value(f"[{keys.index(key)}]", key, "exists in both matchLabelKeys and labelSelector")
         seen.add(key)
     for index, key in enumerate(keys):
-        if key in others:
+        if key in mismatched:
             yield invalid_value(f"matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
@@ -271,8 +271,8 @@ def host_sysctl(value: str, scope: FieldScope) -> Iterator[Cause]:
 @rule()
 def profile_elsewhere(_: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject the profile's file of a seccomp type that has none."""
-    shown = go_struct("SeccompProfile", scope.value)
-    yield invalid_value("", shown, "can only be set when seccomp type is Localhost")
+    profile = go_struct("SeccompProfile", scope.value)
+    yield invalid_value("", profile, "can only be set when seccomp type is Localhost")
 
 
 @rule()
@@ -290,27 +290,27 @@ def app_armor_profile(value: str, _: FieldScope) -> Iterator[Cause]:
 def privilege_escalation(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject privileges of a container that may not escalate them."""
     added = (value.get("capabilities") or {}).get("add") or ()
-    shown = go_struct("SecurityContext", value)
+    context = go_struct("SecurityContext", value)
     start = "cannot set `allowPrivilegeEscalation` to false and"
     if value.get("privileged"):
-        yield invalid_value("", shown, f"{start} `privileged` to true")
+        yield invalid_value("", context, f"{start} `privileged` to true")
     if "CAP_SYS_ADMIN" in added:
-        yield invalid_value("", shown, f"{start} `capabilities.Add` CAP_SYS_ADMIN")
+        yield invalid_value("", context, f"{start} `capabilities.Add` CAP_SYS_ADMIN")
 
 
 @rule()
 def windows_user(value: str, _: FieldScope) -> Iterator[Cause]:
     """Check the user of a Windows container."""
     user = value.split("\\")[-1]
-    why = "runAsUserName"
+    reason = "runAsUserName"
     if not value:
-        yield invalid_value("", value, f"{why} cannot be an empty string")
+        yield invalid_value("", value, f"{reason} cannot be an empty string")
     elif re.search(r"[\x00-\x1f\x7f]", value):
-        yield invalid_value("", value, f"{why} cannot contain control characters")
+        yield invalid_value("", value, f"{reason} cannot contain control characters")
     elif value.count("\\") > 1:
-        yield invalid_value("", value, f"{why} cannot contain more than one backslash")
+        yield invalid_value("", value, f"{reason} cannot contain more than one backslash")
     elif not user:
-        yield invalid_value("", value, f"{why}'s User cannot be empty")
+        yield invalid_value("", value, f"{reason}'s User cannot be empty")
     elif re.search(r'["/:;|=,+*?<>@\[\]]', user):
         listed = 'following characters: "/\\:;|=,+*?<>@[]'
-        yield invalid_value("", value, f"{why}'s User cannot contain the {listed}")
+        yield invalid_value("", value, f"{reason}'s User cannot contain the {listed}")

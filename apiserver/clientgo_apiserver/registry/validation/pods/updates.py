@@ -50,7 +50,7 @@ def _munged(spec: Object, old: Object, gated: bool) -> Object:
     for field in ("containers", "initContainers"):
         pairs = zip(spec.get(field) or (), old.get(field) or (), strict=True)
         if field in spec:
-            munged[field] = [{**one, "image": before.get("image") or ""} for one, before in pairs]
+            munged[field] = [{**container, "image": before.get("image") or ""} for container, before in pairs]
     if gated:
         affinity = {key: value for key, value in (spec.get("affinity") or {}).items() if key != "nodeAffinity"}
         before = (old.get("affinity") or {}).get("nodeAffinity")
@@ -77,22 +77,22 @@ def _deadline_errors(new: Any, old: Any) -> Iterator[Cause]:
 
 
 def _toleration_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
-    def timeless(one: Object) -> Object:
-        return {field: value for field, value in one.items() if field != "tolerationSeconds"}
+    def timeless(toleration: Object) -> Object:
+        return {field: value for field, value in toleration.items() if field != "tolerationSeconds"}
 
-    kept = [timeless(one) for one in new]
-    for one in old:
-        if timeless(one) not in kept:
-            why = "existing toleration can not be modified except its tolerationSeconds"
-            yield forbidden_field("spec.tolerations", why)
+    new_timeless = [timeless(toleration) for toleration in new]
+    for toleration in old:
+        if timeless(toleration) not in new_timeless:
+            reason = "existing toleration can not be modified except its tolerationSeconds"
+            yield forbidden_field("spec.tolerations", reason)
 
 
 def _gate_errors(new: list[Object], old: list[Object]) -> Iterator[Cause]:
-    known = [one.get("name") for one in old]
+    old_names = [gate.get("name") for gate in old]
     for index, gate in enumerate(new):
-        if gate.get("name") not in known:
-            why = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
-            yield forbidden_field(f"spec.schedulingGates[{index}].name", why)
+        if gate.get("name") not in old_names:
+            reason = f"only deletion is allowed, but found new scheduling gate '{gate.get('name')}'"
+            yield forbidden_field(f"spec.schedulingGates[{index}].name", reason)
 
 
 def _placement_errors(spec: Object, old: Object) -> Iterator[Cause]:
@@ -100,17 +100,19 @@ def _placement_errors(spec: Object, old: Object) -> Iterator[Cause]:
     selector = spec.get("nodeSelector") or {}
     for key, value in (old.get("nodeSelector") or {}).items():
         if selector.get(key) != value:
-            why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            yield invalid_value("spec.nodeSelector", selector, why)
-    before, after = (_terms(one) for one in (old, spec))
-    where = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+            reason = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+            yield invalid_value("spec.nodeSelector", selector, reason)
+    before, after = (_terms(owner) for owner in (old, spec))
+    field_path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
     if before and len(before) != len(after):
-        why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield invalid_value(where, after, why)
+        reason = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        yield invalid_value(field_path, after, reason)
         return
-    for index, (one, other) in enumerate(zip(before, after, strict=False)):
-        if not _only_added(one, other):
-            yield invalid_value(f"{where}[{index}]", other, "only additions are allowed (no mutations or deletions)")
+    for index, (old_term, other) in enumerate(zip(before, after, strict=False)):
+        if not _only_added(old_term, other):
+            yield invalid_value(
+                f"{field_path}[{index}]", other, "only additions are allowed (no mutations or deletions)"
+            )
 
 
 def _terms(spec: Object) -> list[Object]:
@@ -134,18 +136,20 @@ def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
     spec = new.get("spec") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         if (condition.get("observedGeneration") or 0) < 0:
-            why = "must be a non-negative integer"
-            yield invalid_value(f"status.conditions[{index}].observedGeneration", condition["observedGeneration"], why)
+            reason = "must be a non-negative integer"
+            yield invalid_value(
+                f"status.conditions[{index}].observedGeneration", condition["observedGeneration"], reason
+            )
         kind = condition.get("type") or ""
-        for why in qualified_errors(kind) if kind not in _SYSTEM_CONDITIONS else ():
-            yield invalid_value(f"status.conditions[{index}].Type", kind, why)
+        for reason in qualified_errors(kind) if kind not in _SYSTEM_CONDITIONS else ():
+            yield invalid_value(f"status.conditions[{index}].Type", kind, reason)
     nominated = status.get("nominatedNodeName") or ""
     if nominated and nominated != old.get("nominatedNodeName"):
-        for why in subdomain_errors(nominated):
-            yield invalid_value("status.nominatedNodeName", nominated, why)
+        for reason in subdomain_errors(nominated):
+            yield invalid_value("status.nominatedNodeName", nominated, reason)
         if spec.get("nodeName"):
-            why = "may not be set on pods that are already bound to a node"
-            yield forbidden_field("status.nominatedNodeName", why)
+            reason = "may not be set on pods that are already bound to a node"
+            yield forbidden_field("status.nominatedNodeName", reason)
     if (status.get("observedGeneration") or 0) < 0:
         yield invalid_value("status.observedGeneration", status["observedGeneration"], "must be a non-negative integer")
     if status.get("qosClass") != old.get("qosClass"):
@@ -160,26 +164,26 @@ def pod_status(new: Object, scope: FieldScope) -> Iterator[Cause]:
 
 def _address_errors(status: Object, field: str) -> Iterator[Cause]:
     """Require valid addresses, at most one of each family."""
-    given = [one.get("ip") or "" for one in status.get(field) or ()]
-    for index, address in enumerate(given):
+    addresses = [entry.get("ip") or "" for entry in status.get(field) or ()]
+    for index, address in enumerate(addresses):
         yield from within(f"status.{field}[{index}]", ip_address(address))
-    if len(given) > 1 and len({":" in address for address in given}) != len(given):
-        shown = [{"IP": address} for address in given]
-        yield invalid_value(f"status.{field}", shown, "may specify no more than one IP for each IP family")
+    if len(addresses) > 1 and len({":" in address for address in addresses}) != len(addresses):
+        go_addresses = [{"IP": address} for address in addresses]
+        yield invalid_value(f"status.{field}", go_addresses, "may specify no more than one IP for each IP family")
 
 
 def _restart_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
     """Reject containers that run again although their pod never restarts them."""
     for field, containers in _RESTARTS.items():
-        known = {one.get("name"): one for one in spec.get(containers) or ()}
-        now = {one.get("name"): one for one in status.get(field) or ()}
-        for index, one in enumerate(old.get(field) or ()):
-            ended = (one.get("state") or {}).get("terminated")
-            container = known.get(one.get("name")) or {}
-            again = now.get(one.get("name"))
+        specs = {container_spec.get("name"): container_spec for container_spec in spec.get(containers) or ()}
+        now = {entry.get("name"): entry for entry in status.get(field) or ()}
+        for index, entry in enumerate(old.get(field) or ()):
+            ended = (entry.get("state") or {}).get("terminated")
+            container = specs.get(entry.get("name")) or {}
+            again = now.get(entry.get("name"))
             policy = container.get("restartPolicy") or spec.get("restartPolicy")
             may = policy == "Always" or (policy == "OnFailure" and ended and ended.get("exitCode"))
             running = again is not None and (again.get("state") or {}).get("terminated") is None
             if ended and running and not may and not container.get("restartPolicyRules"):
-                why = "may not be transitioned to non-terminated state"
-                yield forbidden_field(f"status.{field}[{index}].state", why)
+                reason = "may not be transitioned to non-terminated state"
+                yield forbidden_field(f"status.{field}[{index}].state", reason)

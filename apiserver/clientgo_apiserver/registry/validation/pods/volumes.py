@@ -70,17 +70,17 @@ def csi_driver(value: str, _: FieldScope) -> Iterator[Cause]:
     """Reject an invalid name of a CSI driver; an empty one is allowed."""
     if len(value) > 63:
         yield too_long("", 63)
-    for why in subdomain_errors(value.lower()) if value else ():
-        yield invalid_value("", value, why)
+    for reason in subdomain_errors(value.lower()) if value else ():
+        yield invalid_value("", value, reason)
 
 
 @rule()
 def one_field_source(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Require exactly one of fieldRef and resourceFieldRef."""
-    given = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
-    if given > 1:
+    sources = sum(value.get(field) is not None for field in ("fieldRef", "resourceFieldRef"))
+    if sources > 1:
         yield invalid_value("", "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
-    if not given:
+    if not sources:
         yield required("", "one of fieldRef and resourceFieldRef is required")
 
 
@@ -96,7 +96,7 @@ def token_expiration(value: int, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def one_projection(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject more than one type in a source of a projected volume."""
-    if sum(one is not None for one in value.values()) > 1:
+    if sum(source is not None for source in value.values()) > 1:
         yield forbidden_field("", "may not specify more than 1 volume type per source")
 
 

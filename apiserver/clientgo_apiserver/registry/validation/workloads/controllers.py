@@ -18,7 +18,7 @@ def selector_matches(selector: Object, labels: Object) -> bool:
     """Return whether a valid label selector matches the labels."""
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
         return False
-    return all(_expression_matches(one, labels) for one in selector.get("matchExpressions") or ())
+    return all(_expression_matches(expression, labels) for expression in selector.get("matchExpressions") or ())
 
 
 def _expression_matches(expression: Object, labels: Object) -> bool:
@@ -54,8 +54,8 @@ def not_empty_selector(value: Object, _: FieldScope, kind: str) -> Iterator[Caus
 def convertible_selector(value: Object, _: FieldScope, detail: str) -> Iterator[Cause]:
     """Reject a selector whose requirements have no meaning."""
     if not is_convertible(value):
-        found = invalid_value("", value, detail)
-        yield found if detail else replace(found, message=found.message.removesuffix(": "))
+        cause = invalid_value("", value, detail)
+        yield cause if detail else replace(cause, message=cause.message.removesuffix(": "))
 
 
 @rule()
@@ -87,7 +87,7 @@ def _number(value: Any) -> int:
 def int_or_percent(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Reject a negative number or an invalid percentage."""
     if isinstance(value, str):
-        yield from (invalid_value("", value, why) for why in percent_errors(value))
+        yield from (invalid_value("", value, reason) for reason in percent_errors(value))
     elif value < 0:
         yield invalid_value("", value, "must be greater than or equal to 0")
 
@@ -130,8 +130,8 @@ def stateful_set_strategy(value: Object, _: FieldScope) -> Iterator[Cause]:
     if not kind:
         yield required("")
     elif kind == "OnDelete" and rolling is not None:
-        shown = go_struct("RollingUpdateStatefulSetStrategy", rolling)
-        yield invalid_value("rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+        struct = go_struct("RollingUpdateStatefulSetStrategy", rolling)
+        yield invalid_value("rollingUpdate", struct, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind not in ("OnDelete", "RollingUpdate"):
         yield invalid_value("", go_struct("StatefulSetUpdateStrategy", value), "must be 'RollingUpdate' or 'OnDelete'")
 
@@ -162,8 +162,8 @@ def only_changes(new: Any, old: Any, _: FieldScope, fields: str, detail: str) ->
     """Reject changes of other fields than these."""
     free = fields.split(",")
     before, after = (
-        {field: value for field, value in (one or {}).items() if field not in free and value not in (None, [], {}, "")}
-        for one in (old, new)
+        {field: value for field, value in (spec or {}).items() if field not in free and value not in (None, [], {}, "")}
+        for spec in (old, new)
     )
     if before != after:
         yield forbidden_field("", detail)
@@ -180,5 +180,5 @@ def json_object(value: Any, _: FieldScope) -> Iterator[Cause]:
 def one_budget(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Reject a disruption budget with both limits."""
     if value.get("minAvailable") is not None and value.get("maxUnavailable") is not None:
-        shown = go_struct("PodDisruptionBudgetSpec", value)
-        yield invalid_value("", shown, "minAvailable and maxUnavailable cannot be both set")
+        struct = go_struct("PodDisruptionBudgetSpec", value)
+        yield invalid_value("", struct, "minAvailable and maxUnavailable cannot be both set")

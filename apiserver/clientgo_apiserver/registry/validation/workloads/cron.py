@@ -27,9 +27,9 @@ def cron_schedule(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Reject an invalid schedule, and one with a time zone."""
     if not value:
         return
-    why = schedule_error(value)
-    if why:
-        yield invalid_value("", value, why)
+    reason = schedule_error(value)
+    if reason:
+        yield invalid_value("", value, reason)
     if "TZ" not in value:
         return
     before = (scope.old or {}).get("schedule") or ""
@@ -75,8 +75,8 @@ def _descriptor_error(text: str) -> str:
 def _check_range(text: str, bounds: tuple[int, int, dict[str, int]]) -> None:
     """Raise ValueError if a part of a field is invalid."""
     low, high, names = bounds
-    parts = text.split("/")
-    limits = parts[0].split("-")
+    range_step = text.split("/")
+    limits = range_step[0].split("-")
     if limits[0] in ("*", "?"):
         start, end = low, high
     else:
@@ -84,10 +84,10 @@ def _check_range(text: str, bounds: tuple[int, int, dict[str, int]]) -> None:
         if len(limits) > 2:
             raise ValueError(f"too many hyphens: {text}")
         end = _number(limits[1], names) if len(limits) > 1 else start
-    if len(parts) > 2:
+    if len(range_step) > 2:
         raise ValueError(f"too many slashes: {text}")
-    step = _number(parts[1], {}) if len(parts) > 1 else 1
-    if len(parts) > 1 and len(limits) == 1:
+    step = _number(range_step[1], {}) if len(range_step) > 1 else 1
+    if len(range_step) > 1 and len(limits) == 1:
         end = high
     if start < low:
         raise ValueError(f"beginning of range ({start}) below minimum ({low}): {text}")
@@ -122,8 +122,8 @@ def time_zone(value: str, scope: FieldScope) -> Iterator[Cause]:
             yield invalid_value("", value, f"unknown time zone {value}")
             return
     if value.lower() == "local":
-        why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        yield invalid_value("", value, why)
+        reason = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        yield invalid_value("", value, reason)
     if value == "local" or not _known_zone(value):
         yield invalid_value("", value, f"unknown time zone {value}")
 

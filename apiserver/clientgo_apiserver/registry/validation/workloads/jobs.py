@@ -49,11 +49,11 @@ def generated_selector(job: Object, scope: FieldScope) -> Iterator[Cause]:
     if scope.old is None or prefixed.keys() <= (before.get("labels") or {}).keys():
         expected |= prefixed
     for key, value in expected.items():
-        where = f"spec.template.metadata.labels[{key}]"
+        field_path = f"spec.template.metadata.labels[{key}]"
         if key not in labels:
-            yield required(where, f"must be '{value}'")
+            yield required(field_path, f"must be '{value}'")
         elif labels[key] != value:
-            yield invalid_value(where, labels, f"must be '{value}'")
+            yield invalid_value(field_path, labels, f"must be '{value}'")
     if is_convertible(selector) and not selector_matches(selector, expected):
         yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
 
@@ -73,8 +73,8 @@ def indexed_pod_names(job: Object, _: FieldScope) -> Iterator[Cause]:
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         longest = f"{name}-{spec['completions'] - 1}"
         if label_errors(longest):
-            why = f"will not able to create pod with invalid DNS label: {longest}"
-            yield invalid_value("metadata.name", name, why)
+            reason = f"will not able to create pod with invalid DNS label: {longest}"
+            yield invalid_value("metadata.name", name, reason)
 
 
 @rule()
@@ -86,7 +86,7 @@ def domain_prefixed_path(value: str, _: FieldScope) -> Iterator[Cause]:
     elif not slash or not host or not path:
         yield invalid_value("", value, _UNPREFIXED)
     else:
-        yield from (invalid_value("", host, why) for why in subdomain_errors(host))
+        yield from (invalid_value("", host, reason) for reason in subdomain_errors(host))
         if not re.fullmatch(_HTTP_PATH, path):
             yield invalid_value("", path, f"Invalid path (regex used for validation is '{_HTTP_PATH}')")
 
@@ -94,20 +94,22 @@ def domain_prefixed_path(value: str, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def indexed_limits(spec: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the limits of indexed jobs that depend on each other."""
-    completions, failed, parallel = (spec.get(one) for one in ("completions", "maxFailedIndexes", "parallelism"))
+    completions, failed, parallel = (spec.get(field) for field in ("completions", "maxFailedIndexes", "parallelism"))
     if completions is not None and failed is not None and failed > completions:
         yield invalid_value("maxFailedIndexes", failed, "must be less than or equal to completions")
     if failed is not None and failed > 100_000:
         yield invalid_value("maxFailedIndexes", failed, "must be less than or equal to 100000")
     if completions is None or completions <= 100_000 or spec.get("backoffLimitPerIndex") is None:
         return
-    why = "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
+    reason = (
+        "must be less than or equal to 10000 when completions are above 100000 and used with backoff limit per index"
+    )
     if failed is None:
         yield required("maxFailedIndexes", "must be specified when completions is above 100000")
     if parallel is not None and parallel > 10_000:
-        yield invalid_value("parallelism", parallel, why)
+        yield invalid_value("parallelism", parallel, reason)
     if failed is not None and failed > 10_000:
-        yield invalid_value("maxFailedIndexes", failed, why)
+        yield invalid_value("maxFailedIndexes", failed, reason)
 
 
 @rule()
@@ -119,8 +121,8 @@ def job_restart_policy(pod: Object, scope: FieldScope) -> Iterator[Cause]:
     elif policy not in ("OnFailure", "Never"):
         yield not_supported("restartPolicy", policy, ("OnFailure", "Never"))
     elif policy != "Never" and scope.value.get("podFailurePolicy") is not None:
-        why = 'only "Never" is supported when podFailurePolicy is specified'
-        yield invalid_value("restartPolicy", policy, why)
+        reason = 'only "Never" is supported when podFailurePolicy is specified'
+        yield invalid_value("restartPolicy", policy, reason)
 
 
 @rule()
@@ -141,7 +143,9 @@ def _without_value(field: str, detail: str) -> Cause:
 def known_container(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require the name of a container of the job."""
     pod = ((scope.enclosing("JobSpec") or {}).get("template") or {}).get("spec") or {}
-    if value not in [one.get("name") for field in ("containers", "initContainers") for one in pod.get(field) or ()]:
+    if value not in [
+        container.get("name") for field in ("containers", "initContainers") for container in pod.get(field) or ()
+    ]:
         yield invalid_value("", value, "must be one of the container or initContainer names in the pod template")
 
 
@@ -158,7 +162,7 @@ def exit_codes(value: Any, scope: FieldScope) -> Iterator[Cause]:
             yield invalid_value(f"[{index}]", code, "must not be 0 for the In operator")
         if code in codes[:index]:
             yield duplicate(f"[{index}]", code)
-    if any(one > other for one, other in pairwise(codes)):
+    if any(code > other for code, other in pairwise(codes)):
         yield invalid_value("", codes, "must be ordered")
 
 
@@ -195,12 +199,12 @@ def indexes_of(text: str, completions: int) -> list[int]:
     Raises:
         ValueError: the text is invalid, in Kubernetes' words.
     """
-    found: list[int] = []
+    indexes: list[int] = []
     for interval in text.split(",") if text else ():
         limits = interval.split("-")
         if len(limits) > 2:
-            why = "violates the requirement that an index interval can have at most two parts separated by '-'"
-            raise ValueError(f'the fragment "{interval}" {why}')
+            reason = "violates the requirement that an index interval can have at most two parts separated by '-'"
+            raise ValueError(f'the fragment "{interval}" {reason}')
         numbers = []
         for limit in limits:
             if not re.fullmatch(r"[+-]?\d+", limit):
@@ -211,10 +215,10 @@ def indexes_of(text: str, completions: int) -> list[int]:
         for previous, current in ((numbers[0], numbers[-1]),) if len(numbers) > 1 else ():
             if previous >= current:
                 raise ValueError(f"non-increasing order, previous: {previous}, current: {current}")
-        if found and found[-1] >= numbers[0]:
-            raise ValueError(f"non-increasing order, previous: {found[-1]}, current: {numbers[0]}")
-        found += range(numbers[0], numbers[-1] + 1)
-    return found
+        if indexes and indexes[-1] >= numbers[0]:
+            raise ValueError(f"non-increasing order, previous: {indexes[-1]}, current: {numbers[0]}")
+        indexes += range(numbers[0], numbers[-1] + 1)
+    return indexes
 
 
 @rule()
@@ -234,15 +238,16 @@ def job_update(job: Object, scope: FieldScope) -> Iterator[Cause]:
     yield from _template_errors(spec.get("template") or {}, scope.old)
     for field in _IMMUTABLE:
         if spec.get(field) != old.get(field):
-            shown = go_struct(field[0].upper() + field[1:], spec.get(field))
-            yield invalid_value(f"spec.{field}", shown, IMMUTABLE)
+            struct = go_struct(field[0].upper() + field[1:], spec.get(field))
+            yield invalid_value(f"spec.{field}", struct, IMMUTABLE)
 
 
 def _template_errors(template: Object, old: Object) -> Iterator[Cause]:
     """Reject changes of a job's template, except of where and with which resources a suspended job runs."""
     before, status = old["spec"].get("template") or {}, old.get("status") or {}
     suspended = any(
-        one.get("type") == "Suspended" and one.get("status") == "True" for one in status.get("conditions") or ()
+        condition.get("type") == "Suspended" and condition.get("status") == "True"
+        for condition in status.get("conditions") or ()
     )
     if not old["spec"].get("suspend") or (status.get("startTime") and not suspended) or status.get("active"):
         if template != before:
@@ -253,11 +258,11 @@ def _template_errors(template: Object, old: Object) -> Iterator[Cause]:
 
 def _fixed(pod: Object) -> Object:
     """Return the parts of a suspended job's pods that an update may not change."""
-    affinity = {key: one for key, one in (pod.get("affinity") or {}).items() if key != "nodeAffinity"}
-    kept = {field: value for field, value in pod.items() if field not in _SCHEDULING}
+    affinity = {key: member for key, member in (pod.get("affinity") or {}).items() if key != "nodeAffinity"}
+    fixed = {field: value for field, value in pod.items() if field not in _SCHEDULING}
     for field in ("containers", "initContainers"):
-        kept[field] = [{**one, "resources": {}} for one in pod.get(field) or ()]
-    return {**kept, "affinity": affinity}
+        fixed[field] = [{**container, "resources": {}} for container in pod.get(field) or ()]
+    return {**fixed, "affinity": affinity}
 
 
 @rule()
@@ -283,9 +288,9 @@ def not_below_min(value: Any, scope: FieldScope) -> Iterator[Cause]:
 @rule()
 def object_metric(_: int, scope: FieldScope) -> Iterator[Cause]:
     """Require a metric that exists without pods, for scaling to zero."""
-    if not any(one.get("type") in ("Object", "External") for one in scope.value.get("metrics") or ()):
-        why = "must specify at least one Object or External metric to support scaling to zero replicas"
-        yield forbidden_field("", why)
+    if not any(metric.get("type") in ("Object", "External") for metric in scope.value.get("metrics") or ()):
+        reason = "must specify at least one Object or External metric to support scaling to zero replicas"
+        yield forbidden_field("", reason)
 
 
 @rule()
@@ -342,8 +347,8 @@ def metric_source(metric: Object, _: FieldScope) -> Iterator[Cause]:
     expected = _SOURCES.get(metric.get("type") or "")
     if expected and metric.get(expected) is None:
         yield required(expected, "must populate information for the given metric source")
-    given = [field for field in _SOURCES.values() if metric.get(field) is not None]
-    if len(given) != 1:
-        for field in given:
+    sources = [field for field in _SOURCES.values() if metric.get(field) is not None]
+    if len(sources) != 1:
+        for field in sources:
             if field != expected:
                 yield forbidden_field(field, "must populate the given metric source only")

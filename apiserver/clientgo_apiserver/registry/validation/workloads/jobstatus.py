@@ -13,7 +13,9 @@ _TERMINAL = ("Failed", "Complete", "FailureTarget")
 
 
 def _true(status: Object) -> set[str]:
-    return {one.get("type") or "" for one in status.get("conditions") or () if one.get("status") == "True"}
+    return {
+        condition.get("type") or "" for condition in status.get("conditions") or () if condition.get("status") == "True"
+    }
 
 
 @rule()
@@ -31,11 +33,11 @@ def _uncounted_errors(pods: Object) -> Iterator[Cause]:
     for field in ("succeeded", "failed"):
         seen: set[str] = set()
         for index, uid in enumerate(pods.get(field) or ()):
-            where = f"status.uncountedTerminatedPods.{field}[{index}]"
+            field_path = f"status.uncountedTerminatedPods.{field}[{index}]"
             if not uid:
-                yield invalid_value(where, uid, "must not be empty")
+                yield invalid_value(field_path, uid, "must not be empty")
             elif uid in seen:
-                yield duplicate(where, uid)
+                yield duplicate(field_path, uid)
             seen.add(uid)
 
 
@@ -92,28 +94,28 @@ def _condition_errors(status: Object, old: Object, spec: Object) -> Iterator[Cau
 def _index_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
     """Return the errors of completedIndexes and failedIndexes."""
     completions = spec.get("completions")
-    found: dict[str, set[int]] = {}
+    indexes: dict[str, set[int]] = {}
     for field in ("completedIndexes", "failedIndexes"):
         text = status.get(field)
         needed = spec.get("backoffLimitPerIndex") if field == "failedIndexes" else completions
         if not text or completions is None or needed is None:
             continue
         try:
-            found[field] = set(indexes_of(text, completions))
+            indexes[field] = set(indexes_of(text, completions))
         except ValueError as error:
             if text != old.get(field):
                 yield invalid_value(f"status.{field}", text, f"error parsing {field}: {error}")
     completed, failed = status.get("completedIndexes"), status.get("failedIndexes")
     if completed and completed != old.get("completedIndexes") and spec.get("completionMode") != "Indexed":
-        why = "cannot set non-empty completedIndexes when non-indexed completion mode"
-        yield invalid_value("status.completedIndexes", completed, why)
+        reason = "cannot set non-empty completedIndexes when non-indexed completion mode"
+        yield invalid_value("status.completedIndexes", completed, reason)
     if failed is not None and failed != old.get("failedIndexes") and spec.get("backoffLimitPerIndex") is None:
-        why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
-        yield invalid_value("status.failedIndexes", failed, why)
-    both = found.get("completedIndexes", set()) & found.get("failedIndexes", set())
+        reason = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+        yield invalid_value("status.failedIndexes", failed, reason)
+    both = indexes.get("completedIndexes", set()) & indexes.get("failedIndexes", set())
     if both and (completed, failed) != (old.get("completedIndexes"), old.get("failedIndexes")):
-        why = f"failedIndexes and completedIndexes overlap at index: {min(both)}"
-        yield invalid_value("status.failedIndexes", failed, why)
+        reason = f"failedIndexes and completedIndexes overlap at index: {min(both)}"
+        yield invalid_value("status.failedIndexes", failed, reason)
 
 
 def _change_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
