@@ -18,7 +18,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any, ClassVar, Generic, NoReturn, Protocol, TypeVar
 
 from clientgo import log
-from clientgo.flags import Address, address, amount, finite, natural, parse_bool, positive, seconds, whole
+from clientgo.flags import Address, address, amount, finite, integer, natural, parse_bool, positive, seconds
 
 _FLAG = "flag"
 
@@ -50,7 +50,7 @@ def flag(default: T, help_text: str, *names: str, group: str, variable: str = ""
 
 _SETTINGS: Mapping[type, Mapping[str, Any]] = {
     bool: {"nargs": "?", "const": True, "type": parse_bool, "metavar": "BOOL"},
-    int: {"type": whole},
+    int: {"type": integer},
     float: {"type": finite},
 }
 """Settings of a flag by the type of its default."""
@@ -75,35 +75,35 @@ class FlagParser(Generic[D]):
             formatter_class=lambda prog: argparse.HelpFormatter(prog, width=_columns(environ) - 2),
         )
         groups: dict[str, argparse._ArgumentGroup] = {}
-        for one in fields(self._defaults):
-            group, names, _, settings = one.metadata[_FLAG]
+        for option in fields(self._defaults):
+            group, names, _, settings = option.metadata[_FLAG]
             if group not in groups:
                 groups[group] = self._parser.add_argument_group(group)
-            names = names or (f"--{_hyphenated(one.name)}",)
+            names = names or (f"--{_hyphenated(option.name)}",)
             # No default: argparse would append to that of a repeatable flag.
             add = groups[group].add_argument
-            self._actions[one.name] = add(*names, dest=one.name, default=argparse.SUPPRESS, **settings)
+            self._actions[option.name] = add(*names, dest=option.name, default=argparse.SUPPRESS, **settings)
         self._add_opposites()
 
     def parse(self, arguments: Sequence[str]) -> D:
         """Return the flags' values; the values of a repeated flag are a tuple without duplicates."""
         values = vars(self._parser.parse_args(arguments))
-        for one in fields(self._defaults):
-            if one.name not in values:
-                values[one.name] = self._default(one)
-            if isinstance(one.default, tuple):
-                values[one.name] = tuple(dict.fromkeys(values[one.name]))
+        for option in fields(self._defaults):
+            if option.name not in values:
+                values[option.name] = self._default(option)
+            if isinstance(option.default, tuple):
+                values[option.name] = tuple(dict.fromkeys(values[option.name]))
         return type(self._defaults)(**values)
 
-    def _default(self, one: Field[Any]) -> Any:
+    def _default(self, option: Field[Any]) -> Any:
         """Return the value of the flag's environment variable, or else its default."""
-        variable = one.metadata[_FLAG][2]
+        variable = option.metadata[_FLAG][2]
         text = self._environ.get(variable)
         if not text:
-            return getattr(self._defaults, one.name)
-        action = self._actions[one.name]
+            return getattr(self._defaults, option.name)
+        action = self._actions[option.name]
         try:
-            if isinstance(one.default, tuple):
+            if isinstance(option.default, tuple):
                 return [self._value(action, part.strip()) for part in text.split(",")]
             return self._value(action, text)
         except argparse.ArgumentError as error:
@@ -144,7 +144,7 @@ def _columns(environ: Mapping[str, str]) -> int:
 
 def flag_values(options: Dataclass) -> dict[str, object]:
     """Return the value of each flag by its name, for a page or a log; None is an empty text."""
-    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    values = {option.name: getattr(options, option.name) for option in fields(options)}
     return {_hyphenated(name): "" if value is None else value for name, value in values.items()}
 
 

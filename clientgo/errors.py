@@ -337,13 +337,13 @@ def decode_status(data: bytes | Any) -> Status:
 
 def _valid_part(data: bytes | Any) -> Status:
     try:
-        found = msgspec.json.decode(data, type=dict[str, Any])
+        fields = msgspec.json.decode(data, type=dict[str, Any])
     except (ValueError, RecursionError):
         return Status()
     valid: dict[str, Any] = {}
     for field in msgspec.structs.fields(Status):
         try:
-            valid[field.name] = msgspec.convert(found[field.encode_name], field.type)
+            valid[field.name] = msgspec.convert(fields[field.encode_name], field.type)
         except (KeyError, msgspec.ValidationError):
             continue  # the default
     return Status(**valid)

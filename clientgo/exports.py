@@ -21,12 +21,12 @@ def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], objec
 
     It raises `AttributeError` for other names, and any error of the import.
     """
-    where = {name: f"{package}.{module}" for module, names in modules.items() for name in names.split()}
+    modules_by_name = {name: f"{package}.{module}" for module, names in modules.items() for name in names.split()}
 
     def load(name: str) -> object:
-        if name not in where:
+        if name not in modules_by_name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value: object = getattr(importlib.import_module(where[name]), name)
+        value: object = getattr(importlib.import_module(modules_by_name[name]), name)
         setattr(sys.modules[package], name, value)  # so that Python does not call this again
         return value
 
@@ -41,14 +41,14 @@ def import_from_modules(package: str, path: Sequence[str]) -> Callable[[str], ob
     """
 
     def fail(name: str) -> object:
-        found: list[str] = []
+        names: list[str] = []
         if name[:1].isupper():  # not for attributes of modules, which other code looks for
             import pkgutil  # noqa: PLC0415  # programs that make no mistake start without it
 
             modules = [f".{module.name}" for module in pkgutil.iter_modules(path)]
-            found = [module for module in modules if name in importlib.import_module(module, package).__all__]
-        if not found:
+            names = [module for module in modules if name in importlib.import_module(module, package).__all__]
+        if not names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        raise ImportError(f"cannot import name {name!r} from {package!r}: import it from {package}{' or '.join(found)}")
+        raise ImportError(f"cannot import name {name!r} from {package!r}: import it from {package}{' or '.join(names)}")
 
     return fail

@@ -40,14 +40,14 @@ def path_below(root: Path, path: str | PurePath) -> Path:
     Raises:
         ConfigError: it is outside of `root`, also by a symbolic link, or is a link to a file that does not exist.
     """
-    place = root / path
+    target = root / path
     try:
-        inside = place.resolve().is_relative_to(root.resolve())
-        dangling = place.is_symlink() and not place.exists()
+        inside = target.resolve().is_relative_to(root.resolve())
+        dangling = target.is_symlink() and not target.exists()
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null byte
         raise ConfigError(f"invalid path {str(path)!r}: {error}") from error
     if not inside or ".." in PurePath(path).parts:
         raise ConfigError(f"invalid path {str(path)!r}: it leads out of {root}")
     if dangling:
         raise ConfigError(f"invalid path {str(path)!r}: it is a symbolic link to a missing file; remove it")
-    return place
+    return target

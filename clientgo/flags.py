@@ -44,7 +44,7 @@ def parse_bool(text: str) -> bool:
     return value
 
 
-def whole(text: str) -> int:
+def integer(text: str) -> int:
     """Parse an integer."""
     try:
         return int(text)
@@ -65,7 +65,7 @@ def finite(text: str) -> float:
 
 def positive(text: str) -> int:
     """Parse an integer of at least 1."""
-    number = whole(text)
+    number = integer(text)
     if number < 1:
         raise ArgumentTypeError(f"invalid number {text}: must be at least 1")
     return number
@@ -73,7 +73,7 @@ def positive(text: str) -> int:
 
 def natural(text: str) -> int:
     """Parse an integer of at least 0."""
-    number = whole(text)
+    number = integer(text)
     if number < 0:
         raise ArgumentTypeError(f"invalid number {text}: must be at least 0")
     return number
@@ -92,9 +92,9 @@ def amount(text: str) -> float:
 
 def seconds(text: str) -> float:
     """Parse a duration of at least 0, in seconds."""
-    parts = list(_PART.finditer(text))
-    if parts and all(part[2] for part in parts) and "".join(part[0] for part in parts) == text:
-        return sum(float(part[1]) * _UNITS[part[2]] for part in parts)
+    matches = list(_PART.finditer(text))
+    if matches and all(part[2] for part in matches) and "".join(part[0] for part in matches) == text:
+        return sum(float(part[1]) * _UNITS[part[2]] for part in matches)
     if text[-1:].isdecimal():
         return amount(text)
     raise ArgumentTypeError(f"invalid duration {text!r}: expected a number with a unit, such as 15s, 1m30s or 500ms")
@@ -102,7 +102,7 @@ def seconds(text: str) -> float:
 
 def port(text: str) -> int:
     """Parse a TCP port; 0 is any free one."""
-    number = whole(text)
+    number = integer(text)
     if not 0 <= number <= 65535:
         raise ArgumentTypeError(f"invalid port {text}: must be 0 to 65535")
     return number

@@ -72,23 +72,25 @@ class History:
         """Maximum number of reconciliations kept."""
         return self._recent.maxlen or 0
 
-    def add(self, one: Reconciliation) -> None:
+    def add(self, reconciliation: Reconciliation) -> None:
         """Record a reconciliation; one with an error adds to the object's failures, one without resets them."""
         with self._lock:
             self._count += 1
-            if one.error:
-                before = self._failing.get(one.key)
-                failures, since = (before.failures, before.since) if before is not None else (0, one.began)
-                self._failing[one.key] = FailingObject(one.key, failures + 1, since, one.error, one.next_at)
+            if reconciliation.error:
+                before = self._failing.get(reconciliation.key)
+                failures, since = (before.failures, before.since) if before is not None else (0, reconciliation.began)
+                self._failing[reconciliation.key] = FailingObject(
+                    reconciliation.key, failures + 1, since, reconciliation.error, reconciliation.next_at
+                )
             elif self._failing:
-                self._failing.pop(one.key, None)
-            self._recent.append(one)
+                self._failing.pop(reconciliation.key, None)
+            self._recent.append(reconciliation)
 
     def after(self, number: int) -> list[tuple[int, Reconciliation]]:
         """Return the kept reconciliations with a number above this one, counted from 1, the oldest first."""
         with self._lock:
             first = self._count - len(self._recent) + 1
-            return [found for found in enumerate(self._recent, first) if found[0] > number]
+            return [numbered for numbered in enumerate(self._recent, first) if numbered[0] > number]
 
     def failing(self) -> list[FailingObject]:
         """Return the failing objects, the most recent failure first."""

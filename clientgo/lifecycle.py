@@ -79,10 +79,10 @@ class Group:
             BaseException: an exception ended a thread.
         """
         deadline = None if timeout is None else self._clock.now() + timeout
-        while others := self._others():
-            for thread in others:
+        while threads := self._other_threads():
+            for thread in threads:
                 thread.join(None if deadline is None else waitable(deadline - self._clock.now()))
-            if late := [thread.name for thread in others if thread.is_alive()]:
+            if late := [thread.name for thread in threads if thread.is_alive()]:
                 raise StillRunning(f"still running after {timeout} s: {', '.join(late)}") from self._crash
         self.raise_crash()
 
@@ -100,7 +100,7 @@ class Group:
         if self._crash is not None:
             raise self._crash
 
-    def _others(self) -> list[threading.Thread]:
+    def _other_threads(self) -> list[threading.Thread]:
         me = threading.current_thread()
         with self._lock:
             return [t for t in self._threads if t.is_alive() and t is not me]

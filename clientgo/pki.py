@@ -69,8 +69,8 @@ class CertificateAuthority:
         builder = builder.add_extension(identifier, critical=False)
         # Distinguishes two authorities of one name in a bundle (RFC 5280, 4.2.1.1).
         builder = builder.add_extension(_issued_by(identifier), critical=False)
-        made = builder.sign(key, hashes.SHA256())
-        return cls(made.public_bytes(serialization.Encoding.PEM), _key_pem(key), clock=clock)
+        certificate = builder.sign(key, hashes.SHA256())
+        return cls(certificate.public_bytes(serialization.Encoding.PEM), _key_pem(key), clock=clock)
 
     @property
     def pem(self) -> bytes:
@@ -114,12 +114,12 @@ class CertificateAuthority:
     def has_signed(self, certificate: bytes, hosts: Iterable[str]) -> bool:
         """Return whether this authority signed the certificate (PEM), which is for all hosts and valid now."""
         try:
-            found = x509.load_pem_x509_certificate(certificate)
-            found.verify_directly_issued_by(self._certificate)
-            names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            loaded = x509.load_pem_x509_certificate(certificate)
+            loaded.verify_directly_issued_by(self._certificate)
+            names = loaded.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
             return False
-        return _is_valid(found, self._clock) and all(_general_name(host) in names for host in hosts)
+        return _is_valid(loaded, self._clock) and all(_general_name(host) in names for host in hosts)
 
     def _issue(
         self,
@@ -134,8 +134,8 @@ class CertificateAuthority:
         builder = builder.add_extension(_issued_by(self._identifier), critical=False)
         if names is not None:
             builder = builder.add_extension(names, critical=False)
-        made = builder.sign(self._key, hashes.SHA256())
-        return made.public_bytes(serialization.Encoding.PEM), _key_pem(key)
+        signed = builder.sign(self._key, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM), _key_pem(key)
 
 
 def self_signed(name: str, hosts: Iterable[str], lifetime: timedelta, *, clock: Clock = SYSTEM_CLOCK) -> bytes:
@@ -157,8 +157,8 @@ def merge_bundle(bundle: bytes, *, add: bytes = b"", remove: bytes = b"", clock:
     """Return the certificates of a bundle (PEM) with some added and removed, without duplicates and expired ones."""
     added = _BLOCK.findall(add)
     removed = set(_BLOCK.findall(remove)) - set(added)
-    kept = [one for one in dict.fromkeys([*_BLOCK.findall(bundle), *added]) if one not in removed]
-    return b"".join(one + b"\n" for one in kept if not _has_expired(one, clock))
+    blocks = [block for block in dict.fromkeys([*_BLOCK.findall(bundle), *added]) if block not in removed]
+    return b"".join(block + b"\n" for block in blocks if not _has_expired(block, clock))
 
 
 def _builder(

@@ -135,9 +135,9 @@ class Attempts:
         self._log_fields = log_fields
         self._clock = clock
         self._metrics = ReconcileMetrics(self.controller)
-        for one in expected:
-            if not (isinstance(one, type) and issubclass(one, BaseException)):
-                raise ConfigError(f"invalid expected error {one!r}: must be a class of exceptions")
+        for cls in expected:
+            if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+                raise ConfigError(f"invalid expected error {cls!r}: must be a class of exceptions")
         self._failures = _FailureLog((ClientGoError, *expected), clock)
         # By thread; each thread changes only its own entry.
         self._running: dict[int, Attempt] = {}
@@ -152,14 +152,17 @@ class Attempts:
     def workers(self) -> list[Worker]:
         """Return the threads that have reconciled since they started, by name."""
         names = {thread.ident or 0: thread.name for thread in threading.enumerate()}
-        running, found = self._running.copy(), []
+        running, workers = self._running.copy(), []
         for thread, ended in self._idle.copy().items():
             if thread not in names:
                 self._idle.pop(thread, None)
             elif thread not in running:
-                found.append(Worker(names[thread], None, "", ended))
-        found += [Worker(names.get(thread, ""), one.key, one.trigger, one.began) for thread, one in running.items()]
-        return sorted(found, key=lambda worker: worker.name)
+                workers.append(Worker(names[thread], None, "", ended))
+        workers += [
+            Worker(names.get(thread, ""), attempt.key, attempt.trigger, attempt.began)
+            for thread, attempt in running.items()
+        ]
+        return sorted(workers, key=lambda worker: worker.name)
 
     @contextmanager
     def at(self, key: ObjectName, trigger: str = "") -> Iterator["Attempt"]:
@@ -189,13 +192,13 @@ class Attempts:
     def _warn_of_blocked(self) -> float:
         """Log the attempts that are due; return the seconds until the next one may be."""
         now, pause = self._clock.now(), BLOCKED_SECONDS
-        for thread, one in tuple(self._running.items()):
-            if now >= one.warn_at:
-                one.warn_at = now + (now - one.began)
-                facts = {"seconds": round(now - one.began), "at": line_of_thread(thread)}
-                with context(kind=self.kind, namespace=one.key.namespace or None, name=one.key.name):
+        for thread, attempt in tuple(self._running.items()):
+            if now >= attempt.warn_at:
+                attempt.warn_at = now + (now - attempt.began)
+                facts = {"seconds": round(now - attempt.began), "at": line_of_thread(thread)}
+                with context(kind=self.kind, namespace=attempt.key.namespace or None, name=attempt.key.name):
                     log.warning("reconcile is still running and blocks its worker", extra=facts)
-            pause = min(pause, one.warn_at - now)
+            pause = min(pause, attempt.warn_at - now)
         return pause
 
     def _fields_of(self, key: ObjectName) -> dict[str, Any]:
@@ -333,9 +336,9 @@ def _nonzero(**facts: int | None) -> dict[str, int]:
 def _origin(error: BaseException) -> dict[str, str]:
     """Return the failed request of the error or of its causes, and the line of the reconciler that it came from."""
     request, cause = "", error.__cause__
-    for one in (error, cause, cause and cause.__cause__):
-        if isinstance(one, ClientGoError):
-            request = request or one.request
+    for candidate in (error, cause, cause and cause.__cause__):
+        if isinstance(candidate, ClientGoError):
+            request = request or candidate.request
     facts = {"request": request, "at": line_of_error(error)}
     return {key: value for key, value in facts.items() if value}
 
@@ -355,4 +358,4 @@ def _described(error: BaseException) -> BaseException | str:
     # The text of a group contains only the number of its errors.
     if not isinstance(error, BaseExceptionGroup):
         return error
-    return f"{error.message}: {'; '.join(text_of(_described(one)) for one in error.exceptions)}"
+    return f"{error.message}: {'; '.join(text_of(_described(member)) for member in error.exceptions)}"

@@ -115,8 +115,8 @@ def _provided(group: str, name: str) -> Any:
     from importlib.metadata import entry_points  # noqa: PLC0415
 
     try:
-        for found in entry_points(group=group, name=name):
-            return found.load()
+        for entry_point in entry_points(group=group, name=name):
+            return entry_point.load()
     except ModuleNotFoundError as error:
         raise NotInstalled(f"the API server lacks {error.name}: run {INSTALL}") from error
     raise NotInstalled(f"the API server is not installed: run {INSTALL}")

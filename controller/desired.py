@@ -46,9 +46,9 @@ def plan(foo: Foo, deployment: Deployment | None) -> Plan:
         return Create(new_deployment(foo))
     if not is_controlled_by(deployment, foo):
         return Foreign(deployment.metadata.name)
-    wanted = foo.spec.replicas
-    if wanted is not None and wanted != deployment.spec.replicas:
-        return Resize(deployment, wanted)
+    replicas = foo.spec.replicas
+    if replicas is not None and replicas != deployment.spec.replicas:
+        return Resize(deployment, replicas)
     return Nothing(deployment)
 
 

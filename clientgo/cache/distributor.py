@@ -61,8 +61,8 @@ class UndecodableObjects:
 
     def get(self, key: ObjectName) -> Undecodable | None:
         """Return the error of the object of that name, or None."""
-        found = self._current.get(key)
-        return found[1] if found is not None else None
+        entry = self._current.get(key)
+        return entry[1] if entry is not None else None
 
     def add(self, error: Undecodable) -> None:
         """Add an object, or its new state; ignored if that state was added before."""
@@ -151,7 +151,7 @@ class Distributor(Generic[T]):
     @property
     def failing(self) -> int:
         """Number of failures of single objects: in decoding, indexes and handlers."""
-        return len(self.undecodable) + self.indexer.failing + sum(one.failing for one in self.listeners)
+        return len(self.undecodable) + self.indexer.failing + sum(listener.failing for listener in self.listeners)
 
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the failures of single objects."""
@@ -216,22 +216,22 @@ class Distributor(Generic[T]):
         fresh = {object_name(obj): obj for obj in objects}
         with self._lock:
             held = self.indexer.by_index(NAMESPACE_INDEX, namespace) if namespace else self.indexer.list()
-            known = {object_name(obj): obj for obj in held}
-            gone = [key for key in known if key not in fresh and key not in keep]
+            objects_by_name = {object_name(obj): obj for obj in held}
+            gone = [key for key in objects_by_name if key not in fresh and key not in keep]
             if namespace:  # replacing the whole store per namespace would take quadratic time
                 self.indexer.replace_some(gone, fresh.values(), version)
             else:
-                stay = {key: known[key] for key in keep if key in known}
+                stay = {key: objects_by_name[key] for key in keep if key in objects_by_name}
                 self.indexer.replace({**stay, **fresh}.values(), version)
             for overlay in self._overlays:
                 overlay.listed(namespace, before=self.versions[namespace], now=version)
             self.versions[namespace] = version
             # Deletions first: another object of the same list may have the index values of a deleted one.
             for key in gone:
-                self._publish(Removed(DeletedFinalStateUnknown(key, known[key])))
+                self._publish(Removed(DeletedFinalStateUnknown(key, objects_by_name[key])))
             initial = namespace in self._unsynced
             for key, obj in fresh.items():
-                self._publish_listed(known.get(key), obj, initial=initial)
+                self._publish_listed(objects_by_name.get(key), obj, initial=initial)
             if initial:
                 self._unsynced.remove(namespace)
                 if self.has_synced:
@@ -295,8 +295,8 @@ class Distributor(Generic[T]):
 
 def oldest(versions: Sequence[str]) -> str:
     """Return the oldest of several resourceVersions; empty if one of them is."""
-    found, *others = versions or [""]
-    for version in others:
-        if not version or (found and at_least(found, version)):
-            found = version
-    return found
+    minimum, *remaining = versions or [""]
+    for version in remaining:
+        if not version or (minimum and at_least(minimum, version)):
+            minimum = version
+    return minimum

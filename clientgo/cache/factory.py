@@ -176,8 +176,8 @@ class KindInformer(Generic[T, L]):
         return lister
 
 
-def _declared(requester: object, wanted: bool | None) -> bool | None:
+def _declared(requester: object, requested: bool | None) -> bool | None:
     declared = getattr(requester, "supports_watch_list", None)
     if declared is False:
         return False
-    return declared if wanted is None else wanted
+    return declared if requested is None else requested

@@ -128,7 +128,7 @@ class SharedInformer(Generic[T]):
 
     def state(self) -> InformerState:
         """Return a snapshot; takes no lock, so that it never blocks."""
-        reflectors = combined([one.state() for one in self._reflectors])
+        reflectors = combined([reflector.state() for reflector in self._reflectors])
         return InformerState(
             name=self.name,
             kind=self._kind.__name__,
@@ -247,7 +247,7 @@ class SharedInformer(Generic[T]):
             tweak=self._tweak,
             on_error=self._on_error,
             watch_list=self._watch_list,
-            known=self.distributor.last_metadata,
+            last_metadata=self.distributor.last_metadata,
             newest_first_list=self.newest_first_list,
             clock=self._clock,
         )

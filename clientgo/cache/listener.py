@@ -364,18 +364,18 @@ class ResyncPeriods:
     def __repr__(self) -> str:
         return f"<ResyncPeriods {self.check_period:g} s>"
 
-    def for_handler(self, wanted: float, *, started: bool) -> float:
-        """Return the period of a handler that requests `wanted` seconds."""
-        if wanted <= 0:
+    def for_handler(self, requested: float, *, started: bool) -> float:
+        """Return the period of a handler that requests `requested` seconds."""
+        if requested <= 0:
             return 0.0
         if self.check_period == 0:
-            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": wanted})
+            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": requested})
             return 0.0
-        period = max(wanted, MIN_RESYNC)
+        period = max(requested, MIN_RESYNC)
         if period < self.check_period and started:
             log.warning(
                 "handler is resynced less often than requested: the informer has already started",
-                extra={"wanted": wanted, "period": self.check_period},
+                extra={"wanted": requested, "period": self.check_period},
             )
             return self.check_period
         self.check_period = min(self.check_period, period)

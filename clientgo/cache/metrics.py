@@ -151,15 +151,15 @@ class InformerName:
     """
 
     _lock = threading.Lock()
-    _taken: set[str] = set()
+    _used_names: set[str] = set()
 
     def __init__(self, name: str) -> None:
         if not name:
             raise ValueError("invalid informer name: must not be empty")
         with self._lock:
-            if name in self._taken:
+            if name in self._used_names:
                 raise ValueError(f"the informer name {name!r} is already in use")
-            self._taken.add(name)
+            self._used_names.add(name)
         self.name = name
         self._released = False
         self._resources: dict[GroupVersionResource, InformerIdentity] = {}
@@ -182,7 +182,7 @@ class InformerName:
             if self._released:
                 return  # another set may have the name already
             self._released = True
-            self._taken.discard(self.name)
+            self._used_names.discard(self.name)
             for identity in self._resources.values():
                 identity.reserved = False
             self._resources.clear()

@@ -66,15 +66,15 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
         uid = obj.metadata.uid
         # A transform may drop the uid: then all tombstones of the name count.
         tombstones = (self.deleted.get(uid),) if uid else self.deleted.values()
-        return any(one is not None and one.hides(obj) for one in tombstones)
+        return any(tombstone is not None and tombstone.hides(obj) for tombstone in tombstones)
 
     def without_state(self) -> "_Entry[T]":
         return replace(self, version=None, state=None)
 
     def without_deleted(self, *uids: str) -> "_Entry[T]":
         """Return the entry without the tombstones of these objects; without any, if one uid is empty."""
-        rest = {} if "" in uids else {uid: one for uid, one in self.deleted.items() if uid not in uids}
-        return replace(self, deleted=rest)
+        remaining = {} if "" in uids else {uid: tombstone for uid, tombstone in self.deleted.items() if uid not in uids}
+        return replace(self, deleted=remaining)
 
 
 _EMPTY: _Entry[Any] = _Entry(0.0)
@@ -213,7 +213,7 @@ class MutationCache(Generic[T]):
             entry = self._entries.get(key, _EMPTY)
             passed = self._passed(key, uids, before, entry)
             tombstone = _Tombstone(self._clock.now() + self._ttl, shows_terminating)
-            final = {one: old for one, old in entry.deleted.items() if not old.shows_terminating}
+            final = {tombstone_uid: old for tombstone_uid, old in entry.deleted.items() if not old.shows_terminating}
             deleted = {**entry.deleted, **dict.fromkeys(uids, tombstone), **final}
             if entry.state is not None and entry.state.metadata.uid in uids and not shows_terminating:
                 entry = entry.without_state()
@@ -366,7 +366,7 @@ class MutationCache(Generic[T]):
         """Replace the entry of a name, without tombstones that have expired; the caller holds the lock."""
         now = self._clock.now()
         if deleted:
-            deleted = {uid: one for uid, one in deleted.items() if one.expires > now}
+            deleted = {uid: tombstone for uid, tombstone in deleted.items() if tombstone.expires > now}
         self._serial += 1
         entry = self._entries[key] = _Entry(now + self._ttl, self._serial, version, state, deleted)
         return entry
@@ -386,9 +386,9 @@ class MutationCache(Generic[T]):
     def _drop_expired(self) -> None:
         now = self._clock.now()
         both: tuple[BoundedDict[Any, Any], ...] = (self._entries, self._departed)
-        for kept in both:
-            while kept and next(iter(kept.values())).expires <= now:
-                kept.popitem(last=False)
+        for entries in both:
+            while entries and next(iter(entries.values())).expires <= now:
+                entries.popitem(last=False)
 
     def _includes(self, stored: T, entry: _Entry[T]) -> bool:
         return entry.version is not None and self._caught_up(stored.metadata.resource_version, entry.version)

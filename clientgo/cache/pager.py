@@ -67,9 +67,9 @@ class Pager(Generic[T]):
         except Gone:
             if not self._full_list_if_expired:
                 raise
-        whole = self._fetch(replace(options, limit=0, continue_=""))
+        full_list = self._fetch(replace(options, limit=0, continue_=""))
         # A server may send pages all the same. An incomplete list would delete the other objects from a cache.
-        return (self._completed(whole, options) if whole.metadata.continue_ else whole), True
+        return (self._completed(full_list, options) if full_list.metadata.continue_ else full_list), True
 
     def _completed(self, first: ObjectList[T], options: ListOptions) -> ObjectList[T]:
         """Return the list that begins with this page."""

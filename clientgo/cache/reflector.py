@@ -91,7 +91,7 @@ class Reflector(Generic[T]):
         internal_error_retry: float = 0.0,
         bookmark_notice: float = BOOKMARK_PERIOD,
         check_lists: bool | None = None,
-        known: LastMetadata | None = None,
+        last_metadata: LastMetadata | None = None,
         newest_first_list: bool = False,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
@@ -105,7 +105,7 @@ class Reflector(Generic[T]):
         self._backoff = ReflectorBackoff(backoff, clock=clock, rand=rand)
         self._internal_error_retry = internal_error_retry
         self._bookmark_notice = bookmark_notice
-        self._known = known
+        self._last_metadata = last_metadata
         self._check_lists = is_detector_enabled() if check_lists is None else check_lists
         self._clock = clock
         self._metrics = ReflectorMetrics(self.name)
@@ -320,15 +320,17 @@ class Reflector(Generic[T]):
         position, version = self._position, self._position.version
         if not position.needs_verification or not version:
             return
-        wanted = self._tweak(ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1))
-        selects = bool(wanted.label_selector or wanted.field_selector)
+        options = self._tweak(ListOptions(resource_version=version, resource_version_match="NotOlderThan", limit=1))
+        selects = bool(options.label_selector or options.field_selector)
         position.last_request_at = self._clock.now()
         try:
-            page = without_unexpected(self._any_object(wanted), self._source.kind, self._reject_reason)
+            page = without_unexpected(self._any_object(options), self._source.kind, self._reject_reason)
         except ApiError as error:
             position.newest_required |= out_of_range(error)
             raise
-        if self._known is not None and (reason := replaced_server(page, version, self._known, all_cached=not selects)):
+        if self._last_metadata is not None and (
+            reason := replaced_server(page, version, self._last_metadata, all_cached=not selects)
+        ):
             position.newest_required = True
             raise ResourceVersionRegressed(reason)
         position.needs_verification = False

@@ -32,8 +32,8 @@ class InformerSelection(msgspec.Struct, frozen=True):
             return False
         if not self.fields:
             return True
-        whole = content()
-        return all(term.matches(whole) for term in self.fields)
+        full_content = content()
+        return all(term.matches(full_content) for term in self.fields)
 
 
 EVERYTHING = InformerSelection()

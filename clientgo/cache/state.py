@@ -133,18 +133,18 @@ class ReflectorState(NamedTuple):
 def combined(states: Sequence[ReflectorState]) -> ReflectorState:
     """Combine the states of several reflectors: sums of requests, and the worst times and errors."""
     return ReflectorState(
-        sum(one.lists for one in states),
-        sum(one.watches for one in states),
-        _worst(min, [one.last_event for one in states]),
-        _worst(max, [one.watching_since for one in states]),
-        "; ".join(dict.fromkeys(one.last_error for one in states if one.last_error)),
-        _worst(min, [one.last_active for one in states]),
+        sum(state.lists for state in states),
+        sum(state.watches for state in states),
+        _worst(min, [state.last_event for state in states]),
+        _worst(max, [state.watching_since for state in states]),
+        "; ".join(dict.fromkeys(state.last_error for state in states if state.last_error)),
+        _worst(min, [state.last_active for state in states]),
     )
 
 
 def _worst(choose: Callable[[list[float]], float], times: list[float | None]) -> float | None:
-    known = [time for time in times if time is not None]
-    return choose(known) if known and len(known) == len(times) else None
+    times_seen = [time for time in times if time is not None]
+    return choose(times_seen) if times_seen and len(times_seen) == len(times) else None
 
 
 class Synced(Protocol):
@@ -169,7 +169,7 @@ def wait_for_cache_sync(
     stop: threading.Event, *synced: Synced, timeout: float | None = None, clock: Clock = SYSTEM_CLOCK
 ) -> bool:
     """Wait until all have synced; return False if `stop` is set or `timeout` seconds pass first."""
-    return bool(wait_for(stop, "", {str(n): one for n, one in enumerate(synced)}, timeout=timeout, clock=clock))
+    return bool(wait_for(stop, "", {str(n): cache for n, cache in enumerate(synced)}, timeout=timeout, clock=clock))
 
 
 def wait_for(
@@ -200,7 +200,7 @@ def wait_for(
 
 
 def _remove_synced(waiting: dict[str, Synced], title: str, failed: set[str]) -> bool:
-    for name in [name for name, one in waiting.items() if _has_synced(name, one, failed)]:
+    for name in [name for name, cache in waiting.items() if _has_synced(name, cache, failed)]:
         del waiting[name]
         if title:
             log.info("Done waiting", extra={"for": title, "instance": name})

@@ -115,10 +115,10 @@ class _Index(Generic[T]):
 
     def of(self, items: Mapping[ObjectName, T]) -> "_Index[T]":
         """Return an index of these objects by the same function; calls it for each."""
-        made = _Index(self.func)
+        index = _Index(self.func)
         for key, obj in items.items():
-            made.file(key, made.values(obj))
-        return made
+            index.file(key, index.values(obj))
+        return index
 
     def values(self, obj: T) -> _Values:
         """Return the values of an object, or the error of the function."""
@@ -307,8 +307,8 @@ class Indexer(Generic[T]):
             ValueError: an index of that name exists.
         """
         with self._writing:
-            if taken := sorted(indexers.keys() & self._indexes.keys()):
-                raise ValueError(f"indexer conflict: {', '.join(taken)}")
+            if conflicts := sorted(indexers.keys() & self._indexes.keys()):
+                raise ValueError(f"indexer conflict: {', '.join(conflicts)}")
             indexes = {name: _Index(func).of(self._items) for name, func in indexers.items()}
             for name, index in indexes.items():
                 self._add_unreported(name, index.failed)

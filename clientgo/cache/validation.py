@@ -72,13 +72,13 @@ def _check_for_any_kind(kind: type) -> RejectReason:
     expected = note.gvk if isinstance(note, ApiType) and note.kind else None
 
     def reject_reason(obj: Any) -> str:
-        own = getattr(obj, "gvk", None)
-        if not isinstance(own, GroupVersionKind):
+        declared = getattr(obj, "gvk", None)
+        if not isinstance(declared, GroupVersionKind):
             return f"expected an object of any kind, got a {type(obj).__name__}"
-        if is_table(own.api_version, own.kind):
-            return f"the server sent a table ({own})"
-        if expected is not None and own != expected:
-            return f"expected {expected}, got {own}"
+        if is_table(declared.api_version, declared.kind):
+            return f"the server sent a table ({declared})"
+        if expected is not None and declared != expected:
+            return f"expected {expected}, got {declared}"
         return _reason_of_name(obj)
 
     return reject_reason
@@ -101,7 +101,7 @@ def without_unexpected(page: ObjectList[T], kind: type[T], reject_reason: Reject
     return replace(page, items=items, undecodable=(*page.undecodable, *errors))
 
 
-def replaced_server(page: ObjectList[T], seen: str, known: LastMetadata, *, all_cached: bool = True) -> str:
+def replaced_server(page: ObjectList[T], seen: str, last_metadata: LastMetadata, *, all_cached: bool = True) -> str:
     """Return why this page comes from another server than the one watched up to version `seen`; empty if it does not.
 
     Only the first object is examined. An object created or changed after `seen` proves nothing, except with another
@@ -110,12 +110,12 @@ def replaced_server(page: ObjectList[T], seen: str, known: LastMetadata, *, all_
     """
     if not page.items:
         return ""
-    key, there = object_name(page.items[0]), page.items[0].metadata
-    here = known(key)
-    if here is not None and here.uid and there.uid and here.uid != there.uid:
-        return f"the server has {key} with uid {there.uid}, and sent uid {here.uid} before"
+    key, received = object_name(page.items[0]), page.items[0].metadata
+    cached = last_metadata(key)
+    if cached is not None and cached.uid and received.uid and cached.uid != received.uid:
+        return f"the server has {key} with uid {received.uid}, and sent uid {cached.uid} before"
     # A transform may have dropped the version.
-    differs = all_cached if here is None else here.resource_version not in ("", there.resource_version)
-    if differs and at_least(seen, there.resource_version):
-        return f"the server has {key} at resourceVersion {there.resource_version}, which it never sent"
+    differs = all_cached if cached is None else cached.resource_version not in ("", received.resource_version)
+    if differs and at_least(seen, received.resource_version):
+        return f"the server has {key} at resourceVersion {received.resource_version}, which it never sent"
     return ""

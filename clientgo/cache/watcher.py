@@ -113,7 +113,7 @@ class ReflectorWatcher(Generic[T]):
         """
         position = self._position
         version = "" if stream_list and position.newest_required else position.version
-        wanted = ListOptions(
+        watch_options = ListOptions(
             resource_version=version,
             resource_version_match="NotOlderThan" if stream_list else "",
             send_initial_events=stream_list,
@@ -125,7 +125,7 @@ class ReflectorWatcher(Generic[T]):
         position.watches += 1
         self._metrics.watches.inc()
         position.last_request_at = began = self._clock.now()
-        options = self._tweak(wanted)
+        options = self._tweak(watch_options)
         try:
             watch = self._source.watch_from(options)
         except ConnectionFailed:

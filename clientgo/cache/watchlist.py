@@ -55,16 +55,16 @@ class ListsDiffer(AssertionError):
     """A streamed list and a regular one of the same version have different objects."""
 
 
-def streams_lists(source: ListerWatcher[T], wanted: bool | None) -> bool:
-    """Return True if streamed lists are to be requested: as `wanted`, unless the source declares that it has none.
+def streams_lists(source: ListerWatcher[T], requested: bool | None) -> bool:
+    """Return True if streamed lists are to be requested: as `requested`, unless the source declares that it has none.
 
     A source declares it with the attribute `supports_watch_list`. By default (None), only a source that declares
     support is used.
     """
     declared = getattr(source, "supports_watch_list", None)
-    if wanted is None:
+    if requested is None:
         return declared is True
-    return wanted and declared is not False
+    return requested and declared is not False
 
 
 class StreamedList(Generic[T]):
@@ -213,20 +213,20 @@ def check_consistency(
             log.error("streamed list can't be compared; will retry", extra={"reflector": name, "err": error})
             clock.sleep(stop, DETECTOR_RETRY_SECONDS)
             continue
-        if found := differences(streamed.objects, listed.items):
-            raise ListsDiffer(f"{name} at resourceVersion {streamed.version}: {found}")
+        if differing := differences(streamed.objects, listed.items):
+            raise ListsDiffer(f"{name} at resourceVersion {streamed.version}: {differing}")
         return
 
 
 def differences(streamed: Iterable[T], listed: Iterable[T]) -> str:
     """Return a description of the differences between two sets of objects; empty if there are none."""
     ours, theirs = _by_name(streamed), _by_name(listed)
-    found = {
+    differing = {
         "streamed but not listed": ours.keys() - theirs.keys(),
         "listed but not streamed": theirs.keys() - ours.keys(),
         "different": {key for key in ours.keys() & theirs.keys() if not same(ours[key], theirs[key])},
     }
-    return "; ".join(f"{title}: {', '.join(sorted(map(str, keys)))}" for title, keys in found.items() if keys)
+    return "; ".join(f"{title}: {', '.join(sorted(map(str, keys)))}" for title, keys in differing.items() if keys)
 
 
 def _by_name(objects: Iterable[T]) -> dict[ObjectName, T]:

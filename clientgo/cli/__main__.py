@@ -29,10 +29,10 @@ _INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command in the current folder and return its exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == ["apiserver"]:
-        return _apiserver(given[1:])
-    options = parse(given)
+    argv = sys.argv[1:] if arguments is None else arguments
+    if argv[:1] == ["apiserver"]:
+        return _apiserver(argv[1:])
+    options = parse(argv)
     try:
         return _COMMANDS[options.command](options, Path.cwd())
     except ClientGoError as error:

@@ -19,28 +19,28 @@ class Parser(argparse.ArgumentParser):
 
 def several(text: str) -> list[str]:
     """Split a comma-separated list."""
-    return [one.strip() for one in text.split(",") if one.strip()]
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; `run` leaves the flags of the manager unparsed, in `arguments`."""
-    own, rest = list(arguments), []
-    for number, argument in enumerate(own[1:], 1) if own[:1] == ["run"] else ():
+    own_arguments, passed_on = list(arguments), []
+    for number, argument in enumerate(own_arguments[1:], 1) if own_arguments[:1] == ["run"] else ():
         if argument == "--" or not argument.startswith("-"):
-            own, rest = own[: number + (argument != "--")], own[number + 1 :]
+            own_arguments, passed_on = own_arguments[: number + (argument != "--")], own_arguments[number + 1 :]
             break
-    options = parser().parse_args(own)
-    options.arguments = rest
+    options = parser().parse_args(own_arguments)
+    options.arguments = passed_on
     return options
 
 
 def parser() -> Parser:
     """Return the parser of all commands; it sets `command` to the chosen one, such as `create api`."""
-    made = Parser(
+    root = Parser(
         prog="clientgo", description="Scaffold and build projects of Kubernetes controllers.", allow_abbrev=False
     )
-    made.add_argument("--version", action="version", version=f"clientgo {VERSION}", help="print the version and exit")
-    commands = made.add_subparsers(metavar="COMMAND", required=True)
+    root.add_argument("--version", action="version", version=f"clientgo {VERSION}", help="print the version and exit")
+    commands = root.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
     _edit(_command(commands, "edit", "change the settings of the project"))
     upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
@@ -70,13 +70,13 @@ def parser() -> Parser:
     completion = _command(commands, "completion", "print a shell completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     _command(commands, "version", "print the version")
-    return made
+    return root
 
 
 def _command(commands: "argparse._SubParsersAction[Parser]", name: str, what: str) -> Parser:
-    made = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False)
-    made.set_defaults(command=made.prog.partition(" ")[2])
-    return made
+    command = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False)
+    command.set_defaults(command=command.prog.partition(" ")[2])
+    return command
 
 
 def _init(command: Parser) -> None:

@@ -90,7 +90,7 @@ def write_chart(root: Path, files: Mapping[str, str]) -> None:
 
 def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]) -> dict[str, str]:
     """Return all files of the chart by path."""
-    manager = next((one for one in objects if one.get("kind") == "Deployment"), {})
+    manager = next((obj for obj in objects if obj.get("kind") == "Deployment"), {})
     [container, *_] = [*mappings(at(manager, "spec.template.spec.containers")), {}]
     chart = {"apiVersion": "v2", "name": name, "type": "application", "version": version, "appVersion": version}
     resources = dumped(mapping(container.get("resources")))
@@ -109,15 +109,15 @@ def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]
 
 
 def _templates(namespace: str, objects: tuple[Object, ...]) -> Iterator[tuple[str, str]]:
-    for one in objects:
+    for item in objects:
         # Helm creates the namespace on request.
-        if one.get("kind") == "Namespace":
+        if item.get("kind") == "Namespace":
             continue
-        obj = _configured(one) if one.get("kind") == "Deployment" else one
+        obj = _configured(item) if item.get("kind") == "Deployment" else item
         content = _as_template(dumped(_general(obj, namespace)))
-        if one.get("kind") == "CustomResourceDefinition":
+        if item.get("kind") == "CustomResourceDefinition":
             content = _optional(content)
-        yield f"templates/{text(one.get('kind')).lower()}-{name_of(one)}.yaml", content
+        yield f"templates/{text(item.get('kind')).lower()}-{name_of(item)}.yaml", content
 
 
 def _configured(deployment: Object) -> Object:
@@ -127,12 +127,12 @@ def _configured(deployment: Object) -> Object:
     containers = mappings(pod.get("containers"))
     if not containers:
         return deployment
-    first, *others = containers
+    first, *sidecars = containers
     manager = {**first, "resources": f"{_MARK}RESOURCES", "imagePullPolicy": f"{_MARK}PULL"}
     if first.get("image") == PLACEHOLDER:
         manager["image"] = f"{_MARK}IMAGE"
     placed = {
-        "containers": [manager, *others],
+        "containers": [manager, *sidecars],
         "nodeSelector": f"{_MARK}SELECTOR",
         "tolerations": f"{_MARK}TOLERATIONS",
         "affinity": f"{_MARK}AFFINITY",
@@ -144,10 +144,10 @@ def _configured(deployment: Object) -> Object:
 def _general(value: Any, namespace: str) -> Any:
     """Replace the namespace and the managed-by label with expressions."""
     if isinstance(value, dict):
-        made = {name: _general(inner, namespace) for name, inner in value.items()}
-        if made.get("app.kubernetes.io/managed-by") == "kustomize":
-            made["app.kubernetes.io/managed-by"] = f"{_MARK}SERVICE"
-        return made
+        members = {name: _general(inner, namespace) for name, inner in value.items()}
+        if members.get("app.kubernetes.io/managed-by") == "kustomize":
+            members["app.kubernetes.io/managed-by"] = f"{_MARK}SERVICE"
+        return members
     if isinstance(value, list):
         return [_general(inner, namespace) for inner in value]
     if value == namespace:
@@ -166,7 +166,7 @@ def _as_template(manifest: str) -> str:
 def _optional(manifest: str) -> str:
     keep = "  {{- if .Values.crd.keep }}\n    helm.sh/resource-policy: keep\n  {{- end }}\n"
     if "\n  annotations:\n" in manifest:
-        kept = manifest.replace("\n  annotations:\n", f"\n  annotations:\n{keep}", 1)
+        annotated = manifest.replace("\n  annotations:\n", f"\n  annotations:\n{keep}", 1)
     else:
-        kept = manifest.replace("\nmetadata:\n", f"\nmetadata:\n  annotations:\n{keep}", 1)
-    return f"{{{{- if .Values.crd.enable }}}}\n{kept}{{{{- end }}}}\n"
+        annotated = manifest.replace("\nmetadata:\n", f"\nmetadata:\n  annotations:\n{keep}", 1)
+    return f"{{{{- if .Values.crd.enable }}}}\n{annotated}{{{{- end }}}}\n"

@@ -27,11 +27,11 @@ autoload -U +X bashcompinit && bashcompinit
 
 def script(shell: str, parser: argparse.ArgumentParser) -> str:
     """Return the completion script for a shell."""
-    found = list(_words(parser, ()))
+    completions = list(_words(parser, ()))
     if shell == "fish":
-        return "\n".join(["# Completion of clientgo for fish: clientgo completion fish | source", *_fish(found)])
+        return "\n".join(["# Completion of clientgo for fish: clientgo completion fish | source", *_fish(completions)])
     # Longer prefixes first: the first matching case wins.
-    ordered = sorted(found, key=lambda row: -len(row[0]))
+    ordered = sorted(completions, key=lambda row: -len(row[0]))
     cases = "\n".join(f'        {_case(path)}) words="{" ".join(words)}" ;;' for path, words in ordered)
     bash = _BASH.format(cases=cases)
     return _ZSH + bash if shell == "zsh" else bash
@@ -63,10 +63,10 @@ def _case(path: tuple[str, ...]) -> str:
 def _fish(rows: list[Row]) -> Iterator[str]:
     yield "complete -c clientgo -f"
     for path, words in rows:
-        others = [other[-1] for other, _ in rows if other[:-1] == path and other]
+        subcommands = [other[-1] for other, _ in rows if other[:-1] == path and other]
         conditions = [f"__fish_seen_subcommand_from {word}" for word in path]
-        if others:
-            conditions.append(f"not __fish_seen_subcommand_from {' '.join(others)}")
+        if subcommands:
+            conditions.append(f"not __fish_seen_subcommand_from {' '.join(subcommands)}")
         condition = "; and ".join(conditions) or "true"
         for word in words:
             what = f"-l {word[2:]}" if word.startswith("--") else f"-a {word}"

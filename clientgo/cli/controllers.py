@@ -57,29 +57,29 @@ def controlling(project: Project, resource: ProjectResource, name: str) -> Contr
         _check_class(project, Controlling(resource))
         return Controlling(resource)
     names.controller(name)
-    made = Controlling(resource, name)
+    controlled = Controlling(resource, name)
     for other in project.resources:
         if other.kind != resource.kind and name in (other.kind.lower(), *other.named):
             raise CommandError(f"the controller name {name} is already used for {other.kind}: choose another name")
-    _check_class(project, made)
-    return made
+    _check_class(project, controlled)
+    return controlled
 
 
-def _check_class(project: Project, made: Controlling) -> None:
+def _check_class(project: Project, controlled: Controlling) -> None:
     """Reject a second class of the same name: main.py could import only one, such as FooBarReconciler."""
-    name = made.words()["reconciler"]
+    name = controlled.words()["reconciler"]
     for other in project.resources:
-        for there in (Controlling(other), *(Controlling(other, named) for named in other.named)):
-            if there.there and other.kind != made.resource.kind and there.words()["reconciler"] == name:
+        for existing in (Controlling(other), *(Controlling(other, named) for named in other.named)):
+            if existing.there and other.kind != controlled.resource.kind and existing.words()["reconciler"] == name:
                 raise CommandError(f"a controller of {other.kind} already has the class {name}: choose another name")
 
 
-def add_controller(writer: ScaffoldWriter, project: Project, wanted: Controlling) -> None:
+def add_controller(writer: ScaffoldWriter, project: Project, controlled: Controlling) -> None:
     """Write a controller and register it with the manager."""
-    resource = wanted.resource
+    resource = controlled.resource
     add_package(writer, resource, "controllers", "Reconcilers of the API types of {}.")
     for archive in ("builtin" if resource.foreign else "controller", "controlled"):
-        for part in parts(archive, {**words_of(project, resource), **wanted.words()}):
+        for part in parts(archive, {**words_of(project, resource), **controlled.words()}):
             writer.add(part)
 
 
@@ -92,17 +92,17 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     api = _known(group, version, kind)
     if api is None or project.find(group, version, kind) is not None:
         return None
-    whole = api.group or "core"
-    known = project.find(whole, version, kind)
-    if known is not None:
-        return known
-    made = ProjectResource(group=whole, domain="", version=version, kind=kind, plural=api.plural, core=True)
-    made.namespaced, made.grouped = api.namespaced, project.multigroup
+    full_group = api.group or "core"
+    existing = project.find(full_group, version, kind)
+    if existing is not None:
+        return existing
+    resource = ProjectResource(group=full_group, domain="", version=version, kind=kind, plural=api.plural, core=True)
+    resource.namespaced, resource.grouped = api.namespaced, project.multigroup
     for other in project.resources:
         if other.kind.lower() == kind.lower():
-            check_beside(other, made, project)
+            check_beside(other, resource, project)
             raise CommandError(f"the project already has a kind {kind}: its controllers would have the same name")
-    return made
+    return resource
 
 
 def check_spelling(group: str, version: str, kind: str) -> None:
@@ -112,18 +112,18 @@ def check_spelling(group: str, version: str, kind: str) -> None:
         CommandError: a name is invalid, or similar to that of a built-in kind of this group.
     """
     names.group(group), names.version(version), names.kind(kind)
-    there = {api.kind: api for api in _built_in_types() if _is_group(api, group)}
-    for close in get_close_matches(kind, there, n=1, cutoff=0.8):
+    apis_by_kind = {api.kind: api for api in _built_in_types() if _is_group(api, group)}
+    for close in get_close_matches(kind, apis_by_kind, n=1, cutoff=0.8):
         raise CommandError(
-            f"unknown kind {kind} of {group}/{version}: did you mean {close} of {there[close].api_version}?"
+            f"unknown kind {kind} of {group}/{version}: did you mean {close} of {apis_by_kind[close].api_version}?"
             " (to define the kind, add --resource)"
         )
 
 
 def _built_in_types() -> Iterator[ApiType]:
     types = importlib.import_module("clientgo.kubernetes.types")
-    for found in pkgutil.iter_modules(types.__path__):
-        for member in vars(importlib.import_module(f"{types.__name__}.{found.name}")).values():
+    for module in pkgutil.iter_modules(types.__path__):
+        for member in vars(importlib.import_module(f"{types.__name__}.{module.name}")).values():
             try:
                 yield api_of(member)
             except (AttributeError, LookupError, TypeError, ValueError):

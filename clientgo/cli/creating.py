@@ -69,7 +69,7 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     controller = controlling(project, resource, options.controller_name)
     if not options.force:
         _refuse_again(resource, [("types", wants_api and resource.api)])
-        _refuse_second(project, controller, wanted=wants_controller)
+        _refuse_second(project, controller, requested=wants_controller)
     if wants_api and resource.foreign:
         raise CommandError(f"{resource.kind} is not defined in this project: its types cannot be scaffolded")
     if wants_controller and not (wants_api or resource.api or resource.foreign):
@@ -92,11 +92,11 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     return 0
 
 
-def _refuse_second(project: Project, controller: Controlling, *, wanted: bool) -> None:
+def _refuse_second(project: Project, controller: Controlling, *, requested: bool) -> None:
     # One controller reconciles all versions of a kind.
-    for version in (one for one in project.resources if one.kind == controller.resource.kind):
-        there = Controlling(version, controller.name).there
-        _refuse_again(version, [(f"a controller {controller.name}".rstrip(), wanted and there)])
+    for version in (resource for resource in project.resources if resource.kind == controller.resource.kind):
+        existing = Controlling(version, controller.name).there
+        _refuse_again(version, [(f"a controller {controller.name}".rstrip(), requested and existing)])
 
 
 def _definition(project: Project, options: argparse.Namespace) -> "ExternalKind":
@@ -109,34 +109,34 @@ def _definition(project: Project, options: argparse.Namespace) -> "ExternalKind"
 
 
 def _resource(project: Project, options: argparse.Namespace) -> ProjectResource:
-    given = (options.group, options.version, options.kind)
+    key = (options.group, options.version, options.kind)
     # Built-in kinds already have types; --resource asks for a new kind of the same name.
-    known = None if options.resource else built_in(project, *given) or project.find(*given)
-    if known is None and not options.resource:
-        check_spelling(*given)
+    existing = None if options.resource else built_in(project, *key) or project.find(*key)
+    if existing is None and not options.resource:
+        check_spelling(*key)
         if options.resource is False:
             raise CommandError(
-                f"{_named(*given)} has no types in this project: scaffold them with --resource, or generate those of a"
+                f"{_named(*key)} has no types in this project: scaffold them with --resource, or generate those of a"
                 " third-party kind with --from-crd FILE"
             )
-    return known or resource_of(project, *given, options.plural)
+    return existing or resource_of(project, *key, options.plural)
 
 
 def create_webhook(options: argparse.Namespace, root: Path) -> int:
     """Add webhooks to a kind; raises `CommandError`."""
     project = Project.read(root)
-    given = (options.group, options.version, options.kind)
-    resource = built_in(project, *given) or project.find(*given)
+    key = (options.group, options.version, options.kind)
+    resource = built_in(project, *key) or project.find(*key)
     if resource is None or not (resource.api or resource.foreign):
-        check_spelling(*given)
-        raise CommandError(f"{_named(*given)} not found in this project: add it with clientgo create api")
-    wanted = asked(project, resource, options)
+        check_spelling(*key)
+        raise CommandError(f"{_named(*key)} not found in this project: add it with clientgo create api")
+    requested = asked(project, resource, options)
     if not options.force:
-        _refuse_again(resource, wanted.present(resource))
+        _refuse_again(resource, requested.present(resource))
     writer = ScaffoldWriter(root, tell=tell, force=options.force)
     if resource not in project.resources:
         project.resources.append(resource)
-    add_webhooks(writer, project, resource, wanted)
+    add_webhooks(writer, project, resource, requested)
     _close(writer, project, root, "updated")
     say("Next: make install, which installs the webhooks on the cluster of make cluster")
     return 0
@@ -158,9 +158,9 @@ def _close(writer: ScaffoldWriter, project: Project, root: Path, done: str) -> N
     writer.close()
 
 
-def _refuse_again(resource: ProjectResource, wanted: Iterable[tuple[str, bool]]) -> None:
-    for what, there in wanted:
-        if there:
+def _refuse_again(resource: ProjectResource, requested: Iterable[tuple[str, bool]]) -> None:
+    for what, exists in requested:
+        if exists:
             raise CommandError(f"{_whole(resource)} already has {what}: use --force to overwrite it")
 
 
@@ -184,10 +184,10 @@ def ask(question: str, flag: str) -> bool:
         if not line:
             print(file=sys.stderr)  # noqa: T201  # ends the question's line
             raise CommandError(f"no answer on standard input: give --{flag} or --{flag}=false")
-        answer = line.strip().lower()
-        if answer in ("y", "yes"):
+        reply = line.strip().lower()
+        if reply in ("y", "yes"):
             return True
-        if answer in ("n", "no"):
+        if reply in ("n", "no"):
             return False
 
 
@@ -216,11 +216,11 @@ def header(licence: str, owner: str, file: str) -> str:
         CommandError: the license file cannot be read.
     """
     try:
-        own = Path(file).read_text(encoding="utf-8") if file else ""
+        text = Path(file).read_text(encoding="utf-8") if file else ""
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"cannot read --license-file {file}: {reason_of(error)}") from error
     owner = " ".join(owner.split())
-    notices = [f"Copyright {owner}\n" if owner else "", own or (_APACHE if licence == "apache2" else "")]
+    notices = [f"Copyright {owner}\n" if owner else "", text or (_APACHE if licence == "apache2" else "")]
     lines = "\n".join(part for part in notices if part).splitlines()
     return "".join(f"# {line}".rstrip() + "\n" for line in lines)
 
@@ -231,7 +231,7 @@ def regroup(project: Project, *, multigroup: bool) -> None:
     Raises:
         CommandError: there is more than one group.
     """
-    groups = sorted({one.group for one in project.resources if not one.foreign})
+    groups = sorted({resource.group for resource in project.resources if not resource.foreign})
     if not multigroup and len(groups) > 1:
         raise CommandError(f"cannot disable multigroup: the project has {len(groups)} groups ({', '.join(groups)})")
     project.multigroup = multigroup

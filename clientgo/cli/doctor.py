@@ -116,7 +116,9 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
         user = replace(config, impersonate=Impersonation(options.as_user)) if options.as_user else config
         yield from guarded("server", lambda: examine_cluster(config, user, root, project))
     hooks = FlagParser(WebhookFlags, prog="clientgo doctor", description="").parse(())
-    served = project is not None and any(one.webhooks for one in project.resources) and webhooks_enabled(environ)
+    served = (
+        project is not None and any(resource.webhooks for resource in project.resources) and webhooks_enabled(environ)
+    )
     ports = {**PORTS, hooks.webhook_port: "webhooks"}
     needed = () if project is None else (8081, hooks.webhook_port) if served else (8081,)
     yield from guarded("ports", lambda: check_ports(ports, needed))
@@ -130,10 +132,11 @@ def examine_cluster(config: Config, user: Config, root: Path, project: Project |
     """Check the server and, if it responds, what the project needs there and what `user` may do."""
     with ExitStack() as stack:
         client, other = (
-            stack.enter_context(closing(Clientset(replace(one, timeout=REQUEST_SECONDS)))) for one in (config, user)
+            stack.enter_context(closing(Clientset(replace(identity, timeout=REQUEST_SECONDS))))
+            for identity in (config, user)
         )
-        yield from (found := list(guarded("server", lambda: check_server(client))))
-        if any(finding.state == PROBLEM for finding in found):
+        yield from (diagnoses := list(guarded("server", lambda: check_server(client))))
+        if any(finding.state == PROBLEM for finding in diagnoses):
             return
         yield from guarded("user", lambda: check_user(other))
         folder = root / "config"
@@ -205,24 +208,28 @@ def check_user(client: Clientset) -> Iterator[Diagnosis]:
         yield Diagnosis(OK, "user", f"{user.username} ({', '.join(user.groups)})")
 
 
-def check_crds(requester: Requester, wanted: Sequence[Object]) -> Iterator[Diagnosis]:
+def check_crds(requester: Requester, expected: Sequence[Object]) -> Iterator[Diagnosis]:
     """Compare the CRDs on the server with these."""
     good = 0
-    for crd in wanted:
+    for crd in expected:
         name = crd["metadata"]["name"]
         try:
-            found = dynamic_client(CRDS, namespaced=False)(requester).get(name).to_dict()
+            installed = dynamic_client(CRDS, namespaced=False)(requester).get(name).to_dict()
         except NotFound:
             yield Diagnosis(PROBLEM, "CRD", f"{name} is not installed: run make install")
             continue
         except Forbidden as error:
             yield Diagnosis(WARNING, "CRD", f"{name} cannot be compared: {error}")
             continue
-        place = difference(_comparable(crd["spec"]), _comparable(found["spec"]))
-        conditions = found.get("status", {}).get("conditions") or ()
-        refused = [one["message"] for one in conditions if one["type"] in _ACCEPTED and one["status"] != "True"]
-        if place:
-            yield Diagnosis(PROBLEM, "CRD", f"{name} differs from config/crd in spec{place}: run make install")
+        differing_path = difference(_comparable(crd["spec"]), _comparable(installed["spec"]))
+        conditions = installed.get("status", {}).get("conditions") or ()
+        refused = [
+            condition["message"]
+            for condition in conditions
+            if condition["type"] in _ACCEPTED and condition["status"] != "True"
+        ]
+        if differing_path:
+            yield Diagnosis(PROBLEM, "CRD", f"{name} differs from config/crd in spec{differing_path}: run make install")
         elif refused:
             yield Diagnosis(PROBLEM, "CRD", f"{name} is not served: {'; '.join(refused)}")
         else:
@@ -237,18 +244,20 @@ def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if value is not False} | {"conversion": conversion}
 
 
-def difference(one: Any, other: Any) -> str:
+def difference(expected: Any, actual: Any) -> str:
     """Return the path of the first difference, such as `.versions[0].served`; empty if both are equal."""
-    if same(one, other):
+    if same(expected, actual):
         return ""
-    if isinstance(one, dict) and isinstance(other, dict):
+    if isinstance(expected, dict) and isinstance(actual, dict):
         key = next(
-            key for key in {**one, **other} if key not in one or key not in other or not same(one[key], other[key])
+            key
+            for key in {**expected, **actual}
+            if key not in expected or key not in actual or not same(expected[key], actual[key])
         )
-        return f".{key}{difference(one.get(key), other.get(key))}"
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        index = next(index for index, value in enumerate(one) if not same(value, other[index]))
-        return f"[{index}]{difference(one[index], other[index])}"
+        return f".{key}{difference(expected.get(key), actual.get(key))}"
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        index = next(index for index, value in enumerate(expected) if not same(value, actual[index]))
+        return f"[{index}]{difference(expected[index], actual[index])}"
     return ""
 
 
@@ -271,7 +280,7 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
     for role in roles:
         namespace = role["metadata"].get("namespace", "")
         namespace = placeholder if namespace == _PLACEHOLDER else namespace
-        where = f" in the namespace {namespace}" if namespace else ""
+        suffix = f" in the namespace {namespace}" if namespace else ""
         for rule in role["rules"]:
             names = rule.get("resourceNames", [""])
             for verb, url in product(rule["verbs"], rule.get("nonResourceURLs", ())):
@@ -284,7 +293,7 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
                 rule.get("apiGroups", ()), rule.get("resources", ()), names, rule["verbs"]
             ):
                 plural, _, subresource = resource.partition("/")
-                what = f"{resource}{group and f' of {group}'}{name and f' named {name}'}{where}"
+                what = f"{resource}{group and f' of {group}'}{name and f' named {name}'}{suffix}"
                 attributes = ResourceAttributes(
                     group=group, resource=plural, subresource=subresource, name=name, namespace=namespace, verb=verb
                 )

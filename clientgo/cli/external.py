@@ -39,13 +39,17 @@ def read_definition(project: Project, file: Path, group: str, version: str, kind
         CommandError: the file is invalid or has no such kind, or the kind conflicts with one of the project.
     """
     problems = Problems()
-    kinds = {str(one.api.gvk): one for one in read_definitions([file], problems)}
+    kinds = {str(foreign.api.gvk): foreign for foreign in read_definitions([file], problems)}
     for message in problems:
         raise CommandError(f"--from-crd {message}")
-    wanted = [one for one in kinds.values() if (one.api.group, one.api.version, one.api.kind) == (group, version, kind)]
-    if not wanted:
+    matching = [
+        foreign
+        for foreign in kinds.values()
+        if (foreign.api.group, foreign.api.version, foreign.api.kind) == (group, version, kind)
+    ]
+    if not matching:
         raise CommandError(f"{kind} of {group}/{version} not found in {file}: it has {', '.join(sorted(kinds))}")
-    resource = project.find(group, version, kind) or _new(project, wanted[0])
+    resource = project.find(group, version, kind) or _new(project, matching[0])
     return ExternalKind(resource, _text(file, group, kind))
 
 
@@ -54,12 +58,12 @@ def _new(project: Project, kind: ForeignKind) -> ProjectResource:
     names.version(api.version)
     if names.kind(api.kind) != class_name(api.kind):
         raise CommandError(f"invalid kind {api.kind!r}: the generated files import a class of that name")
-    made = ProjectResource(group=api.group, domain="", version=api.version, kind=api.kind, plural=api.plural)
-    made.external = f"generated.types.{short_name(api.group)}_{identifier(api.version)}"
-    made.namespaced, made.grouped = api.namespaced, project.multigroup
+    resource = ProjectResource(group=api.group, domain="", version=api.version, kind=api.kind, plural=api.plural)
+    resource.external = f"generated.types.{short_name(api.group)}_{identifier(api.version)}"
+    resource.namespaced, resource.grouped = api.namespaced, project.multigroup
     for other in project.resources:
-        check_beside(other, made, project)
-    return made
+        check_beside(other, resource, project)
+    return resource
 
 
 def _text(file: Path, group: str, kind: str) -> str:
@@ -72,8 +76,8 @@ def _text(file: Path, group: str, kind: str) -> str:
     raise AssertionError(f"{file} had the kind when it was first read")
 
 
-def _definitions(found: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    for document in found:
+def _definitions(documents: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    for document in documents:
         if isinstance(document, dict) and document.get("kind") == "List":
             yield from _definitions(document["items"])
         elif isinstance(document, dict) and document.get("kind") == "CustomResourceDefinition":

@@ -55,30 +55,30 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
     parser = FlagParser(FileFlags, prog=f"clientgo run {path}", description=f"Run the reconcilers of {path}.")
     flags = parser.parse(arguments)
     module = _load(path)
-    found = list(reconcilers(module))
-    if not found:
+    classes = list(reconcilers(module))
+    if not classes:
         raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
     setup_logging(flags)
     options = ClusterOptions(name=path.stem)
 
     def start() -> None:
         stop = stop_on_signals()
-        for reconciler in found:
+        for reconciler in classes:
             reconciler.check()
         if not flags.embedded:
-            run_manager(found, flags, flags.config("run without a cluster: --embedded"), options, stop)
+            run_manager(classes, flags, flags.config("run without a cluster: --embedded"), options, stop)
             return
-        with _embedded_cluster(found, flags.crds) as config:
-            run_manager(found, flags, config, options, stop)
+        with _embedded_cluster(classes, flags.crds) as config:
+            run_manager(classes, flags, config, options, stop)
 
     return exit_code(start)
 
 
 def reconcilers(module: ModuleType) -> Iterator[type[Reconciler[Any]]]:
     """Yield the reconciler classes that a module defines, without base classes of others among them."""
-    own = [cls for cls in vars(module).values() if isinstance(cls, type) and cls.__module__ == module.__name__]
-    for cls in own:
-        if issubclass(cls, Reconciler) and not any(cls in other.__mro__[1:] for other in own):
+    classes = [cls for cls in vars(module).values() if isinstance(cls, type) and cls.__module__ == module.__name__]
+    for cls in classes:
+        if issubclass(cls, Reconciler) and not any(cls in other.__mro__[1:] for other in classes):
             yield cls
 
 
@@ -96,16 +96,16 @@ def _load(path: Path) -> ModuleType:
 
 
 @contextmanager
-def _embedded_cluster(found: Iterable[type[Reconciler[Any]]], crd_paths: Sequence[Path]) -> Iterator[Config]:
+def _embedded_cluster(classes: Iterable[type[Reconciler[Any]]], crd_paths: Sequence[Path]) -> Iterator[Config]:
     # Loaded here, 17 ms: a program on a real cluster needs no server.
     from clientgo.envtest.local import local_cluster, print_guide  # noqa: PLC0415
 
     problems = Problems()
-    used = {kind for cls in found for kind in cls.declaration.kinds() if not is_built_in(kind)}
-    own = {kind.__module__ for kind in used if is_dataclass(kind)}
-    if (foreign := [kind.__name__ for kind in used if kind.__module__ not in own]) and not crd_paths:
+    used = {kind for cls in classes for kind in cls.declaration.kinds() if not is_built_in(kind)}
+    modules = {kind.__module__ for kind in used if is_dataclass(kind)}
+    if (foreign := [kind.__name__ for kind in used if kind.__module__ not in modules]) and not crd_paths:
         raise CommandError(f"--embedded needs the CRD of {' and '.join(sorted(foreign))}: add --crds FILE")
-    kinds = read_modules(sorted(own), problems)
+    kinds = read_modules(sorted(modules), problems)
     files = crds(kinds, SchemaMaker(problems), problems)
     for problem in problems:
         raise CommandError(problem)

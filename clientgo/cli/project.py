@@ -74,28 +74,28 @@ class ProjectResource:
 
     def as_yaml(self) -> dict[str, Any]:
         """Return the resource in the format of PROJECT."""
-        said: dict[str, Any] = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}
+        entry: dict[str, Any] = {"group": self.group, "kind": self.kind, "path": self.path, "version": self.version}
         if self.domain:
-            said["domain"] = self.domain
+            entry["domain"] = self.domain
         if self.core:
-            said["core"] = True
+            entry["core"] = True
         if self.external:
-            said["external"] = True
+            entry["external"] = True
         if self.foreign and self.grouped:
             # The path of a kind of the project says it.
-            said["grouped"] = True
+            entry["grouped"] = True
         if self.api:
-            said["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
+            entry["api"] = {"crdVersion": "v1", "namespaced": self.namespaced}
         if self.named:
             names = [*([self.kind.lower()] if self.controller else []), *self.named]
-            said["controllers"] = [{"name": name} for name in names]
+            entry["controllers"] = [{"name": name} for name in names]
         elif self.controller:
-            said["controller"] = True
+            entry["controller"] = True
         if self.plural != self.usual_plural:
-            said["plural"] = self.plural
+            entry["plural"] = self.plural
         if self.webhooks:
-            said["webhooks"] = {**self.webhooks, "webhookVersion": "v1"}
-        return said
+            entry["webhooks"] = {**self.webhooks, "webhookVersion": "v1"}
+        return entry
 
 
 @dataclass(slots=True, kw_only=True)
@@ -112,26 +112,28 @@ class Project:
 
     def find(self, group: str, version: str, kind: str) -> ProjectResource | None:
         """Return the resource, or None."""
-        wanted = (group, version, kind)
-        return next((one for one in self.resources if (one.group, one.version, one.kind) == wanted), None)
+        key = (group, version, kind)
+        return next(
+            (resource for resource in self.resources if (resource.group, resource.version, resource.kind) == key), None
+        )
 
     def write(self, root: Path) -> None:
         """Write PROJECT."""
-        said: dict[str, Any] = {
+        document: dict[str, Any] = {
             "cliVersion": self.cli_version,
             "domain": self.domain,
             "layout": [LAYOUT],
             "projectName": self.name,
         }
         if self.repo:
-            said["repo"] = self.repo
+            document["repo"] = self.repo
         for word, holds in (("multigroup", self.multigroup), ("namespaced", self.namespaced)):
             if holds:
-                said[word] = True
+                document[word] = True
         if self.resources:
-            said["resources"] = [one.as_yaml() for one in self.resources]
+            document["resources"] = [resource.as_yaml() for resource in self.resources]
         # The version is a string, which YAML would read as a number.
-        text = _HEAD + to_yaml(said, sort_keys=True) + 'version: "3"\n'
+        text = _HEAD + to_yaml(document, sort_keys=True) + 'version: "3"\n'
         write_files({root / FILE: text.encode()})
 
     @classmethod
@@ -142,19 +144,19 @@ class Project:
             CommandError: the file is missing or invalid.
         """
         try:
-            [said] = read_yaml((root / FILE).read_text(encoding="utf-8"))
-            layout = said["layout"]
+            [document] = read_yaml((root / FILE).read_text(encoding="utf-8"))
+            layout = document["layout"]
             if LAYOUT not in layout:
                 raise CommandError(f"unknown layout {', '.join(map(str, layout))} in PROJECT: expected {LAYOUT}")
             return cls(
-                name=_checked(names.project_name, str(said["projectName"])),
-                domain=_checked(names.domain, str(said["domain"])),
-                repo=str(said.get("repo", "")),
-                multigroup=bool(said.get("multigroup")),
-                namespaced=bool(said.get("namespaced")),
+                name=_checked(names.project_name, str(document["projectName"])),
+                domain=_checked(names.domain, str(document["domain"])),
+                repo=str(document.get("repo", "")),
+                multigroup=bool(document.get("multigroup")),
+                namespaced=bool(document.get("namespaced")),
                 # Missing in projects of the first releases.
-                cli_version=_checked(names.release, str(said.get("cliVersion", VERSION))),
-                resources=[_resource(one) for one in said.get("resources", [])],
+                cli_version=_checked(names.release, str(document.get("cliVersion", VERSION))),
+                resources=[_resource(entry) for entry in document.get("resources", [])],
             )
         except FileNotFoundError:
             raise CommandError(
@@ -187,20 +189,20 @@ def _checked(check: Callable[[str], str], name: str) -> str:
         raise CommandError(f"invalid PROJECT: {error}") from error
 
 
-def _resource(said: dict[str, Any]) -> ProjectResource:
-    api = said.get("api")
-    core = bool(said.get("core"))
-    _checked(names.group, said["group"])
-    _checked(names.kind, said["kind"])
-    _checked(names.version, said["version"])
-    webhooks = said.get("webhooks", {})
+def _resource(entry: dict[str, Any]) -> ProjectResource:
+    api = entry.get("api")
+    core = bool(entry.get("core"))
+    _checked(names.group, entry["group"])
+    _checked(names.kind, entry["kind"])
+    _checked(names.version, entry["version"])
+    webhooks = entry.get("webhooks", {})
     if not isinstance(webhooks.get("spoke", []), list):
         raise TypeError("spoke")
-    controllers = [str(one["name"]) for one in said.get("controllers", [])]
+    controllers = [str(controller["name"]) for controller in entry.get("controllers", [])]
     checks: list[tuple[Callable[[str], str], Iterable[Any]]] = [
-        (names.domain, (said.get("domain"),)),
-        (names.plural, (said.get("plural"),)),
-        (names.module, (said["path"] if said.get("external") else None,)),
+        (names.domain, (entry.get("domain"),)),
+        (names.plural, (entry.get("plural"),)),
+        (names.module, (entry["path"] if entry.get("external") else None,)),
         (names.controller, controllers),
         (names.version, webhooks.get("spoke", ())),
         (names.webhook_path, (webhooks.get("defaultingPath"), webhooks.get("validationPath"))),
@@ -208,19 +210,20 @@ def _resource(said: dict[str, Any]) -> ProjectResource:
     for check, texts in checks:
         for text in filter(None, texts):
             _checked(check, text)
-    usual = said["kind"].lower()
+    usual = entry["kind"].lower()
     return ProjectResource(
-        group=said["group"],
-        domain=said.get("domain", ""),
-        version=said["version"],
-        kind=said["kind"],
-        plural=said.get("plural") or plural_of(usual),
+        group=entry["group"],
+        domain=entry.get("domain", ""),
+        version=entry["version"],
+        kind=entry["kind"],
+        plural=entry.get("plural") or plural_of(usual),
         namespaced=bool(api["namespaced"]) if api else True,
         api=bool(api),
-        controller=bool(said.get("controller")) or usual in controllers,
+        controller=bool(entry.get("controller")) or usual in controllers,
         named=[name for name in controllers if name != usual],
         core=core,
-        external=str(said["path"]) if said.get("external") else "",
-        grouped=bool(said.get("grouped")) or said.get("path") == f"api.{package_of(said['group'])}.{said['version']}",
+        external=str(entry["path"]) if entry.get("external") else "",
+        grouped=bool(entry.get("grouped"))
+        or entry.get("path") == f"api.{package_of(entry['group'])}.{entry['version']}",
         webhooks={name: value for name, value in webhooks.items() if name != "webhookVersion"},
     )

@@ -29,9 +29,9 @@ def begin(writer: ScaffoldWriter, project: Project, root: Path, header: str = ""
 
 def begin_allowed(root: Path) -> None:
     """Raise `CommandError` unless the folder is empty, except for `.git`."""
-    there = sorted(path.name for path in root.iterdir() if path.name != ".git")
-    if there:
-        raise CommandError(f"{root.resolve()} is not empty ({', '.join(there[:3])}): run init in an empty folder")
+    names = sorted(path.name for path in root.iterdir() if path.name != ".git")
+    if names:
+        raise CommandError(f"{root.resolve()} is not empty ({', '.join(names[:3])}): run init in an empty folder")
 
 
 def add_api(writer: ScaffoldWriter, project: Project, resource: ProjectResource) -> None:
@@ -48,32 +48,34 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
         CommandError: a name is invalid or conflicts with another.
     """
     names.group(group), names.version(version), names.kind(kind)
-    known = project.find(group, version, kind)
-    if known is not None:
-        return known
-    made = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
+    existing = project.find(group, version, kind)
+    if existing is not None:
+        return existing
+    resource = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     for other in project.resources:
-        check_beside(other, made, project)
-    sibling = next((one for one in project.resources if one.kind == kind), None)
-    made.plural = names.plural(plural) if plural else sibling.plural if sibling else made.usual_plural
-    taken = next((one for one in project.resources if _is_served_as(one, made)), None)
-    if taken is not None:
-        raise CommandError(f"the plural {made.plural!r} is already used by {taken.kind}: choose another with --plural")
+        check_beside(other, resource, project)
+    sibling = next((candidate for candidate in project.resources if candidate.kind == kind), None)
+    resource.plural = names.plural(plural) if plural else sibling.plural if sibling else resource.usual_plural
+    conflicting = next((candidate for candidate in project.resources if _is_served_as(candidate, resource)), None)
+    if conflicting is not None:
+        raise CommandError(
+            f"the plural {resource.plural!r} is already used by {conflicting.kind}: choose another with --plural"
+        )
     # Versions of a kind share a folder, because they share a controller.
-    made.grouped = sibling.grouped if sibling else project.multigroup
-    return made
+    resource.grouped = sibling.grouped if sibling else project.multigroup
+    return resource
 
 
-def _is_served_as(one: ProjectResource, other: ProjectResource) -> bool:
-    return (one.whole_group, one.plural) == (other.whole_group, other.plural) and one.kind != other.kind
+def _is_served_as(resource: ProjectResource, other: ProjectResource) -> bool:
+    return (resource.whole_group, resource.plural) == (other.whole_group, other.plural) and resource.kind != other.kind
 
 
-def check_beside(other: ProjectResource, made: ProjectResource, project: Project) -> None:
+def check_beside(other: ProjectResource, resource: ProjectResource, project: Project) -> None:
     """Raise `CommandError` if a kind of the project conflicts with a new kind."""
-    kind, group, own = made.kind, made.group, not (other.foreign or made.foreign)
-    if other.group != group and own and not project.multigroup:
+    kind, group, both_local = resource.kind, resource.group, not (other.foreign or resource.foreign)
+    if other.group != group and both_local and not project.multigroup:
         raise CommandError(f"the project has the group {other.group}: run clientgo edit --multigroup to allow others")
-    if other.group != group and _modules_clash(other, made):
+    if other.group != group and _modules_clash(other, resource):
         raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
@@ -84,11 +86,11 @@ def check_beside(other: ProjectResource, made: ProjectResource, project: Project
         raise CommandError(f"the group {other.group} already has a kind {kind}: choose another name")
 
 
-def _modules_clash(one: ProjectResource, other: ProjectResource) -> bool:
+def _modules_clash(resource: ProjectResource, other: ProjectResource) -> bool:
     # The generated modules of a group have the name of its first label, and `external` records it.
-    if one.external or other.external:
-        return not (one.core or other.core) and one.group.partition(".")[0] == other.group.partition(".")[0]
-    return one.package == other.package
+    if resource.external or other.external:
+        return not (resource.core or other.core) and resource.group.partition(".")[0] == other.group.partition(".")[0]
+    return resource.package == other.package
 
 
 def _project_words(project: Project) -> dict[str, str]:
@@ -149,15 +151,20 @@ def _places(resource: ProjectResource) -> dict[str, str]:
 
 
 def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
-    said = [f'group="{resource.whole_group}"', f'version="{resource.version}"']
+    arguments = [f'group="{resource.whole_group}"', f'version="{resource.version}"']
     if resource.plural != resource.usual_plural:
-        said.append(f'plural="{resource.plural}"')
+        arguments.append(f'plural="{resource.plural}"')
     if not resource.namespaced:
-        said.append('scope="Cluster"')
+        arguments.append('scope="Cluster"')
     # The first version of a kind is the storage version by default.
     first = next(
-        (one for one in project.resources if (one.group, one.kind) == (resource.group, resource.kind)), resource
+        (
+            candidate
+            for candidate in project.resources
+            if (candidate.group, candidate.kind) == (resource.group, resource.kind)
+        ),
+        resource,
     )
     if first.version != resource.version:
-        said.append("storage=False")
-    return said
+        arguments.append("storage=False")
+    return arguments

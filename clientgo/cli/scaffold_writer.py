@@ -46,9 +46,9 @@ class ScaffoldWriter:
 
     def close(self) -> None:
         """Save the texts and report each file once."""
-        place = self.place(str(RECORD))
+        target = self.place(str(RECORD))
         packed = {path: base64.b64encode(zlib.compress(text, 9)).decode() for path, text in self.written.items()}
-        write_files({place: (json.dumps(packed, indent=1, sort_keys=True) + "\n").encode()})
+        write_files({target: (json.dumps(packed, indent=1, sort_keys=True) + "\n").encode()})
         for path, done in self._done.items():
             self._tell(done, path)
 
@@ -79,28 +79,28 @@ class ScaffoldWriter:
 
     def ours(self, path: str) -> bool:
         """Report whether a file is unchanged since this command wrote it."""
-        place = self.place(path)
-        return place.is_file() and self.written.get(path) == place.read_bytes()
+        target = self.place(path)
+        return target.is_file() and self.written.get(path) == target.read_bytes()
 
     def replace(self, path: str, content: bytes | None, *, written: bytes) -> None:
         """Write a file, unless the content is None, and record the text that the templates have for it."""
         if content is not None:
-            place = self.place(path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content)
+            target = self.place(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
         self.written[path] = written
 
     def _write(self, part: Part) -> None:
-        place = self.place(part.path)
-        there, new = place.exists(), part.text.encode()
-        if there and place.read_bytes() == new:
+        target = self.place(part.path)
+        exists, new = target.exists(), part.text.encode()
+        if exists and target.read_bytes() == new:
             self.written[part.path] = new
             self.note("kept", part.path)
-        elif there and not self._force and not self.ours(part.path):
+        elif exists and not self._force and not self.ours(part.path):
             self.note("kept", f"{part.path} (modified; use --force to overwrite)")
         else:
             self.replace(part.path, new, written=new)
-            self.note("updated" if there else "created", part.path)
+            self.note("updated" if exists else "created", part.path)
 
     def _insert(self, part: Part) -> None:
         before = self.text_of(part.path)
@@ -126,24 +126,24 @@ def inserted(text: str, marker: str, lines: str) -> str | None:
     places = [number for number, line in enumerate(have) if line.strip() == _MARK + marker]
     if not places:
         return None
-    place = places[0]
-    indent = have[place].removesuffix(_MARK + marker)
+    position = places[0]
+    indent = have[position].removesuffix(_MARK + marker)
     new = [indent + line if line else "" for line in lines.splitlines()]
     if any(have[start : start + len(new)] == new for start in range(len(have))):
         return text
     if marker == "imports":
-        return _joined(_with_imports(have, place, new))
-    return _joined([*have[:place], *new, *have[place:]])
+        return _joined(_with_imports(have, position, new))
+    return _joined([*have[:position], *new, *have[position:]])
 
 
-def _with_imports(have: list[str], place: int, new: list[str]) -> list[str]:
+def _with_imports(have: list[str], position: int, new: list[str]) -> list[str]:
     # The project's own imports are a block below those of the library, with an empty line on either side.
-    end = place - 1 if place and not have[place - 1] else place
+    end = position - 1 if position and not have[position - 1] else position
     first = end
     while first and have[first - 1].startswith("from ") and not have[first - 1].startswith("from clientgo"):
         first -= 1
     if first == end:
-        return [*have[:place], *new, "", *have[place:]]
+        return [*have[:position], *new, "", *have[position:]]
     return [*have[:first], *sorted({*have[first:end], *new}), *have[end:]]
 
 
@@ -152,20 +152,22 @@ def _joined(lines: list[str]) -> str:
 
 
 def _read(root: Path) -> dict[str, bytes]:
-    place = root / RECORD
+    record_path = root / RECORD
     try:
-        found = msgspec.json.decode(place.read_bytes(), type=dict[str, str])
+        record = msgspec.json.decode(record_path.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
     except msgspec.DecodeError as error:
-        raise CommandError(f"invalid {place}: restore it from version control, or remove it and use --force") from error
-    return {path: text for path, packed in found.items() if (text := _text(root / path, packed)) is not None}
+        raise CommandError(
+            f"invalid {record_path}: restore it from version control, or remove it and use --force"
+        ) from error
+    return {path: text for path, packed in record.items() if (text := _text(root / path, packed)) is not None}
 
 
-def _text(place: Path, packed: str) -> bytes | None:
+def _text(path: Path, packed: str) -> bytes | None:
     try:
         return zlib.decompress(base64.b64decode(packed))
     except (ValueError, zlib.error):
         # The first projects have hashes, which tell only whether the file is modified.
-        content = place.read_bytes() if place.is_file() else b""
+        content = path.read_bytes() if path.is_file() else b""
         return content if hashlib.sha256(content).hexdigest() == packed else None

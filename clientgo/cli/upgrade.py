@@ -113,11 +113,11 @@ def _text(root: Path, written: Mapping[str, bytes], path: str) -> str:
     return content.decode()
 
 
-def _merged(place: Path, base: bytes | None, new: bytes, labels: tuple[str, str, str]) -> Merged:
-    if not place.exists():
+def _merged(path: Path, base: bytes | None, new: bytes, labels: tuple[str, str, str]) -> Merged:
+    if not path.exists():
         # A file that the user has deleted stays deleted.
         return Merged("created", new) if base is None else Merged("kept")
-    yours = place.read_bytes()
+    yours = path.read_bytes()
     if new in (yours, base):
         return Merged("kept")
     if yours == base:
@@ -131,7 +131,7 @@ def _merged(place: Path, base: bytes | None, new: bytes, labels: tuple[str, str,
         except FileNotFoundError as error:
             raise CommandError("git not found: install it, or put it on PATH") from error
     if not 0 <= done.returncode <= _MOST_CONFLICTS:
-        raise CommandError(f"cannot merge {place}: {done.stderr.decode(errors='replace').strip()}")
+        raise CommandError(f"cannot merge {path}: {done.stderr.decode(errors='replace').strip()}")
     return Merged("conflict" if done.returncode else "merged", done.stdout)
 
 

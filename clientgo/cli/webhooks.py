@@ -43,9 +43,9 @@ class Asked:
 
     def present(self, resource: ProjectResource) -> list[tuple[str, bool]]:
         """Return the name of each, and whether the resource already has it."""
-        known = _known_spokes(resource)
+        spokes = _known_spokes(resource)
         sorts = [(f"a webhook for {sort}", bool(resource.webhooks.get(sort))) for sort in self.sorts]
-        return [*sorts, *((f"a conversion of {spoke.version}", spoke.version in known) for spoke in self.spokes)]
+        return [*sorts, *((f"a conversion of {spoke.version}", spoke.version in spokes) for spoke in self.spokes)]
 
 
 def asked(project: Project, resource: ProjectResource, options: argparse.Namespace) -> Asked:
@@ -55,10 +55,10 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
         CommandError: none is requested, or the options are invalid.
     """
     chosen = {"defaulting": options.defaulting, "validation": options.programmatic_validation}
-    given = {"defaulting": options.defaulting_path, "validation": options.validation_path}
-    for sort, path in given.items():
-        _check_path(sort, path, wanted=chosen[sort])
-    _check_unused(project, resource, {sort: given[sort] or _path_of(resource, sort) for sort in chosen if chosen[sort]})
+    paths = {"defaulting": options.defaulting_path, "validation": options.validation_path}
+    for sort, path in paths.items():
+        _check_path(sort, path, requested=chosen[sort])
+    _check_unused(project, resource, {sort: paths[sort] or _path_of(resource, sort) for sort in chosen if chosen[sort]})
     if options.spoke and not options.conversion:
         raise CommandError("--spoke requires --conversion")
     if not any(chosen.values()) and not options.conversion:
@@ -68,43 +68,43 @@ def asked(project: Project, resource: ProjectResource, options: argparse.Namespa
     if options.conversion and resource.foreign:
         raise CommandError(f"{resource.kind} is not defined in this project: its owner converts it")
     spokes = _spokes(project, resource, options.spoke, force=options.force) if options.conversion else []
-    sorts = tuple(sort for sort, wanted in chosen.items() if wanted)
-    return Asked(sorts, {sort: path for sort, path in given.items() if path}, tuple(spokes), options.force)
+    sorts = tuple(sort for sort, is_chosen in chosen.items() if is_chosen)
+    return Asked(sorts, {sort: path for sort, path in paths.items() if path}, tuple(spokes), options.force)
 
 
-def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectResource, wanted: Asked) -> None:
+def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectResource, requested: Asked) -> None:
     """Write the webhooks of a kind and record them; the first webhook of a project adds the server."""
     # Built-in and third-party kinds have no samples for tests.
     tests = "served" if resource.foreign else "test"
-    archives = [*_shared(project, resource, wanted)]
-    archives += [archive for sort in wanted.sorts for archive in (sort, f"{sort}{tests}")]
-    if wanted.spokes and (wanted.force or not resource.webhooks.get("conversion")):
+    archives = [*_shared(project, resource, requested)]
+    archives += [archive for sort in requested.sorts for archive in (sort, f"{sort}{tests}")]
+    if requested.spokes and (requested.force or not resource.webhooks.get("conversion")):
         archives.append("hub")
-    _remember(resource, wanted)
+    _remember(resource, requested)
     words = _words(project, resource) | _imported(resource, writer.text_of(SERVER))
     add_package(writer, resource, "webhooks", "Webhooks of {}.")
     for archive in archives:
         for part in parts(archive, words):
             writer.add(part)
-    for spoke in wanted.spokes:
+    for spoke in requested.spokes:
         theirs = words_of(project, spoke)
         for part in parts("spoke", {**words, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
             writer.add(part)
 
 
-def _shared(project: Project, resource: ProjectResource, wanted: Asked) -> Iterator[str]:
+def _shared(project: Project, resource: ProjectResource, requested: Asked) -> Iterator[str]:
     # Once in a project: with the first webhook, and with the first conversion.
-    if not any(one.webhooks for one in project.resources):
+    if not any(existing.webhooks for existing in project.resources):
         yield "webhook"
-    if wanted.spokes and not any(one.webhooks.get("conversion") for one in project.resources):
+    if requested.spokes and not any(existing.webhooks.get("conversion") for existing in project.resources):
         yield "conversion"
 
 
-def _remember(resource: ProjectResource, wanted: Asked) -> None:
-    resource.webhooks |= dict.fromkeys(wanted.sorts, True)
-    resource.webhooks |= {f"{sort}Path": path for sort, path in wanted.paths.items()}
-    if wanted.spokes:
-        versions = dict.fromkeys([*_known_spokes(resource), *(one.version for one in wanted.spokes)])
+def _remember(resource: ProjectResource, requested: Asked) -> None:
+    resource.webhooks |= dict.fromkeys(requested.sorts, True)
+    resource.webhooks |= {f"{sort}Path": path for sort, path in requested.paths.items()}
+    if requested.spokes:
+        versions = dict.fromkeys([*_known_spokes(resource), *(spoke.version for spoke in requested.spokes)])
         resource.webhooks |= {"conversion": True, "spoke": list(versions)}
 
 
@@ -135,8 +135,8 @@ def _imported(resource: ProjectResource, server: str) -> dict[str, str]:
     return words
 
 
-def _check_path(sort: str, path: str, *, wanted: bool) -> None:
-    if path and not wanted:
+def _check_path(sort: str, path: str, *, requested: bool) -> None:
+    if path and not requested:
         raise CommandError(f"--{sort}-path requires {_FLAGS[sort]}")
     if path:
         names.webhook_path(path)
@@ -151,10 +151,10 @@ def _path_of(resource: ProjectResource, sort: str) -> str:
 def _check_unused(project: Project, resource: ProjectResource, paths: Mapping[str, str]) -> None:
     """Reject paths that are in use: the server would not start."""
     used = {
-        _path_of(one, sort): f"{one.kind} of {one.version}"
-        for one in project.resources
+        _path_of(existing, sort): f"{existing.kind} of {existing.version}"
+        for existing in project.resources
         for sort in _PREFIXES
-        if one.webhooks.get(sort) and not (one is resource and sort in paths)
+        if existing.webhooks.get(sort) and not (existing is resource and sort in paths)
     }
     used[CONVERSION_PATH] = "conversions"
     for path in paths.values():
@@ -168,33 +168,33 @@ def _spokes(project: Project, hub: ProjectResource, versions: Sequence[str], *, 
 
     With `force`, the existing spokes are included, because the rewritten hub names all of them.
     """
-    others = [one for one in project.resources if _is_kind_of(one, hub) and one.api and one is not hub]
-    for other in others:
+    candidates = [item for item in project.resources if _is_kind_of(item, hub) and item.api and item is not hub]
+    for other in candidates:
         if other.webhooks.get("conversion"):
             raise CommandError(f"{hub.kind} already has the hub {other.version}: a kind has only one")
-    if not others:
+    if not candidates:
         raise CommandError(
             f"nothing to convert: {hub.version} is the only version of {hub.kind}; add another with clientgo create api"
         )
-    known = _known_spokes(hub)
-    wanted = list(versions) or [one.version for one in others if one.version not in known] or known
-    return [_version(others, hub, one) for one in dict.fromkeys([*known, *wanted] if force else wanted)]
+    existing = _known_spokes(hub)
+    requested = list(versions) or [item.version for item in candidates if item.version not in existing] or existing
+    return [_version(candidates, hub, item) for item in dict.fromkeys([*existing, *requested] if force else requested)]
 
 
-def _version(others: Iterable[ProjectResource], hub: ProjectResource, version: str) -> ProjectResource:
+def _version(candidates: Iterable[ProjectResource], hub: ProjectResource, version: str) -> ProjectResource:
     if version == hub.version:
         raise CommandError(f"{version} is the hub and cannot be a spoke: give other versions to --spoke")
-    found = next((one for one in others if one.version == version), None)
-    if found is None:
+    match = next((candidate for candidate in candidates if candidate.version == version), None)
+    if match is None:
         raise CommandError(
             f"version {version} of {hub.kind} not found in this project: add it with clientgo create api"
         )
-    return found
+    return match
 
 
 def _known_spokes(hub: ProjectResource) -> list[str]:
     return list(hub.webhooks.get("spoke", ()))
 
 
-def _is_kind_of(one: ProjectResource, other: ProjectResource) -> bool:
-    return (one.group, one.kind) == (other.group, other.kind)
+def _is_kind_of(resource: ProjectResource, other: ProjectResource) -> bool:
+    return (resource.group, resource.kind) == (other.group, other.kind)

@@ -33,12 +33,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Generate or verify, and return the exit code; nothing is written if any input has an error."""
     first = _Parser(prog=_NAME, add_help=False, allow_abbrev=False)
     first.add_argument("--config", type=path)
-    given, rest = first.parse_known_args(arguments)
+    options, remaining = first.parse_known_args(arguments)
     try:
-        runs = [[*arguments_, *rest] for arguments_ in read_config(given.config)] if given.config else [rest]
+        runs = (
+            [[*arguments_, *remaining] for arguments_ in read_config(options.config)] if options.config else [remaining]
+        )
     except CodegenConfigError as error:
         return complain([str(error)])
-    return _run([_options(run, given.config, number) for number, run in enumerate(runs)])
+    return _run([_options(run, options.config, number) for number, run in enumerate(runs)])
 
 
 def _options(arguments: Sequence[str], config: Path | None, number: int) -> tuple[argparse.Namespace, set[str]]:
@@ -59,17 +61,17 @@ def _options(arguments: Sequence[str], config: Path | None, number: int) -> tupl
 def _run(runs: Sequence[tuple[argparse.Namespace, set[str]]]) -> int:
     problems = Problems()
     try:
-        whole = Output(header_of(runs[0][0]))
+        combined = Output(header_of(runs[0][0]))
         for options, generators in runs:
             output = _output(options, generators, problems)
-            for file in sorted(whole.paths & output.paths):
+            for file in sorted(combined.paths & output.paths):
                 problems.at_module(str(file), 0, "two outputs write this file: change the folder of one")
-            whole.texts |= output.texts
-            whole.folders += output.folders
-            whole.patched |= output.patched
+            combined.texts |= output.texts
+            combined.folders += output.folders
+            combined.patched |= output.patched
     except NoHeader as error:
         return complain([str(error)])
-    return complain(problems) if problems else finish(whole, runs[0][0])
+    return complain(problems) if problems else finish(combined, runs[0][0])
 
 
 def _output(options: argparse.Namespace, generators: set[str], problems: Problems) -> Output:

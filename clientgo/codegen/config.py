@@ -53,24 +53,24 @@ def read_config(path: Path) -> list[list[str]]:
     return [list(_arguments({**content, **output}, path)) for output in outputs]
 
 
-def _arguments(said: Mapping[str, Any], path: Path) -> Iterator[str]:
-    for name, value in said.items():
+def _arguments(document: Mapping[str, Any], path: Path) -> Iterator[str]:
+    for name, value in document.items():
         option = f"--{name}"
         if not _WORD.fullmatch(name) or name in _ASKING:
             raise CodegenConfigError(f"{path}: unknown option {name!r}")
         if value is None:
             continue  # an empty list, from which the scaffold leaves out the brackets
         try:
-            given = msgspec.convert(value, bool | int | str | list[int | str])
+            setting = msgspec.convert(value, bool | int | str | list[int | str])
         except msgspec.ValidationError as error:
             raise CodegenConfigError(
                 f"{path}: invalid {name}: expected a string, a list of strings, or true"
             ) from error
-        if isinstance(given, bool):
-            yield from (option,) if given else ()
+        if isinstance(setting, bool):
+            yield from (option,) if setting else ()
             continue
-        parts = [_option_text(part, name, path) for part in (given if isinstance(given, list) else [given])]
-        for part in [",".join(parts)] if name == "generators" else parts:
+        texts = [_option_text(part, name, path) for part in (setting if isinstance(setting, list) else [setting])]
+        for part in [",".join(texts)] if name == "generators" else texts:
             yield from (option, part)
 
 

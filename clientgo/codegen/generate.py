@@ -32,16 +32,20 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
     Raises:
         NoHeader: the header cannot be read.
     """
-    own = read_modules(options.input, problems)
+    own_kinds = read_modules(options.input, problems)
     foreign = [*read_definitions(options.from_crd, problems), *read_documents(options.from_openapi, problems)]
-    check_foreign(own, foreign, problems, needed=bool(generators - {"rbac", "webhook"} or not options.declarations))
+    check_foreign(
+        own_kinds, foreign, problems, needed=bool(generators - {"rbac", "webhook"} or not options.declarations)
+    )
     output = Output(header_of(options))
     if generators & set(SUBPACKAGES) and options.output_package is not None and not problems:
-        _add_modules(output, options, generators, list(_modules(options, generators, own, foreign, problems)), problems)
+        _add_modules(
+            output, options, generators, list(_modules(options, generators, own_kinds, foreign, problems)), problems
+        )
     declared = read_declarations(options.declarations, problems)
     check_declarations(
         declared,
-        _plurals(kind.kind.api for kind in own),
+        _plurals(kind.kind.api for kind in own_kinds),
         _plurals(built_in_kinds().values() if declared else ()),
         problems,
     )
@@ -52,25 +56,25 @@ def generate(options: argparse.Namespace, generators: set[str], problems: Proble
         max_description=options.max_description,
     )
     manifests: Mapping[str, Callable[[], Manifests]] = {
-        "crd": partial(crds, own, maker, problems),
-        "openapi": partial(openapi_files, own, maker),
-        "rbac": partial(role_files, declared, own, options.role_name, options.role_namespace),
+        "crd": partial(crds, own_kinds, maker, problems),
+        "openapi": partial(openapi_files, own_kinds, maker),
+        "rbac": partial(role_files, declared, own_kinds, options.role_name, options.role_namespace),
         "webhook": partial(webhook_files, declared),
     }
     for name, files in manifests.items():
         folder = getattr(options, FOLDERS[name])
         if name in generators and folder is not None:
             output.add_manifests(options.root / folder, files())
-    output.patched |= patched_files([options.root / path for path in options.patch_schema], own, maker, problems)
+    output.patched |= patched_files([options.root / path for path in options.patch_schema], own_kinds, maker, problems)
     return output
 
 
 def _plurals(kinds: Iterable[ApiType]) -> dict[str, set[str]]:
     """Return the plurals of these kinds by API group."""
-    found: dict[str, set[str]] = {}
+    plurals: dict[str, set[str]] = {}
     for api in kinds:
-        found.setdefault(api.group, set()).add(api.plural)
-    return found
+        plurals.setdefault(api.group, set()).add(api.plural)
+    return plurals
 
 
 def _add_modules(
@@ -78,33 +82,35 @@ def _add_modules(
 ) -> None:
     folders = {part for name in generators & set(SUBPACKAGES) for part in SUBPACKAGES[name]}
     package = f"{options.output_package}."
-    wanted = [text for text in texts if f"{text.module}.".removeprefix(package).partition(".")[0] in (*folders, "")]
-    for name, count in Counter(text.module for text in wanted).items():
+    selected = [text for text in texts if f"{text.module}.".removeprefix(package).partition(".")[0] in (*folders, "")]
+    for name, count in Counter(text.module for text in selected).items():
         if count > 1:
             problems.at_module(name, 0, "duplicate module for two groups: put them into separate outputs")
-    output.add_modules(wanted, options.root)
+    output.add_modules(selected, options.root)
     output.folders += [options.root / options.output_package.replace(".", "/") / folder for folder in folders]
 
 
 def _modules(
     options: argparse.Namespace,
     generators: set[str],
-    own: Sequence[OwnKind],
+    own_kinds: Sequence[OwnKind],
     foreign: Sequence[ForeignKind],
     problems: Problems,
 ) -> Iterator[Text]:
     """Yield the modules of the package, of all generators but `openapi`, and of that if it is wanted."""
     layout = Layout(package=options.output_package, beside_runtime=(options.root / "clientgo").is_dir())
-    groups = list(foreign_groups(foreign, (each.kind.api.group for each in own), options.output_package))
+    groups = list(foreign_groups(foreign, (each.kind.api.group for each in own_kinds), options.output_package))
     if groups:
         sources = tuple(sorted({kind.source for group in groups for kind in group.kinds}))
         body = fill("package", doc="Types of third-party kinds.")
         yield Text(layout.module("types"), body, sources, is_package=True)
         yield from (group.text() for group in groups)
     theirs = [kind for group in groups for kind in group.kinds]
-    kinds = expanded([*(each.kind for each in own), *theirs], read_expansions(options.expansions, problems), problems)
+    kinds = expanded(
+        [*(each.kind for each in own_kinds), *theirs], read_expansions(options.expansions, problems), problems
+    )
     yield from render(kinds, layout)
-    yield from apply_texts({each.kind: each.cls for each in own}, groups, layout)
+    yield from apply_texts({each.kind: each.cls for each in own_kinds}, groups, layout)
     if "openapi" in generators:
         schemas = published_schemas(foreign, theirs, problems)
-        yield from openapi_texts(own, schemas, layout, problems, allow_floats=options.allow_floats)
+        yield from openapi_texts(own_kinds, schemas, layout, problems, allow_floats=options.allow_floats)

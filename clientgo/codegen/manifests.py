@@ -23,11 +23,13 @@ def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name
     rules = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, RbacRule)]
     files: dict[str, tuple[list[Manifest], Iterable[str]]] = {}
     if rules:
-        wanted: Iterable[RbacRule] = (rule for rule, _ in rules)
+        selected: Iterable[RbacRule] = (rule for rule, _ in rules)
         if namespace:
-            wanted = limited(wanted, namespace, {own.kind.api.gvr.group_resource: own.kind.api for own in kinds})
-        files["role.yaml"] = roles(wanted, role_name), [source for _, source in rules]
-    stored = [own.kind for own in kinds if own.kind.api.storage and own.kind.has_client]
+            selected = limited(
+                selected, namespace, {own_kind.kind.api.gvr.group_resource: own_kind.kind.api for own_kind in kinds}
+            )
+        files["role.yaml"] = roles(selected, role_name), [source for _, source in rules]
+    stored = [own_kind.kind for own_kind in kinds if own_kind.kind.api.storage and own_kind.kind.has_client]
     names = [kind.api.kind for kind in stored]
     for kind in stored:
         for name, role in user_roles(kind, whole_name=names.count(kind.api.kind) > 1).items():
@@ -38,14 +40,14 @@ def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name
 def webhook_files(declared: Iterable[Declared]) -> Manifests:
     """Return `manifests.yaml` with the webhook configurations, if there are any."""
     hooks = [(each.declaration, each.source) for each in declared if isinstance(each.declaration, WebhookDeclaration)]
-    made = webhook_configurations(hook for hook, _ in hooks)
-    return {"manifests.yaml": (made, [source for _, source in hooks])} if hooks else {}
+    configurations = webhook_configurations(hook for hook, _ in hooks)
+    return {"manifests.yaml": (configurations, [source for _, source in hooks])} if hooks else {}
 
 
 def openapi_files(kinds: Iterable[OwnKind], maker: SchemaMaker) -> Manifests:
     """Return an OpenAPI v3 document for each group version, with the schemas of its kinds."""
     files = {}
-    classes = {own.kind: own.cls for own in kinds}
+    classes = {own_kind.kind: own_kind.cls for own_kind in kinds}
     for group in group_versions(classes):
         reverse = ".".join(reversed(group.group.split(".")))
         schemas = {}
@@ -69,14 +71,14 @@ def openapi_files(kinds: Iterable[OwnKind], maker: SchemaMaker) -> Manifests:
 def webhook_configurations(declared: Iterable[WebhookDeclaration]) -> list[Manifest]:
     """Return the MutatingWebhookConfigurations, then the ValidatingWebhookConfigurations, sorted by name."""
     hooks = sorted(declared, key=lambda hook: hook.name)
-    made = []
+    configurations = []
     for sort, mutating in (("Mutating", True), ("Validating", False)):
         objects: dict[str, list[Manifest]] = {}
         for hook in hooks:
             if hook.mutating is mutating:
                 name = hook.configuration or f"{sort.lower()}-webhook-configuration"
                 objects.setdefault(name, []).append(_webhook(hook))
-        made += [
+        configurations += [
             {
                 "apiVersion": "admissionregistration.k8s.io/v1",
                 "kind": f"{sort}WebhookConfiguration",
@@ -85,7 +87,7 @@ def webhook_configurations(declared: Iterable[WebhookDeclaration]) -> list[Manif
             }
             for name, mine in sorted(objects.items())
         ]
-    return made
+    return configurations
 
 
 def _webhook(hook: WebhookDeclaration) -> Manifest:

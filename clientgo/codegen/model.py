@@ -115,22 +115,22 @@ class GroupVersion:
 
 def group_versions(kinds: Iterable[Kind]) -> list[GroupVersion]:
     """Return the kinds by group version, sorted by Python name."""
-    found: dict[tuple[str, str], list[Kind]] = {}
+    kinds_by_version: dict[tuple[str, str], list[Kind]] = {}
     for kind in kinds:
-        found.setdefault((kind.api.group, kind.api.version), []).append(kind)
-    names = group_names(group for group, _ in found)
-    made = [
+        kinds_by_version.setdefault((kind.api.group, kind.api.version), []).append(kind)
+    names = group_names(group for group, _ in kinds_by_version)
+    versions = [
         GroupVersion(group, version, names[group], tuple(sorted(members, key=lambda kind: kind.class_name)))
-        for (group, version), members in found.items()
+        for (group, version), members in kinds_by_version.items()
     ]
-    return sorted(made, key=lambda group_version: (group_version.name, group_version.version))
+    return sorted(versions, key=lambda group_version: (group_version.name, group_version.version))
 
 
 def group_names(groups: Iterable[str]) -> Mapping[str, str]:
     """Return the Python name of each group: its first label, or all labels if that is ambiguous."""
     short = {group: short_name(group) for group in groups}
-    taken = list(short.values())
-    return {group: name if taken.count(name) == 1 else identifier(group) for group, name in short.items()}
+    names = list(short.values())
+    return {group: name if names.count(name) == 1 else identifier(group) for group, name in short.items()}
 
 
 def short_name(group: str) -> str:

@@ -79,11 +79,11 @@ def chosen(options: argparse.Namespace, parser: argparse.ArgumentParser) -> set[
         parser.error("no output folder: give --output-package, --crd-dir, --rbac-dir or another folder")
     if options.generators is None:
         return possible
-    wanted = set(filter(None, options.generators.split(",")))
-    for name in sorted(wanted - possible):
+    requested = set(filter(None, options.generators.split(",")))
+    for name in sorted(requested - possible):
         if name in SUBPACKAGES:
             parser.error(f"--generators {name} requires --output-package")
         if name in FOLDERS:
             parser.error(f"--generators {name} requires --{FOLDERS[name].replace('_', '-')}")
         parser.error(f"unknown generator {name!r}: expected some of {', '.join(GENERATORS)}")
-    return wanted
+    return requested

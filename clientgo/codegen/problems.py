@@ -84,16 +84,16 @@ def _source_of(cls: type[Any]) -> ast.ClassDef | None:
 
 @cache
 def _classes(file: str) -> dict[str, ast.ClassDef]:
-    found: dict[str, ast.ClassDef] = {}
+    classes: dict[str, ast.ClassDef] = {}
 
     def visit(node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.ClassDef):
-                found[prefix + child.name] = child
+                classes[prefix + child.name] = child
                 visit(child, f"{prefix}{child.name}.")
 
     visit(ast.parse(Path(file).read_text(encoding="utf-8")), "")
-    return found
+    return classes
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:

@@ -38,13 +38,13 @@ def roles(rules: Iterable[RbacRule], role_name: str) -> list[Manifest]:
     by_role: dict[tuple[str, str], list[_Rule]] = {}
     for rule in rules:
         by_role.setdefault((rule.namespace, rule.role_name or role_name), []).extend(_parted(rule))
-    return [_role(name, namespace, merged(found)) for (namespace, name), found in sorted(by_role.items())]
+    return [_role(name, namespace, merged(role_rules)) for (namespace, name), role_rules in sorted(by_role.items())]
 
 
 def _parted(rule: RbacRule) -> list[_Rule]:
     groups = _sorted("" if group == "core" else group for group in rule.groups)
-    whole = _Rule(groups, (), _sorted(rule.resource_names), _sorted(rule.urls), _sorted(rule.verbs))
-    return [replace(whole, resources=(resource,)) for resource in rule.resources] or [whole]
+    without_resources = _Rule(groups, (), _sorted(rule.resource_names), _sorted(rule.urls), _sorted(rule.verbs))
+    return [replace(without_resources, resources=(resource,)) for resource in rule.resources] or [without_resources]
 
 
 def merged(rules: Sequence[_Rule]) -> list[_Rule]:
@@ -52,9 +52,9 @@ def merged(rules: Sequence[_Rule]) -> list[_Rule]:
     for field in ("verbs", "resources", "groups", "urls"):
         values: dict[_Rule, tuple[str, ...]] = {}
         for rule in rules:
-            others = replace(rule, **{field: ()})
-            values[others] = (*values.get(others, ()), *getattr(rule, field))
-        rules = [_all_verbs(replace(rule, **{field: _sorted(found)})) for rule, found in values.items()]
+            other_fields = replace(rule, **{field: ()})
+            values[other_fields] = (*values.get(other_fields, ()), *getattr(rule, field))
+        rules = [_all_verbs(replace(rule, **{field: _sorted(field_values)})) for rule, field_values in values.items()]
     return sorted(rules, key=lambda r: (r.groups, r.resources, r.names, r.urls))
 
 
@@ -77,14 +77,14 @@ def _role(name: str, namespace: str, rules: Iterable[_Rule]) -> Manifest:
 
 
 def _rule(rule: _Rule) -> Manifest:
-    made = {
+    manifest = {
         "apiGroups": rule.groups,
         "nonResourceURLs": rule.urls,
         "resourceNames": rule.names,
         "resources": rule.resources,
         "verbs": rule.verbs,
     }
-    return {key: list(values) for key, values in made.items() if values}
+    return {key: list(values) for key, values in manifest.items() if values}
 
 
 def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest]:
@@ -101,27 +101,27 @@ def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest
 
 def _user_role(kind: Kind, name: str, verbs: tuple[str, ...]) -> Manifest:
     api = kind.api
-    found = [_Rule((api.group,), (api.plural,), (), (), verbs)]
+    rules = [_Rule((api.group,), (api.plural,), (), (), verbs)]
     if api.status:
-        found.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
-    return _role(name, "", found)
+        rules.append(_Rule((api.group,), (f"{api.plural}/status",), (), (), ("get",)))
+    return _role(name, "", rules)
 
 
-def limited(rules: Iterable[RbacRule], namespace: str, own: Mapping[str, ApiType]) -> Iterator[RbacRule]:
-    """Restrict rules without a namespace to this one; `own` has the project's kinds by group resource.
+def limited(rules: Iterable[RbacRule], namespace: str, own_kinds: Mapping[str, ApiType]) -> Iterator[RbacRule]:
+    """Restrict rules without a namespace to this one; `own_kinds` has the project's kinds by group resource.
 
     Cluster-scoped resources and URLs stay unrestricted. Resources of unknown groups are assumed to be namespaced.
     """
-    known = {**built_in_kinds(), **own}
+    kinds = {**built_in_kinds(), **own_kinds}
     for rule in rules:
         if rule.namespace or rule.urls:
             yield rule
             continue
         for group in rule.groups:
             for resource in rule.resources:
-                api = known.get(_group_resource(group, resource))
-                where = namespace if api is None or api.namespaced else ""
-                yield msgspec.structs.replace(rule, groups=(group,), resources=(resource,), namespace=where)
+                api = kinds.get(_group_resource(group, resource))
+                role_namespace = namespace if api is None or api.namespaced else ""
+                yield msgspec.structs.replace(rule, groups=(group,), resources=(resource,), namespace=role_namespace)
 
 
 def _group_resource(group: str, resource: str) -> str:
@@ -131,10 +131,10 @@ def _group_resource(group: str, resource: str) -> str:
 
 def built_in_kinds() -> dict[str, ApiType]:
     """Return the built-in kinds that the library has clients of, by group resource."""
-    found = {}
+    kinds = {}
     for module in pkgutil.iter_modules(clients.__path__):
         for value in vars(importlib.import_module(f"{clients.__name__}.{module.name}")).values():
             if isinstance(value, type) and issubclass(value, CreateClient) and "kind" in vars(value):
                 api = api_of(value.kind)
-                found[api.gvr.group_resource] = api
-    return found
+                kinds[api.gvr.group_resource] = api
+    return kinds

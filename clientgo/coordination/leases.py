@@ -115,8 +115,8 @@ def leased_coordinator(
         namespace = options.namespace
         if isinstance(target, Config):
             namespace = namespace or target.namespace
-            own = config_for_lock(target, renew_deadline=options.renew_deadline)
-            target = stack.enter_context(closing(RESTClient(own, stop_grace=RELEASE_SECONDS)))
+            lock_config = config_for_lock(target, renew_deadline=options.renew_deadline)
+            target = stack.enter_context(closing(RESTClient(lock_config, stop_grace=RELEASE_SECONDS)))
         yield _create(options, target, namespace or "default", recorder, clock=clock)
 
 

@@ -71,9 +71,9 @@ class UnstructuredCodec(Codec[Unstructured]):
     def encode(self, obj: Unstructured | Mapping[str, Any]) -> bytes:
         """Encode `obj`; add its apiVersion and kind if they are missing and known."""
         content = obj.to_dict() if isinstance(obj, Unstructured) else dict(obj)
-        for name, known in (("apiVersion", self.api.api_version), ("kind", self.api.kind)):
-            if not content.get(name) and (known or name in content):
-                content[name] = known
+        for name, expected in (("apiVersion", self.api.api_version), ("kind", self.api.kind)):
+            if not content.get(name) and (expected or name in content):
+                content[name] = expected
         return encode_value(content)
 
     def encode_applied(self, obj: Unstructured | Mapping[str, Any], subresource: str = "") -> bytes:
@@ -86,13 +86,13 @@ class UnstructuredCodec(Codec[Unstructured]):
         return self.api.kind or self.api.plural
 
     def _without_the_deep(self, data: bytes) -> tuple[_Whole, list[Undecodable]]:
-        page, found, deep = raw_list(data), [], []
+        page, shallow, deep = raw_list(data), [], []
         for item in page.items or ():
             try:
-                found.append(_OBJECT.decode(item))
+                shallow.append(_OBJECT.decode(item))
             except RecursionError as error:
                 deep.append(Undecodable(self._kind_or_plural, identity(item), reason(error)))
-        return _Whole(str(page.api_version), str(page.kind), page.metadata, found), deep
+        return _Whole(str(page.api_version), str(page.kind), page.metadata, shallow), deep
 
     def _object(self, content: dict[str, Any], api_version: str, kind: str) -> Unstructured:
         metadata = _metadata(content.get("metadata"))  # first: it may raise, and the whole object is then reported
@@ -110,17 +110,17 @@ class UnstructuredCodec(Codec[Unstructured]):
 Unstructured.__codec_class__ = UnstructuredCodec
 
 
-def _metadata(found: Any) -> ObjectMeta:
-    if found is None:
+def _metadata(content: Any) -> ObjectMeta:
+    if content is None:
         return ObjectMeta()
     try:
-        return msgspec.convert(found, ObjectMeta)
+        return msgspec.convert(content, ObjectMeta)
     except msgspec.ValidationError:
         # Imported here because it loads `fractions`, 3 ms, and few programs need it.
         from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
 
         try:
-            meta: ObjectMeta = construct(ObjectMeta, found)
+            meta: ObjectMeta = construct(ObjectMeta, content)
         except ValueError as error:
             raise msgspec.ValidationError(str(error)) from error
         return meta

@@ -61,11 +61,11 @@ class RestMapper:
             NoMatch: the server does not have it.
             ApiError, ConnectionFailed: discovery failed.
         """
-        where = f'version "{_api_version(group, version)}"' if version else f'group "{group}"'
-        found = self._find(group, version, lambda served: served.kind == kind and not served.is_subresource)
-        if found is None:
-            raise NoMatch(f'no matches for kind "{kind}" in {where}')
-        return found
+        scope = f'version "{_api_version(group, version)}"' if version else f'group "{group}"'
+        mapping = self._find(group, version, lambda served: served.kind == kind and not served.is_subresource)
+        if mapping is None:
+            raise NoMatch(f'no matches for kind "{kind}" in {scope}')
+        return mapping
 
     def by_resource(self, resource: GroupVersionResource) -> RestMapping:
         """Return the mapping of a resource, given by its plural, its singular or a short name.
@@ -75,59 +75,59 @@ class RestMapper:
             ApiError, ConnectionFailed: discovery failed.
         """
         name = resource.resource
-        found = self._find(
+        mapping = self._find(
             resource.group,
             resource.version,
             lambda served: name in (served.name, served.singular_name, *(served.short_names or ())),
         )
-        if found is None:
+        if mapping is None:
             raise NoMatch(f"no matches for {resource}")
-        return found
+        return mapping
 
-    def _find(self, group: str, version: str, wanted: Wanted) -> RestMapping | None:
-        asked: set[str] = set()
-        found = self._search(group, version, wanted, asked)
-        if found is None:
+    def _find(self, group: str, version: str, matches: Wanted) -> RestMapping | None:
+        refreshed: set[str] = set()
+        mapping = self._search(group, version, matches, refreshed)
+        if mapping is None:
             # Refresh the cached entries, except those requested just now.
-            self._forget(group, version, keep=asked)
-            found = self._search(group, version, wanted, asked)
-        return found
+            self._forget(group, version, keep=refreshed)
+            mapping = self._search(group, version, matches, refreshed)
+        return mapping
 
-    def _search(self, group: str, version: str, wanted: Wanted, asked: set[str]) -> RestMapping | None:
-        for each in (version,) if version else self._versions_of(group, asked):
-            for served in self._resources(_api_version(group, each), asked):
-                if wanted(served):
+    def _search(self, group: str, version: str, matches: Wanted, refreshed: set[str]) -> RestMapping | None:
+        for each in (version,) if version else self._versions_of(group, refreshed):
+            for served in self._resources(_api_version(group, each), refreshed):
+                if matches(served):
                     return _mapping(group, each, served)
         return None
 
-    def _versions_of(self, group: str, asked: set[str]) -> tuple[str, ...]:
+    def _versions_of(self, group: str, refreshed: set[str]) -> tuple[str, ...]:
         key = f"group {group}"
         with self._lock:
-            known = self._versions.get(group)
-        if known is not None or key in asked:
-            return known or ()
-        asked.add(key)
+            versions = self._versions.get(group)
+        if versions is not None or key in refreshed:
+            return versions or ()
+        refreshed.add(key)
         try:
-            known = self._discovery.group(group).versions
+            versions = self._discovery.group(group).versions
         except NotFound:
             return ()
         with self._lock:
-            self._versions[group] = known
-        return known
+            self._versions[group] = versions
+        return versions
 
-    def _resources(self, api_version: str, asked: set[str]) -> list[ServedResource]:
+    def _resources(self, api_version: str, refreshed: set[str]) -> list[ServedResource]:
         with self._lock:
-            known = self._served.get(api_version)
-        if known is not None or api_version in asked:
-            return known or []
-        asked.add(api_version)
+            resources = self._served.get(api_version)
+        if resources is not None or api_version in refreshed:
+            return resources or []
+        refreshed.add(api_version)
         try:
-            known = self._discovery.resources(api_version)
+            resources = self._discovery.resources(api_version)
         except NotFound:
             return []
         with self._lock:
-            self._served[api_version] = known
-        return known
+            self._served[api_version] = resources
+        return resources
 
     def _forget(self, group: str, version: str, *, keep: set[str]) -> None:
         with self._lock:

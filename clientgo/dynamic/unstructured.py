@@ -40,18 +40,18 @@ class Unstructured(msgspec.Struct, frozen=True, kw_only=True):
 
     def get(self, *path: str, default: Any = None) -> Any:
         """Return a part of the content: `obj.get("spec", "replicas")`; `default` if it is absent."""
-        found: Any = self.content
+        value: Any = self.content
         for step in path:
-            if not isinstance(found, Mapping) or step not in found:
+            if not isinstance(value, Mapping) or step not in value:
                 return default
-            found = found[step]
-        return found
+            value = value[step]
+        return value
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to a dict of the JSON form, which shares nothing with the object."""
-        whole = {"apiVersion": self.api_version, "kind": self.kind, "metadata": self.metadata, **self.content}
-        made: dict[str, Any] = msgspec.json.decode(encode_value(whole))
-        return made
+        content = {"apiVersion": self.api_version, "kind": self.kind, "metadata": self.metadata, **self.content}
+        decoded: dict[str, Any] = msgspec.json.decode(encode_value(content))
+        return decoded
 
 
 protect(Unstructured)
@@ -83,20 +83,20 @@ def metadata_type(
 
 def _class_of(base: type[T], resource: GroupVersionResource, kind: str, namespaced: bool) -> type[T]:
     key = (base, resource, kind, namespaced)
-    found = _CLASSES.get(key)
-    if found is None:
-        whole = base is Unstructured
-        name = kind if whole and kind else f"{base.__name__}_{resource.resource}"
-        made: type[Any] = msgspec.defstruct(name, [], bases=(base,), frozen=True)
+    cls = _CLASSES.get(key)
+    if cls is None:
+        is_plain = base is Unstructured
+        name = kind if is_plain and kind else f"{base.__name__}_{resource.resource}"
+        defined: type[Any] = msgspec.defstruct(name, [], bases=(base,), frozen=True)
         # Not by `api_type`, whose default kind is the class's name.
-        made.__api_type__ = ApiType(
+        defined.__api_type__ = ApiType(
             group=resource.group,
             version=resource.version,
-            kind=kind or ("" if whole else base.__name__),
+            kind=kind or ("" if is_plain else base.__name__),
             plural=resource.resource,
             singular=kind.lower() or resource.resource,
             scope="Namespaced" if namespaced else "Cluster",
         )
         # Two threads may both create one; the first is used, because each class is a different kind.
-        found = _CLASSES.setdefault(key, made)
-    return found
+        cls = _CLASSES.setdefault(key, defined)
+    return cls

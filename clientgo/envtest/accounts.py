@@ -159,10 +159,10 @@ class _RecordingClient(RESTClient):
 
 def _declarations(messages: Mapping[str, None]) -> Iterator[str]:
     """Yield the declarations that permit the refused requests, and the messages of refusals without a rule."""
-    found = [(message, _REFUSED.search(message)) for message in messages]
-    rules = sorted({(match[3], match[2], match[1]) for _, match in found if match})
+    matches = [(message, _REFUSED.search(message)) for message in messages]
+    rules = sorted({(match[3], match[2], match[1]) for _, match in matches if match})
     for (group, resource), same in groupby(rules, key=lambda rule: rule[:2]):
         verbs = tuple(verb for *_, verb in same)
-        shown = f'"{verbs[0]}"' if len(verbs) == 1 else "({})".format(", ".join(f'"{verb}"' for verb in verbs))
-        yield f'@rbac(groups="{group or "core"}", resources="{resource}", verbs={shown})'
-    yield from (message for message, match in found if match is None)
+        verbs_text = f'"{verbs[0]}"' if len(verbs) == 1 else "({})".format(", ".join(f'"{verb}"' for verb in verbs))
+        yield f'@rbac(groups="{group or "core"}", resources="{resource}", verbs={verbs_text})'
+    yield from (message for message, match in matches if match is None)

@@ -36,9 +36,9 @@ def install(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock: C
         ApiError: the server rejects one.
         ConfigError: one is not served after `WAIT_SECONDS`.
     """
-    wanted = list(crds)
-    install_objects(requester, CRDS, wanted)
-    for crd in wanted:
+    names = list(crds)
+    install_objects(requester, CRDS, names)
+    for crd in names:
         _wait_until_served(requester, str(crd["metadata"]["name"]), clock)
 
 
@@ -52,9 +52,9 @@ def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock:
     unwanted = list(crds)
     uninstall_objects(requester, CRDS, unwanted)
     deadline = clock.now() + WAIT_SECONDS
-    while left := read_objects(requester, CRDS, unwanted):
+    while remaining := read_objects(requester, CRDS, unwanted):
         if clock.now() >= deadline:
-            names = ", ".join(map(name_of, left))
+            names = ", ".join(map(name_of, remaining))
             raise ConfigError(f"CRD {names} still exists {WAIT_SECONDS:g} s after its deletion: look for finalizers")
         clock.sleep(threading.Event(), POLL_SECONDS)
 
@@ -67,11 +67,11 @@ def read_objects(
     Raises:
         ApiError: the server rejects a request.
     """
-    client, found = _client(requester, resource), []
+    client, results = _client(requester, resource), []
     for obj in objects:
         with suppress(NotFound):
-            found.append(client.get(name_of(obj)).to_dict())
-    return found
+            results.append(client.get(name_of(obj)).to_dict())
+    return results
 
 
 def restore_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:
@@ -82,9 +82,9 @@ def restore_objects(requester: Requester, resource: GroupVersionResource, object
     """
     client = _client(requester, resource)
     for obj in objects:
-        kept = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
+        metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
         with suppress(NotFound):
-            _update(client, {**obj, "metadata": kept})
+            _update(client, {**obj, "metadata": metadata})
 
 
 def install_objects(requester: Requester, resource: GroupVersionResource, objects: Iterable[Mapping[str, Any]]) -> None:

@@ -238,8 +238,8 @@ class Environment:
                 webhooks.close()
 
 
-def _path(given: Path | str | None) -> Path | None:
-    return None if given is None else Path(given)
+def _path(path: Path | str | None) -> Path | None:
+    return None if path is None else Path(path)
 
 
 def _control_plane(

@@ -50,9 +50,9 @@ class WebhookInstall:
         self._before: list[Object] = []
         self._configurations = [doc for doc in read_documents(paths) if doc.get("kind") in _RESOURCES]
         self._authority = CertificateAuthority.create("clientgo-webhook-ca")
-        self._own = ExitStack()
+        self._resources = ExitStack()
         if cert_dir is None:
-            cert_dir = Path(self._own.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-webhook-")))
+            cert_dir = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="clientgo-webhook-")))
         cert_dir.mkdir(parents=True, exist_ok=True)
         self.host = host
         self.port = port or free_port(host)
@@ -85,24 +85,30 @@ class WebhookInstall:
             ApiError: the server rejects one.
         """
         for kind, resource in _RESOURCES.items():
-            configurations = self._of(kind)
-            self._before += [{**one, "kind": kind} for one in read_objects(requester, resource, configurations)]
+            configurations = self._of_kind(kind)
+            self._before += [
+                {**configuration, "kind": kind} for configuration in read_objects(requester, resource, configurations)
+            ]
             install_objects(requester, resource, map(self._local, configurations))
 
     def uninstall(self, requester: Requester) -> None:
         """Delete the configurations, and restore those that existed before; absent ones are skipped."""
         for kind, resource in _RESOURCES.items():
-            before = [one for one in self._before if one["kind"] == kind]
-            existed = {one["metadata"]["name"] for one in before}
+            before = [configuration for configuration in self._before if configuration["kind"] == kind]
+            existed = {configuration["metadata"]["name"] for configuration in before}
             restore_objects(requester, resource, before)
-            added = [one for one in self._of(kind) if one["metadata"]["name"] not in existed]
+            added = [
+                configuration
+                for configuration in self._of_kind(kind)
+                if configuration["metadata"]["name"] not in existed
+            ]
             uninstall_objects(requester, resource, added)
 
     def close(self) -> None:
         """Remove the certificate."""
         for name in _FILES:
             (self.cert_dir / name).unlink(missing_ok=True)
-        self._own.close()
+        self._resources.close()
 
     def local_crd(self, crd: Object) -> Object:
         """Return a CustomResourceDefinition whose conversion webhook, if any, is called on this machine."""
@@ -113,8 +119,8 @@ class WebhookInstall:
         called = {**webhook, "clientConfig": self._client_config(webhook, "/convert")}
         return {**crd, "spec": {**crd["spec"], "conversion": {**conversion, "webhook": called}}}
 
-    def _of(self, kind: str) -> list[Object]:
-        return [one for one in self._configurations if one["kind"] == kind]
+    def _of_kind(self, kind: str) -> list[Object]:
+        return [configuration for configuration in self._configurations if configuration["kind"] == kind]
 
     def _local(self, configuration: Object) -> Object:
         hooks = configuration.get("webhooks") or ()

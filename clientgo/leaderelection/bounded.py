@@ -91,27 +91,27 @@ class BoundedLock:
         lock, stop, now = self._lock.fork(), self._stop, self._clock.now()
         if stop is not None and stop.is_set():
             raise CallStopped(f"shutting down; did not {what} lease {self.describe()}")
-        left = min(self._deadline - now, self._longest)
-        if left <= 0:
+        remaining = min(self._deadline - now, self._longest)
+        if remaining <= 0:
             raise CallGivenUp(f"no time left to {what} lease {self.describe()}")
-        made = Detached(lambda: call(lock), name=f"lease-{what}-{self.describe()}", clock=self._clock)
-        self._calls = [*(one for one in self._calls if not one.ended), made]
-        self._group.start(made.run, name=made.name)
-        self._wait(made, left, stop)
-        result = made.result()
+        detached = Detached(lambda: call(lock), name=f"lease-{what}-{self.describe()}", clock=self._clock)
+        self._calls = [*(running for running in self._calls if not running.ended), detached]
+        self._group.start(detached.run, name=detached.name)
+        self._wait(detached, remaining, stop)
+        result = detached.result()
         self._lock = lock
         return result
 
-    def _wait(self, made: Detached[R], seconds: float, stop: threading.Event | None) -> None:
+    def _wait(self, detached: Detached[R], seconds: float, stop: threading.Event | None) -> None:
         if stop is None:
-            ended = made.wait(seconds, lambda: False)
+            ended = detached.wait(seconds, lambda: False)
         else:
-            with ends_with(stop), on_stop(made.wake):
-                ended = made.wait(seconds, stop.is_set)
+            with ends_with(stop), on_stop(detached.wake):
+                ended = detached.wait(seconds, stop.is_set)
         if ended:
             return
-        made.cancel()
-        what = made.name.removeprefix("lease-").partition("-")[0]
+        detached.cancel()
+        what = detached.name.removeprefix("lease-").partition("-")[0]
         if stop is not None and stop.is_set():
             raise CallStopped(f"shutting down; abandoned the {what} of lease {self.describe()}")
         raise CallGivenUp(f"{what} of lease {self.describe()} did not end in time")

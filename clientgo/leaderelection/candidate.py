@@ -121,29 +121,29 @@ class Candidate:
 
     def _acquire_or_renew(self) -> bool:
         try:
-            found = self._lock.get()
+            observed = self._lock.get()
         except NotFound:
             self._hold(self._lock.create, None)
             return True
         now = self._clock.now()
-        self.observed = self.observed.observe(found, now)
+        self.observed = self.observed.observe(observed, now)
         if not self.observed.may_be_taken_by(self._lock.identity, now):
             log.debug("lease is held", extra={"lease": self._lock.describe(), "by": self.observed.holder})
             return False
         if self.is_leader:
             self._metrics.slow_renewals.inc()
-        self._hold(self._lock.update, found)
+        self._hold(self._lock.update, observed)
         return True
 
     def _renew_if_assigned(self) -> bool:
         # Always read: the API server changes the lease too. client-go does the same.
         try:
-            found = self._lock.get()
+            observed = self._lock.get()
         except NotFound:
             log.debug("lease does not exist yet", extra={"lease": self._lock.describe()})
             return False
         now = self._clock.now()
-        self.observed = self.observed.observe(found, now)
+        self.observed = self.observed.observe(observed, now)
         if not self.is_leader or self.is_retired or not self.observed.is_valid(now):
             log.debug(
                 "lease belongs to another candidate or is retired",
@@ -151,14 +151,14 @@ class Candidate:
             )
             return False
         self._metrics.slow_renewals.inc()
-        self._hold(self._lock.update, found)
+        self._hold(self._lock.update, observed)
         return True
 
     def _release(self) -> None:
-        found = self._lock.get()
-        self.observed = self.observed.observe(found, self._clock.now())
+        observed = self._lock.get()
+        self.observed = self.observed.observe(observed, self._clock.now())
         if self.is_leader:
-            record = released(found, self._date(), coordinated=self._coordinated)
+            record = released(observed, self._date(), coordinated=self._coordinated)
             self._lock.update(record)
             self.observed = Observation(record, self._clock.now())
 

@@ -126,19 +126,19 @@ class LeaseCandidacy:
         """
         renewed = replace(self._spec, renew_time=MicroTime.of(utc(self._clock)))
         try:
-            found = self._client.get(self.name)
+            existing = self._client.get(self.name)
         except NotFound:
             meta = ObjectMeta(name=self.name, namespace=self._namespace)
             self._client.create(LeaseCandidate(metadata=meta, spec=renewed))
             log.info("lease candidate created", extra={"candidate": self.name, "lease": self._spec.lease_name})
             return
-        if self._is_current(found.spec):
+        if self._is_current(existing.spec):
             return
-        self._client.update(replace(found, spec=replace(renewed, ping_time=found.spec.ping_time)))
+        self._client.update(replace(existing, spec=replace(renewed, ping_time=existing.spec.ping_time)))
 
-    def _is_current(self, found: LeaseCandidateSpec) -> bool:
-        pinged = found.ping_time is not None and (found.renew_time is None or found.renew_time < found.ping_time)
-        return not pinged and replace(found, ping_time=None, renew_time=None) == self._spec
+    def _is_current(self, spec: LeaseCandidateSpec) -> bool:
+        pinged = spec.ping_time is not None and (spec.renew_time is None or spec.renew_time < spec.ping_time)
+        return not pinged and replace(spec, ping_time=None, renew_time=None) == self._spec
 
     def _only_own(self, options: ListOptions) -> ListOptions:
         return replace(options, field_selector=field_selector_for({"metadata.name": self.name}))

@@ -20,10 +20,10 @@ def line_of_thread(ident: int) -> str:
 
 
 def _own_line(innermost_first: Iterable[tuple[FrameType, int]]) -> str:
-    found = [(frame.f_code.co_filename, line) for frame, line in innermost_first if not _is_library(frame)]
+    lines = [(frame.f_code.co_filename, line) for frame, line in innermost_first if not _is_library(frame)]
     # Other packages may call back, too; but the program itself may be installed as one.
-    own = [(file, line) for file, line in found if "site-packages" not in file] or found
-    return f"{_short(own[0][0])}:{own[0][1]}" if own else ""
+    program_lines = [(file, line) for file, line in lines if "site-packages" not in file] or lines
+    return f"{_short(program_lines[0][0])}:{program_lines[0][1]}" if program_lines else ""
 
 
 def _is_library(frame: FrameType) -> bool:

@@ -23,7 +23,7 @@ def setup(*, level: str | int = "info", style: str = "auto", stream: TextIO | No
     handler = LineHandler(stream if stream is not None else sys.stderr)
     handler.setFormatter(formatter_for(style, handler.stream, os.environ))
     root = logging.getLogger()
-    root.handlers[:] = [handler, *(one for one in root.handlers if not _is_replaced(one))]
+    root.handlers[:] = [handler, *(existing for existing in root.handlers if not _is_replaced(existing))]
     root.setLevel(name.upper())
     # urllib3 logs as warnings what we raise as ConnectionFailed.
     logging.getLogger("urllib3").setLevel(logging.ERROR)
@@ -72,15 +72,15 @@ def verbosity(number: int) -> str:
     return "debug" if number >= DEBUG_VERBOSITY else "info"
 
 
-def level_of(given: str | int) -> str:
+def level_of(level: str | int) -> str:
     """Return the level for a name, a verbosity or a verbosity as text; raise `ValueError` for anything else."""
-    if isinstance(given, int):
-        return verbosity(given)
-    name = given.strip().lower()
+    if isinstance(level, int):
+        return verbosity(level)
+    name = level.strip().lower()
     if name.isascii() and name.isdigit():
         return verbosity(int(name[:9]))
     if name not in LEVELS:
-        raise ValueError(f"unknown log level {given!r}: use one of {', '.join(LEVELS)}, or a number as in -v 4")
+        raise ValueError(f"unknown log level {level!r}: use one of {', '.join(LEVELS)}, or a number as in -v 4")
     return name
 
 

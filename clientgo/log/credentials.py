@@ -32,7 +32,7 @@ class _SecretRegistry:
 
     def __init__(self) -> None:
         self._lock = fork_safe(threading.Lock())
-        self._known: BoundedDict[str, tuple[_Form, ...]] = BoundedDict(MAX_SECRETS)
+        self._forms: BoundedDict[str, tuple[_Form, ...]] = BoundedDict(MAX_SECRETS)
         # Replaced as a whole, so that readers need no lock.
         self.forms: tuple[_Form, ...] = ()
 
@@ -41,8 +41,8 @@ class _SecretRegistry:
         in_a_url = quote(secret, safe="", errors="replace")
         forms = tuple(_form(text) for text in dict.fromkeys((secret, in_a_url, encoded)))
         with self._lock:
-            self._known[secret] = forms
-            every = [form for known in self._known.values() for form in known]
+            self._forms[secret] = forms
+            every = [form for secret_forms in self._forms.values() for form in secret_forms]
             # Longest first: one may be a part of another.
             self.forms = tuple(sorted(every, key=lambda form: len(form[1]), reverse=True))
 
@@ -91,9 +91,9 @@ def register_secret(*secrets: str) -> None:
 
 def redact(text: str) -> str:
     """Replace each recognised credential in the text by `[redacted]`."""
-    for part, whole in _SECRETS.forms:
+    for part, pattern in _SECRETS.forms:
         if part in text:
-            text = _finder(whole).sub(REDACTED, text)
+            text = _finder(pattern).sub(REDACTED, text)
     return _by_shape(text)
 
 

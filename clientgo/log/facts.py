@@ -44,20 +44,23 @@ def key_text(key: str) -> str:
 def describe(message: str, facts: Mapping[str, Any], *, colors: bool = False) -> str:
     """Return the line for people, without facts that are None, or control characters other than those of its colors."""
     facts = {key: value for key, value in facts.items() if value is not None}
-    rest = {key: value for key, value in facts.items() if key not in (*_OBJECT, _REASON, _HIDDEN)}
-    parts = []
+    remaining = {key: value for key, value in facts.items() if key not in (*_OBJECT, _REASON, _HIDDEN)}
+    phrases = []
     if "name" in facts and "kind" in facts:
-        parts.append(paint(f"{facts['kind']} {_full_name(facts)}", BOLD, on=colors))
+        phrases.append(paint(f"{facts['kind']} {_full_name(facts)}", BOLD, on=colors))
     else:
-        rest.update((key, facts[key]) for key in _OBJECT if key in facts)
-    parts.append(one_line(f"{message}: {facts[_REASON]}" if _REASON in facts else message))
-    if rest:
-        parts.append(
+        remaining.update((key, facts[key]) for key in _OBJECT if key in facts)
+    phrases.append(one_line(f"{message}: {facts[_REASON]}" if _REASON in facts else message))
+    if remaining:
+        phrases.append(
             " ".join(
-                [paint(f"{key_text(key.replace(' ', '_'))}=", FAINT, on=colors) + _text(rest[key]) for key in rest]
+                [
+                    paint(f"{key_text(key.replace(' ', '_'))}=", FAINT, on=colors) + _text(remaining[key])
+                    for key in remaining
+                ]
             )
         )
-    return "  ".join(parts)
+    return "  ".join(phrases)
 
 
 def _full_name(facts: Mapping[str, Any]) -> str:

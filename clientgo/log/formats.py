@@ -102,14 +102,14 @@ class HumanFormatter(LineFormatter):
             describe(_message(record, clean), _facts(record, clean), colors=self._colors),
         )
         # The lines of code are faint, the messages of the errors are not.
-        frames = [paint(one, FAINT, on=self._colors and one[:1] == " ") for one in _traceback(record, clean)]
+        frames = [paint(frame, FAINT, on=self._colors and frame[:1] == " ") for frame in _traceback(record, clean)]
         return "\n".join([" ".join(header), *frames])
 
 
 def _time(shape: str, seconds: float) -> str:
     """Return the time in UTC with microseconds; `shape` is for strftime, down to the second."""
-    whole, parts = divmod(round(seconds * 1_000_000), 1_000_000)
-    return f"{_second(shape, whole)}.{parts:06}"
+    whole_seconds, microseconds = divmod(round(seconds * 1_000_000), 1_000_000)
+    return f"{_second(shape, whole_seconds)}.{microseconds:06}"
 
 
 # Lines come in bursts, so many have the same second.
@@ -130,8 +130,8 @@ def _message(record: logging.LogRecord, clean: Clean) -> str:
 
 def _facts(record: logging.LogRecord, clean: Clean) -> dict[str, Any]:
     # The values of the call override those of the context.
-    own = {key: value for key, value in vars(record).items() if key not in _STANDARD}
-    return facts_of({**current_fields(), **own}, clean)
+    extra = {key: value for key, value in vars(record).items() if key not in _STANDARD}
+    return facts_of({**current_fields(), **extra}, clean)
 
 
 def _traceback(record: logging.LogRecord, clean: Clean) -> list[str]:

@@ -21,9 +21,9 @@ class LogMessage(str):
     @classmethod
     def of(cls, plain: str, blocks: Chain | None, extra: Mapping[str, Any]) -> "LogMessage":
         """Return the message with the fields of the enclosing blocks and its own."""
-        made = cls(plain)
-        made._blocks, made._extra = blocks, extra
-        return made
+        message = cls(plain)
+        message._blocks, message._extra = blocks, extra
+        return message
 
     def plain(self) -> str:
         """Return the message without its facts."""

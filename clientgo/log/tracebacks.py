@@ -32,11 +32,11 @@ def _lines(error: BaseException, describe: Callable[[BaseException], list[str]],
             yield from entry.splitlines()
     yield from describe(error)
     if isinstance(error, BaseExceptionGroup):
-        for number, one in enumerate(error.exceptions, 1):
+        for number, member in enumerate(error.exceptions, 1):
             if len(seen) >= MAX_EXCEPTIONS:
                 return
             yield f"  {number} of {len(error.exceptions)}:"
-            yield from (f"    {line}" for line in _lines(one, describe, seen))
+            yield from (f"    {line}" for line in _lines(member, describe, seen))
 
 
 def _description(error: BaseException) -> list[str]:

@@ -55,7 +55,7 @@ class ControllerBuilder:
         """Build a controller of this manager."""
         self._manager = manager
         self._kind: type[Any] | None = None
-        self._own: tuple[Predicate, ...] = ()
+        self._own_predicates: tuple[Predicate, ...] = ()
         # Created by `complete`: owned kinds depend on the reconciled one.
         self._sources: list[Callable[[], Source]] = []
         self._predicates: tuple[Predicate, ...] = ()
@@ -68,7 +68,7 @@ class ControllerBuilder:
         if self._kind is not None:
             raise ConfigError(f"for_() may be called once; this controller is already for {self._kind.__name__}")
         _check_kind(cls)
-        self._kind, self._own = cls, _checked(predicates)
+        self._kind, self._own_predicates = cls, _checked(predicates)
         return self
 
     def owns(self, cls: type[Any], *predicates: Predicate, any_owner: bool = False) -> "ControllerBuilder":
@@ -148,26 +148,26 @@ class ControllerBuilder:
         name = self._name or (self._kind.__name__.lower() if self._kind is not None else "")
         if not name:
             raise ConfigError("a controller without for_() needs a name: call named()")
-        made = Controller(
+        controller = Controller(
             name,
             api_of(self._kind).kind if self._kind is not None else name,
             reconcile_of(reconciler),
             sources,
             predicates=self._predicates,
             options=self._options,
-            why=self._manager.cache.unsynced,
+            describe_unsynced=self._manager.cache.unsynced,
             clock=self._manager.clock,
         )
         if self._unique:
-            reserve_name(made)
-        self._manager.add_controller(made)
-        return made
+            reserve_name(controller)
+        self._manager.add_controller(controller)
+        return controller
 
     def _all_sources(self) -> tuple[Source, ...]:
-        own: Iterable[Source] = ()
+        first: Iterable[Source] = ()
         if self._kind is not None:
-            own = (KindSource(self._manager.cache, self._kind, itself, self._own),)
-        return (*own, *(source() for source in self._sources))
+            first = (KindSource(self._manager.cache, self._kind, itself, self._own_predicates),)
+        return (*first, *(source() for source in self._sources))
 
     def _with(self, cls: type[Any], source: Callable[[], Source]) -> "ControllerBuilder":
         _check_kind(cls)
@@ -184,12 +184,14 @@ def _check_kind(cls: type[Any]) -> None:
 
 
 def _checked(predicates: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
-    given: tuple[object, ...] = predicates
-    for one in given:
-        if not all(callable(getattr(one, event, None)) for event in ("create", "update", "delete", "generic")):
-            raise ConfigError(f"{one!r} is not a predicate: use Funcs(create=..., update=...), or subclass Predicate")
-        if isinstance(one, type):
-            raise ConfigError(f"{one.__name__} is a class: pass a predicate, {one.__name__}()")
+    flattened: tuple[object, ...] = predicates
+    for predicate in flattened:
+        if not all(callable(getattr(predicate, event, None)) for event in ("create", "update", "delete", "generic")):
+            raise ConfigError(
+                f"{predicate!r} is not a predicate: use Funcs(create=..., update=...), or subclass Predicate"
+            )
+        if isinstance(predicate, type):
+            raise ConfigError(f"{predicate.__name__} is a class: pass a predicate, {predicate.__name__}()")
     return predicates
 
 

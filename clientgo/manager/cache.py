@@ -137,7 +137,7 @@ class Cache:
         self._kind_caches: dict[type, KindCache[Any]] = {}
         self._by_resource: dict[GroupVersionResource, tuple[KindCache[Any], ...]] = {}
         self._written: set[GroupVersionResource] = set()
-        self._own: dict[type, ByObject | None] = {}
+        self._by_object: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
 
     def __repr__(self) -> str:
@@ -202,8 +202,12 @@ class Cache:
         """Raise LookupError if the namespace is not cached, so that it is not mistaken for empty."""
         if not namespace or (not self._options.namespaces and not self._options.by_object):
             return
-        own = self._own_options(cls)
-        cached = own.namespaces if own is not None and own.namespaces is not None else self._options.namespaces
+        by_object = self._own_options(cls)
+        cached = (
+            by_object.namespaces
+            if by_object is not None and by_object.namespaces is not None
+            else self._options.namespaces
+        )
         if cached and namespace not in cached:
             raise LookupError(
                 f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {', '.join(cached)}"
@@ -248,7 +252,7 @@ class Cache:
     def unsynced(self) -> str:
         """Describe the informers that have not synced, with the server's last response to each."""
         states = [informer.state() for informer in self.informers() if not informer.has_synced]
-        return "; ".join(f"{one.name}: {one.last_error or 'no response yet'}" for one in states)
+        return "; ".join(f"{state.name}: {state.last_error or 'no response yet'}" for state in states)
 
     def shutdown(self, timeout: float | None = None) -> None:
         """Stop all informers; raise `StillRunning` if one has not ended within `timeout` seconds."""
@@ -258,26 +262,26 @@ class Cache:
             factory.shutdown(timeout)
 
     def _factory(self, cls: type[Any]) -> InformerFactory:
-        own = self._own_options(cls)
-        key = cls if own is not None else shape_of(cls)
-        found = self._factories.get(key)
-        if found is None:
-            found = self._factories[key] = self._new_factory(own)
-        return found
+        by_object = self._own_options(cls)
+        key = cls if by_object is not None else shape_of(cls)
+        factory = self._factories.get(key)
+        if factory is None:
+            factory = self._factories[key] = self._new_factory(by_object)
+        return factory
 
     def _own_options(self, cls: type[Any]) -> ByObject | None:
-        if cls not in self._own:
-            self._own[cls] = self._options.of_kind(cls)
-        return self._own[cls]
+        if cls not in self._by_object:
+            self._by_object[cls] = self._options.of_kind(cls)
+        return self._by_object[cls]
 
-    def _new_factory(self, own: ByObject | None) -> InformerFactory:
-        general, own = self._options, own or ByObject()
+    def _new_factory(self, by_object: ByObject | None) -> InformerFactory:
+        general, by_object = self._options, by_object or ByObject()
         return InformerFactory(
             self,
-            resync=general.resync if own.resync is None else own.resync,
-            namespace=general.namespaces if own.namespaces is None else own.namespaces,
-            tweak_list_options=general.tweak(own),
-            transform=own.transform or general.transform,
+            resync=general.resync if by_object.resync is None else by_object.resync,
+            namespace=general.namespaces if by_object.namespaces is None else by_object.namespaces,
+            tweak_list_options=general.tweak(by_object),
+            transform=by_object.transform or general.transform,
             name=self._name,
             clock=self._clock,
         )

@@ -198,10 +198,12 @@ class Client:
         cached = self._cached(cls, namespace)
         objects: Iterable[T]
         if fields:
-            (first, value), *others = fields.items()
+            (first, value), *remaining = fields.items()
             objects = cached.overlay.by_index(index_name(first), value)
-            for name, wanted in others:
-                objects = [one for one in objects if wanted in cached.informer.indexer.values_of(index_name(name), one)]
+            for name, expected in remaining:
+                objects = [
+                    item for item in objects if expected in cached.informer.indexer.values_of(index_name(name), item)
+                ]
             objects = (obj for obj in objects if namespace in ("", obj.metadata.namespace))
         else:
             objects = cached.list(namespace)
@@ -215,15 +217,15 @@ class Client:
             AlreadyOwnedError: it has another controller.
         """
         obj = _controlled(obj, owner)
-        return self._of(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run)
+        return self._client_for(obj).create(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def update(self, obj: T, *, dry_run: bool = False) -> T:
         """Replace the object of that name; `Conflict` if it changed since `obj` was read."""
-        return self._of(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run)
+        return self._client_for(obj).update(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def update_status(self, obj: T, *, dry_run: bool = False) -> T:
         """Replace only the status; `Conflict` if the object changed since `obj` was read."""
-        return self._of(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
+        return self._client_for(obj).update_status(obj, field_manager=self._field_manager, dry_run=dry_run)
 
     def patch(
         self,
@@ -235,7 +237,7 @@ class Client:
         dry_run: bool = False,
     ) -> T:
         """Patch the object with the name of `obj`, regardless of its current state."""
-        return self._of(obj).patch(
+        return self._client_for(obj).patch(
             obj.metadata.name,
             patch,
             content_type=content_type,
@@ -264,7 +266,7 @@ class Client:
             Conflict: another manager owns one of them and `force` is not set.
         """
         obj = _controlled(obj, owner)
-        client = self._of(obj)
+        client = self._client_for(obj)
         act = client.apply_status if status else client.apply
         return act(obj, field_manager=self._field_manager, force=force, dry_run=dry_run)
 
@@ -288,7 +290,7 @@ class Client:
             NotFound: there is none, unless `missing_ok`, or the server does not serve its kind.
         """
         try:
-            self._of(obj).delete(obj.metadata.name, options)
+            self._client_for(obj).delete(obj.metadata.name, options)
         except NotFound as error:
             if not (missing_ok and error.details.name):  # without a name the kind itself is missing
                 raise
@@ -318,7 +320,7 @@ class Client:
         self._cache.check_namespace(cls, namespace)
         return self._cache.synced(cls)
 
-    def _of(self, obj: T) -> ScaleClient[T]:
+    def _client_for(self, obj: T) -> ScaleClient[T]:
         return self.typed(type(obj), object_name(obj).namespace)
 
     def _is_direct(self, cls: type) -> bool:

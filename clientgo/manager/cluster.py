@@ -63,7 +63,7 @@ class Cluster:
         self.ready = threading.Event()
         """Event that is set once all informers that were requested before the start have synced."""
         self.config = config if isinstance(config, Config) else None
-        self._own = ExitStack()
+        self._resources = ExitStack()
         caching = self._connect(config)
         self.requester = caching
         if ending is not None and isinstance(caching, RESTClient):
@@ -112,7 +112,7 @@ class Cluster:
 
     def close(self) -> None:
         """Release connections and names."""
-        self._own.close()
+        self._resources.close()
 
     def _informer_name(self) -> InformerName | None:
         try:
@@ -121,7 +121,7 @@ class Cluster:
             # Used by another cluster of this process; metrics of two clusters under one name would be useless.
             log.info("informers have no metrics: their name is in use", extra={"informers": self.options.name})
             return None
-        self._own.callback(name.release)
+        self._resources.callback(name.release)
         return name
 
     def _connect(self, config: Config | Requester | BaseClientset) -> Requester:
@@ -129,7 +129,7 @@ class Cluster:
             return config.requester
         if not isinstance(config, Config):
             return config
-        return self._own.enter_context(closing(RESTClient(config)))
+        return self._resources.enter_context(closing(RESTClient(config)))
 
 
 class Events:
@@ -164,8 +164,8 @@ class Events:
         """Return the kept events about objects of that name, of any kind."""
         with self._lock:
             series = self._series
-        kept = self._core.recent_events(namespace, name)
-        return kept if series is None else kept + series.recent_events(namespace, name)
+        recent = self._core.recent_events(namespace, name)
+        return recent if series is None else recent + series.recent_events(namespace, name)
 
     def keep_recent(self) -> None:
         """Keep events from now on, for `recent_events`; call it once, before recorders are created."""

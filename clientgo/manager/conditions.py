@@ -46,27 +46,27 @@ def set_status_condition(conditions: Iterable[C], new: C, *, clock: Clock = SYST
     Its transition time changes only if its status does: to the time given, or to the current one in whole seconds.
     """
     before = tuple(conditions)
-    known = find_status_condition(before, new.type)
-    stays = known is not None and known.status == new.status
-    since = known.last_transition_time if known is not None and stays else new.last_transition_time
+    existing = find_status_condition(before, new.type)
+    stays = existing is not None and existing.status == new.status
+    since = existing.last_transition_time if existing is not None and stays else new.last_transition_time
     # Whole seconds, because that is what the API server keeps: the object read back has to equal the one written.
     new = replace(new, last_transition_time=since or utc(clock).replace(microsecond=0))
-    if known is None:
+    if existing is None:
         return (*before, new)
-    return before if new == known else tuple(new if one is known else one for one in before)
+    return before if new == existing else tuple(new if condition is existing else condition for condition in before)
 
 
 def find_status_condition(conditions: Iterable[C], kind: str) -> C | None:
     """Return the condition of that type, or None."""
-    return next((one for one in conditions if one.type == kind), None)
+    return next((condition for condition in conditions if condition.type == kind), None)
 
 
 def is_status_condition_true(conditions: Iterable[C], kind: str) -> bool:
     """Return whether there is a condition of that type with the status "True"."""
-    found = find_status_condition(conditions, kind)
-    return found is not None and found.status == "True"
+    condition = find_status_condition(conditions, kind)
+    return condition is not None and condition.status == "True"
 
 
 def remove_status_condition(conditions: Iterable[C], kind: str) -> tuple[C, ...]:
     """Return the conditions without the one of that type."""
-    return tuple(one for one in conditions if one.type != kind)
+    return tuple(condition for condition in conditions if condition.type != kind)

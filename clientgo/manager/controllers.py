@@ -77,10 +77,10 @@ class Controller:
         *,
         predicates: tuple[Predicate, ...] = (),
         options: ControllerOptions | None = None,
-        why: Callable[[], str] = lambda: "",
+        describe_unsynced: Callable[[], str] = lambda: "",
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`why` returns the reason if the sources do not sync in time."""
+        """`describe_unsynced` returns the reason if the sources do not sync in time."""
         self.name = name
         self.options = options if options is not None else ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
@@ -90,7 +90,7 @@ class Controller:
                 attach()
         self._reconcile = reconcile
         self._predicates = predicates
-        self._why = why
+        self._describe_unsynced = describe_unsynced
         self._clock = clock
         self.attempts = Attempts(
             kind,
@@ -114,7 +114,7 @@ class Controller:
 
     def is_cached(self, request: ObjectName) -> bool:
         """Return whether the object is in the cache; True if the controller has no cache of its own kind."""
-        return all(holds(request) for holds in (getattr(one, "holds", None) for one in self.sources) if holds)
+        return all(holds(request) for holds in (getattr(source, "holds", None) for source in self.sources) if holds)
 
     def enqueue(self, request: ObjectName, priority: int = NORMAL) -> None:
         """Queue the object of that name; TypeError if it is no `ObjectName`."""
@@ -165,14 +165,16 @@ class Controller:
     def _wait(self, stop: threading.Event) -> bool:
         timeout = self.options.cache_sync_timeout
         synced: dict[str, Synced] = {}
-        for source, one in zip(self.sources, self._started, strict=True):
-            if one is not None:
+        for source, started in zip(self.sources, self._started, strict=True):
+            if started is not None:
                 name = str(source)
-                synced[name if name not in synced else f"{name} ({len(synced)})"] = one
+                synced[name if name not in synced else f"{name} ({len(synced)})"] = started
         done = wait_for(stop, "", synced, timeout=timeout, clock=self._clock)
         if not done and not stop.is_set():
             missing = ", ".join(done.missing)
-            raise CacheNotSynced(f"controller {self.name}: not synced within {timeout:g} s: {missing}; {self._why()}")
+            raise CacheNotSynced(
+                f"controller {self.name}: not synced within {timeout:g} s: {missing}; {self._describe_unsynced()}"
+            )
         return bool(done)
 
 
@@ -220,11 +222,11 @@ def reconcile_of(reconciler: RequestReconciler | Reconcile) -> Reconcile:
         ConfigError: it is neither, or cannot be called with a request.
     """
     method: Reconcile | None = getattr(reconciler, "reconcile", None)
-    found = method if method is not None or not callable(reconciler) else reconciler
-    if found is None:
+    reconcile = method if method is not None or not callable(reconciler) else reconciler
+    if reconcile is None:
         raise ConfigError(f"{type(reconciler).__qualname__} is not a reconciler: it has no method reconcile(request)")
-    check_signature(found, "request")
-    return found
+    check_signature(reconcile, "request")
+    return reconcile
 
 
 def check_signature(function: Callable[..., object], *arguments: str) -> None:

@@ -36,11 +36,11 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
         ValueError: `change` returned an object with another name.
         ApiError, ConnectionFailed, LeaseNotHeld: a write failed.
     """
-    known, wanted = _wanted(client, obj, change)
-    if known is None:
-        return _with_status(client, client.create(wanted), wanted), OperationResult.CREATED
-    patch, status = difference(known, wanted)
-    done = known
+    existing, desired = _existing_and_desired(client, obj, change)
+    if existing is None:
+        return _with_status(client, client.create(desired), desired), OperationResult.CREATED
+    patch, status = difference(existing, desired)
+    done = existing
     if patch:
         done = client.patch(obj, patch)
     if status:
@@ -59,35 +59,35 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
         ValueError: `change` returned an object with another name.
         ApiError, ConnectionFailed, LeaseNotHeld: the write failed.
     """
-    known, wanted = _wanted(client, obj, change)
-    if known is None:
-        return client.create(wanted), OperationResult.CREATED
-    patch, _ = difference(known, wanted)
-    return (client.update(wanted), OperationResult.UPDATED) if patch else (known, OperationResult.UNCHANGED)
+    existing, desired = _existing_and_desired(client, obj, change)
+    if existing is None:
+        return client.create(desired), OperationResult.CREATED
+    patch, _ = difference(existing, desired)
+    return (client.update(desired), OperationResult.UPDATED) if patch else (existing, OperationResult.UNCHANGED)
 
 
-def _with_status(client: Client, created: T, wanted: T) -> T:
+def _with_status(client: Client, created: T, desired: T) -> T:
     """Write the status of a new object, which a server with a status subresource ignores in its creation."""
-    stored, status = to_dict(created).get("status") or {}, to_dict(wanted).get("status")
+    stored, status = to_dict(created).get("status") or {}, to_dict(desired).get("status")
     # Without nulls: the server may have set further fields.
     missing = mergepatch.create(stored, mergepatch.apply(stored, status)) if status else {}
     return client.patch_status(created, {"status": missing}) if missing and api_of(type(created)).status else created
 
 
-def _wanted(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:
-    known = client.find(type(obj), object_name(obj))
-    wanted = change(obj if known is None else known)
-    if object_name(wanted) != object_name(obj):
+def _existing_and_desired(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T | None, T]:
+    existing = client.find(type(obj), object_name(obj))
+    desired = change(obj if existing is None else existing)
+    if object_name(desired) != object_name(obj):
         raise ValueError(
-            f"{object_name(obj)} was changed into {object_name(wanted)}: the name of an object cannot change"
+            f"{object_name(obj)} was changed into {object_name(desired)}: the name of an object cannot change"
         )
-    return known, wanted
+    return existing, desired
 
 
-def difference(known: ApiObject, wanted: ApiObject) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the merge patches from `known` to `wanted`: of the object, and of a status subresource."""
-    patch = mergepatch.create(to_dict(known), to_dict(wanted))
-    status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(known)).status}
+def difference(existing: ApiObject, desired: ApiObject) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the merge patches from `existing` to `desired`: of the object, and of a status subresource."""
+    patch = mergepatch.create(to_dict(existing), to_dict(desired))
+    status = {key: patch.pop(key) for key in ("status",) if key in patch and api_of(type(existing)).status}
     return patch, status
 
 

@@ -50,8 +50,8 @@ def without_finalizer(obj: T, name: str) -> T:
     """Return the object without that finalizer; the same object if it does not have it."""
     if not has_finalizer(obj, name):
         return obj
-    kept = tuple(one for one in obj.metadata.finalizers if one != name)
-    return replace(obj, metadata=replace(obj.metadata, finalizers=kept))
+    remaining = tuple(finalizer for finalizer in obj.metadata.finalizers if finalizer != name)
+    return replace(obj, metadata=replace(obj.metadata, finalizers=remaining))
 
 
 def check_finalizer(name: str) -> None:
@@ -168,15 +168,15 @@ class Finalizers:
                 errors.append(error)
         return obj, errors
 
-    def _write(self, known: T, wanted: T) -> tuple[T, OperationResult]:
+    def _write(self, existing: T, desired: T) -> tuple[T, OperationResult]:
         # The status first: without finalizers the object may be deleted. Each patch includes the resourceVersion it is
         # based on, because a patch replaces the whole list of finalizers.
-        patch, status = difference(known, wanted)
-        done = known
+        patch, status = difference(existing, desired)
+        done = existing
         if status:
-            done = self._client.patch_status(known, _at(known, status))
+            done = self._client.patch_status(existing, _at(existing, status))
         if patch:
-            done = self._client.patch(known, _at(done, patch))
+            done = self._client.patch(existing, _at(done, patch))
         return done, outcome_of(patch, status)
 
 

@@ -41,10 +41,10 @@ class Kinds:
             ValueError: another class already represents the kind.
         """
         with self._lock:
-            found = self._clients.get(cls)
-            if found is None:
-                found = self._clients[cls] = self._make(cls)
-        return cast(type[ScaleClient[T]], found)
+            client_class = self._clients.get(cls)
+            if client_class is None:
+                client_class = self._clients[cls] = self._make(cls)
+        return cast(type[ScaleClient[T]], client_class)
 
     def client(self, cls: type[T], requester: Requester, namespace: str = "") -> ScaleClient[T]:
         """Return a client of a class's kind."""
@@ -67,8 +67,8 @@ class Kinds:
 def check_scope(api: ApiType, name: ObjectName) -> None:
     """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round."""
     if bool(name.namespace) != api.namespaced:
-        where = "must have a namespace" if api.namespaced else "cannot have a namespace"
-        raise ValueError(f'{api.kind} "{name}": a {api.kind} {where}')
+        rule = "must have a namespace" if api.namespaced else "cannot have a namespace"
+        raise ValueError(f'{api.kind} "{name}": a {api.kind} {rule}')
 
 
 List = list  # the class below has a method named list

@@ -50,7 +50,7 @@ class Manager:
     ) -> None:
         self.options = options = options if options is not None else Options()
         self.clock = clock
-        self._own = ExitStack()
+        self._resources = ExitStack()
         self._diagnostics = Diagnostics(
             options,
             config if isinstance(config, Config) else None,
@@ -80,7 +80,7 @@ class Manager:
         self.requester, self.api_reader = self.cluster.requester, self.cluster.api_reader
         self.cache, self.client = self.cluster.cache, self.cluster.client
         self.recorder, self.event_recorder = self.cluster.recorder, self.cluster.event_recorder
-        self._coordinator: Coordinator = self._own.enter_context(
+        self._coordinator: Coordinator = self._resources.enter_context(
             coordinator_for(
                 options.leader_election, self.cluster.config or self.requester, recorder=self.recorder, clock=clock
             )
@@ -89,7 +89,8 @@ class Manager:
         self._diagnostics.facts["Coordination"] = self._coordinator.describe
 
     def __repr__(self) -> str:
-        return f"<Manager {self.options.name} of {', '.join(one.name for one in self._controllers) or 'nothing'}>"
+        names = ", ".join(controller.name for controller in self._controllers)
+        return f"<Manager {self.options.name} of {names or 'nothing'}>"
 
     @property
     def controllers(self) -> tuple[Controller, ...]:
@@ -151,16 +152,16 @@ class Manager:
         Controllers may have sources of its cache: `KindSource(cluster.cache, Secret, to_requests)`. They start once the
         caches of all clusters have synced.
         """
-        made = Cluster(config, options, may_write=self._may_write, ending=self._ending, clock=self.clock)
-        self._own.callback(made.close)
-        self._diagnostics.add_events(made.events)
+        cluster = Cluster(config, options, may_write=self._may_write, ending=self._ending, clock=self.clock)
+        self._resources.callback(cluster.close)
+        self._diagnostics.add_events(cluster.events)
         with self._lock:
-            self._clusters.append(made)
+            self._clusters.append(cluster)
             recording = self._recording
         if recording:
-            made.events.start()
-        self.add(made)
-        return made
+            cluster.events.start()
+        self.add(cluster)
+        return cluster
 
     def add_healthz_check(self, name: str, check: Check) -> None:
         """Add a check to `/healthz`: the kubelet restarts the program if it fails."""
@@ -172,9 +173,9 @@ class Manager:
 
     def close(self) -> None:
         """Release connections and names of a manager that will not run; `run` does this at its end."""
-        for one in self._controllers:
-            release_name(one)
-        self._own.close()
+        for controller in self._controllers:
+            release_name(controller)
+        self._resources.close()
 
     def run(self, stop: threading.Event) -> None:
         """Run everything until `stop` is set, then shut down in order; `stop` is always set when this returns.
@@ -211,9 +212,9 @@ class Manager:
             self._start_events()
             if not self._begin(stop):
                 return  # stopped, or a runnable failed
-            for one in self._controllers.copy():
-                if one.needs_leader_election and one.options.warm_up:
-                    one.warm_up(self._stages[LEADER].stop_event)
+            for controller in self._controllers.copy():
+                if controller.needs_leader_election and controller.options.warm_up:
+                    controller.warm_up(self._stages[LEADER].stop_event)
             self._coordinator.run(lambda over: self._lead(over, deadline), stop)
         except BaseException as error:  # noqa: BLE001  # raised by `run` at its end
             self._fail(error)
@@ -246,30 +247,30 @@ class Manager:
 
     def _end(self, name: str, deadline: Deadline) -> None:
         deadline.start()
-        self._late += self._stages[name].end(max(0.0, deadline.left()))
+        self._late += self._stages[name].end(max(0.0, deadline.remaining()))
 
     def _open_caches(self) -> None:
         # Before their group starts, because its other runnables may read, and then wait for the sync.
         with self._lock:
             clusters = self._clusters.copy()
-        for one in clusters:
-            one.cache.start(self._stages[CACHES].stop_event)
+        for cluster in clusters:
+            cluster.cache.start(self._stages[CACHES].stop_event)
 
     def _start_events(self) -> None:
         with self._lock:
             self._recording, clusters = True, self._clusters.copy()
-        for one in clusters:
-            one.events.start()
+        for cluster in clusters:
+            cluster.events.start()
 
     def _end_events(self) -> None:
         with self._lock:
             self._recording, clusters = False, self._clusters.copy()
-        shut_down([each for one in clusters for each in one.events.end()], timeout=GRACE, clock=self.clock)
+        shut_down([each for cluster in clusters for each in cluster.events.end()], timeout=GRACE, clock=self.clock)
 
     def _informers(self) -> list[SharedInformer[Any]]:
         with self._lock:
             clusters = self._clusters.copy()
-        return [informer for one in clusters for informer in one.cache.informers()]
+        return [informer for cluster in clusters for informer in cluster.cache.informers()]
 
     def _may_write(self) -> bool:
         return not self._closed and self._coordinator.may_write()

@@ -79,19 +79,19 @@ class CacheOptions:
         if exact is not None:
             return exact
         resource = api_of(cls).gvr
-        same = next((own for other, own in self.by_object.items() if api_of(other).gvr == resource), None)
+        same = next((options for other, options in self.by_object.items() if api_of(other).gvr == resource), None)
         return replace(same, transform=None) if same is not None else None
 
-    def tweak(self, own: ByObject) -> Tweak | None:
+    def tweak(self, by_object: ByObject) -> Tweak | None:
         """Return the change of list and watch options for a kind, or None."""
-        labels = self.label_selector if own.label_selector is None else own.label_selector
-        fields = self.field_selector if own.field_selector is None else own.field_selector
-        if not labels and not fields and own.bookmarks:
+        labels = self.label_selector if by_object.label_selector is None else by_object.label_selector
+        fields = self.field_selector if by_object.field_selector is None else by_object.field_selector
+        if not labels and not fields and by_object.bookmarks:
             return None
 
         def tweaked(options: ListOptions) -> ListOptions:
             # A streamed list ends with a bookmark, and would never end without it.
-            bookmarks = options.allow_watch_bookmarks and (own.bookmarks or options.send_initial_events)
+            bookmarks = options.allow_watch_bookmarks and (by_object.bookmarks or options.send_initial_events)
             return replace(options, label_selector=labels, field_selector=fields, allow_watch_bookmarks=bookmarks)
 
         return tweaked

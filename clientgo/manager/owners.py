@@ -46,10 +46,10 @@ def set_owner_reference(owner: ApiObject, obj: T, *, block_owner_deletion: bool 
 def remove_owner_reference(owner: ApiObject, obj: T) -> T:
     """Return `obj` without `owner` among its owners; ValueError if it is not one of them."""
     reference = new_controller_ref(owner)
-    kept = tuple(one for one in obj.metadata.owner_references if not _same(one, reference))
-    if len(kept) == len(obj.metadata.owner_references):
+    remaining = tuple(existing for existing in obj.metadata.owner_references if not _same(existing, reference))
+    if len(remaining) == len(obj.metadata.owner_references):
         raise ValueError(f"{object_name(obj)} has no owner reference to {reference.kind} {reference.name}")
-    return replace(obj, metadata=replace(obj.metadata, owner_references=kept))
+    return replace(obj, metadata=replace(obj.metadata, owner_references=remaining))
 
 
 def has_controller_reference(obj: ApiObject) -> bool:
@@ -67,8 +67,8 @@ def _referring(owner: ApiObject, obj: T, reference: OwnerReference) -> T:
     references = obj.metadata.owner_references
     if reference in references:
         return obj
-    if any(_same(one, reference) for one in references):
-        updated = tuple(reference if _same(one, reference) else one for one in references)
+    if any(_same(existing, reference) for existing in references):
+        updated = tuple(reference if _same(existing, reference) else existing for existing in references)
     else:
         updated = (*references, reference)
     return replace(obj, metadata=replace(obj.metadata, owner_references=updated))
@@ -78,15 +78,15 @@ def _check_namespaces(owner: ApiObject, obj: ApiObject) -> None:
     # The garbage collector looks for owners in the object's own namespace and among cluster-scoped objects.
     if not api_of(type(owner)).namespaced:
         return
-    theirs, own = owner.metadata.namespace, obj.metadata.namespace
-    if not own:
+    theirs, namespace = owner.metadata.namespace, obj.metadata.namespace
+    if not namespace:
         raise ValueError(f"{object_name(owner)} cannot own {object_name(obj)}, which is cluster-scoped")
-    if theirs != own:
+    if theirs != namespace:
         raise ValueError(f"{object_name(owner)} cannot own {object_name(obj)}, which is in another namespace")
 
 
-def _same(one: OwnerReference, other: OwnerReference) -> bool:
+def _same(reference: OwnerReference, other: OwnerReference) -> bool:
     # By group, kind and name, as in controller-runtime: another version is the same owner, and an outdated uid is to be
     # corrected.
-    group, others = one.api_version.rpartition("/")[0], other.api_version.rpartition("/")[0]
-    return (group, one.kind, one.name) == (others, other.kind, other.name)
+    group, other_group = reference.api_version.rpartition("/")[0], other.api_version.rpartition("/")[0]
+    return (group, reference.kind, reference.name) == (other_group, other.kind, other.name)

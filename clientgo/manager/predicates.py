@@ -143,7 +143,7 @@ class And(_Uniform):
 
     def accepts(self, event: str, *objects: Obj) -> bool:
         """Return whether all predicates accept the event."""
-        return all(getattr(one, event)(*objects) for one in self._predicates)
+        return all(getattr(predicate, event)(*objects) for predicate in self._predicates)
 
 
 class Or(And):
@@ -151,7 +151,7 @@ class Or(And):
 
     def accepts(self, event: str, *objects: Obj) -> bool:
         """Return whether one of the predicates accepts the event."""
-        return any(getattr(one, event)(*objects) for one in self._predicates)
+        return any(getattr(predicate, event)(*objects) for predicate in self._predicates)
 
 
 class Not(_Uniform):

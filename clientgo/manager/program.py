@@ -53,11 +53,11 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
 
     def options(self, cluster: ClusterOptions) -> Options:
         """Return the options of the manager: these flags, and `cluster` for what has no flags."""
-        own = {one.name: getattr(cluster, one.name) for one in fields(ClusterOptions)}
+        cluster_values = {field.name: getattr(cluster, field.name) for field in fields(ClusterOptions)}
         if self.namespaces:
-            own["cache"] = replace(cluster.cache, namespaces=self.namespaces)
+            cluster_values["cache"] = replace(cluster.cache, namespaces=self.namespaces)
         return Options(
-            **own,
+            **cluster_values,
             leader_election=leader_election_options(self, cluster.name),
             workers=self.workers,
             metrics_bind_address=self.metrics_bind_address,
@@ -84,7 +84,7 @@ F = TypeVar("F", bound=ManagerFlags)
 
 
 def run(
-    *parts: type[Reconciler[Any]] | Callable[[Manager, F], object],
+    *setups: type[Reconciler[Any]] | Callable[[Manager, F], object],
     name: str = "",
     options: ClusterOptions | None = None,
     flags: F | None = None,
@@ -104,12 +104,12 @@ def run(
         prog=Path(sys.argv[0]).name,
         description=f"Run the controllers of {cluster.name}.",
     )
-    given = parser.parse(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run_program(lambda flags, stop: run_manager(parts, flags, flags.config(hint), cluster, stop), given))
+    parsed = parser.parse(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(run_program(lambda flags, stop: run_manager(setups, flags, flags.config(hint), cluster, stop), parsed))
 
 
 def run_manager(
-    parts: Sequence[type[Reconciler[Any]] | Callable[[Manager, F], object]],
+    setups: Sequence[type[Reconciler[Any]] | Callable[[Manager, F], object]],
     flags: F,
     config: Config,
     options: ClusterOptions,
@@ -125,7 +125,7 @@ def run_manager(
     collect_rarely()
     show_bodies(flags.verbosity or 0)
     with closing(Manager(config, options=flags.options(options))) as manager:
-        for part in parts:
+        for part in setups:
             if isinstance(part, type):
                 manager.add_reconciler(part)
             else:

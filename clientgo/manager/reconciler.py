@@ -53,8 +53,8 @@ class ControllerDeclaration:
 
     def over(self, base: "ControllerDeclaration") -> "ControllerDeclaration":
         """Return `base` with the keywords given here."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return replace(base, **{name: value for name, value in given.items() if value is not None})
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(base, **{name: value for name, value in values.items() if value is not None})
 
 
 class Reconciler(Generic[T]):
@@ -86,8 +86,10 @@ class Reconciler(Generic[T]):
         name: str | None = None,
         expected: Iterable[type[Exception]] | None = None,
     ) -> None:
-        own = ControllerDeclaration(_kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected)
-        cls.declaration = own.over(cls.declaration)
+        declaration = ControllerDeclaration(
+            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected
+        )
+        cls.declaration = declaration.over(cls.declaration)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
         self._kind = self.check()

@@ -50,7 +50,7 @@ def limited(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
 def limit_of_wait(seconds: float) -> float:
     """Return `seconds`, or the remaining time of the reconciliation if that is less; at least 0."""
     deadline = _DEADLINE.get()
-    return seconds if deadline is None else max(0.0, min(seconds, deadline.left()))
+    return seconds if deadline is None else max(0.0, min(seconds, deadline.remaining()))
 
 
 class LimitedRequester(ForwardingRequester):
@@ -63,11 +63,11 @@ class LimitedRequester(ForwardingRequester):
         deadline = _DEADLINE.get()
         if deadline is None:
             return request
-        left = deadline.left()
-        if left <= 0:
+        remaining = deadline.remaining()
+        if remaining <= 0:
             what = f"{request.verb} {request.resource.resource}"
             raise ReconciliationTimeout(f"{what} not sent: the time limit of this reconciliation has passed")
-        timeout = left if request.timeout is None else min(left, request.timeout)
+        timeout = remaining if request.timeout is None else min(remaining, request.timeout)
         return msgspec.structs.replace(request, timeout=timeout)
 
 
@@ -86,8 +86,8 @@ class ValidatingRequester(ForwardingRequester):
 
     def __init__(self, requester: Requester, validation: FieldValidation) -> None:
         if validation not in get_args(FieldValidation):
-            known = ", ".join(get_args(FieldValidation))
-            raise ValueError(f"invalid field validation {validation!r}: expected one of {known}")
+            allowed = ", ".join(get_args(FieldValidation))
+            raise ValueError(f"invalid field validation {validation!r}: expected one of {allowed}")
         super().__init__(requester)
         self._query = {"fieldValidation": validation}
 

@@ -45,8 +45,8 @@ def function_of(runnable: Runnable) -> Callable[[threading.Event], object]:
     """Return the function that runs a runnable; TypeError if it is none."""
     start = getattr(runnable, "start", None)
     if callable(start):
-        found: Callable[[threading.Event], object] = start
-        return found
+        function: Callable[[threading.Event], object] = start
+        return function
     if not callable(runnable):
         raise TypeError(f"{type(runnable).__qualname__} is not a runnable: it has no start(stop)")
     return runnable
@@ -54,8 +54,8 @@ def function_of(runnable: Runnable) -> Callable[[threading.Event], object]:
 
 def name_of(runnable: Runnable) -> str:
     """Return the name of a runnable and its thread."""
-    own = getattr(runnable, "name", None) or getattr(runnable, "__name__", None)
-    return str(own or type(runnable).__name__)
+    name = getattr(runnable, "name", None) or getattr(runnable, "__name__", None)
+    return str(name or type(runnable).__name__)
 
 
 class RunnableGroup:

@@ -91,7 +91,11 @@ def owners_of(owner: type[Any], *, any_owner: bool = False) -> MapFunc[Any]:
     def owners(obj: ApiObject) -> Iterable[ObjectName]:
         namespace = obj.metadata.namespace if api.namespaced else ""
         references = obj.metadata.owner_references
-        return [ObjectName(namespace, one.name) for one in references if _leads(one, kind, any_owner=any_owner)]
+        return [
+            ObjectName(namespace, reference.name)
+            for reference in references
+            if _leads(reference, kind, any_owner=any_owner)
+        ]
 
     return owners
 
@@ -138,7 +142,7 @@ class EventHandler(Generic[T]):
 
     def _enqueue_all(self, requests: Iterable[ObjectName], priority: int) -> None:
         # All of them are checked first: a retry would add the others again.
-        for request in dict.fromkeys([checked_request(one) for one in requests]):
+        for request in dict.fromkeys([checked_request(mapped) for mapped in requests]):
             self._enqueue(request, priority)
 
 

@@ -87,18 +87,18 @@ class ObjectApplyConfiguration(
         api = api_of(self.kind)
         if key in ("apiVersion", "kind"):
             return api.api_version if key == "apiVersion" else api.kind
-        value = self._given().get(key, UNSET)
+        value = self._set_fields().get(key, UNSET)
         if value is UNSET:
             raise KeyError(key)
         return value
 
     def __iter__(self) -> Iterator[str]:
-        yield from ("apiVersion", "kind", *self._given())
+        yield from ("apiVersion", "kind", *self._set_fields())
 
     def __len__(self) -> int:
-        return 2 + len(self._given())
+        return 2 + len(self._set_fields())
 
-    def _given(self) -> dict[str, Any]:
+    def _set_fields(self) -> dict[str, Any]:
         names = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         return {json: value for json, name in names if (value := getattr(self, name)) is not UNSET}
 
@@ -110,24 +110,24 @@ class ObjectApplyConfiguration(
         """
         content = to_dict(obj)
         metadata = content.get("metadata", {})
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for entry in metadata.get("managedFields", ()):
             by = (entry.get("manager"), entry.get("operation"), entry.get("subresource", ""))
             if by == (field_manager, "Apply", subresource):
-                found = owned(content, entry.get("fieldsV1", {}))
-        own = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
-        found["metadata"] = {**found.get("metadata", {}), **own}
+                fields = owned(content, entry.get("fieldsV1", {}))
+        identity = {key: metadata[key] for key in ("name", "namespace") if key in metadata}
+        fields["metadata"] = {**fields.get("metadata", {}), **identity}
         with MAKING:
-            return msgspec.convert(found, cls)
+            return msgspec.convert(fields, cls)
 
 
-def configuration_at(place: str) -> type[ObjectApplyConfiguration[Any]] | None:
+def configuration_at(location: str) -> type[ObjectApplyConfiguration[Any]] | None:
     """Import the class at `module:class`; return None for an empty text."""
-    if not place:
+    if not location:
         return None
-    module, _, name = place.partition(":")
-    found: type[ObjectApplyConfiguration[Any]] = getattr(importlib.import_module(module), name)
-    return found
+    module, _, name = location.partition(":")
+    cls: type[ObjectApplyConfiguration[Any]] = getattr(importlib.import_module(module), name)
+    return cls
 
 
 def owned(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,12 +136,12 @@ def owned(content: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, An
     `f:name` is a field, `k:{...}` the list item with these keys, `v:...` the list item with this value, `i:3` the item
     at this index, `.` the value itself; an empty set below a field means all of it.
     """
-    found: dict[str, Any] = {}
+    owned_fields: dict[str, Any] = {}
     for path, below in fields.items():
         name = path.removeprefix("f:")
         if path.startswith("f:") and name in content:
-            found[name] = _part(content[name], below)
-    return found
+            owned_fields[name] = _part(content[name], below)
+    return owned_fields
 
 
 def _part(value: Any, fields: Mapping[str, Any]) -> Any:
@@ -165,7 +165,7 @@ def _items(values: list[Any], fields: Mapping[str, Any]) -> Iterator[Any]:
 def _names(path: str, index: int, value: Any) -> bool:
     how, _, text = path.partition(":")
     if how == "k" and isinstance(value, Mapping):
-        return all(key in value and same(value[key], wanted) for key, wanted in json.loads(text).items())
+        return all(key in value and same(value[key], expected) for key, expected in json.loads(text).items())
     if how == "v":
         return same(json.loads(text), value)
     return how == "i" and int(text) == index

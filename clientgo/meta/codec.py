@@ -55,9 +55,9 @@ class Undecodable(Restorable, ValueError):
     """A received object cannot be decoded to its class; `metadata` is the readable part of its metadata."""
 
     def __init__(self, kind: str, metadata: ObjectMeta, cause: str) -> None:
-        where = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
-        shown = where if where.isprintable() else repr(where)  # invalid names may be received, too
-        super().__init__(f"{kind} {shown or 'without a name'} cannot be decoded: {cause}")
+        full_name = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+        printable = full_name if full_name.isprintable() else repr(full_name)  # invalid names may be received, too
+        super().__init__(f"{kind} {printable or 'without a name'} cannot be decoded: {cause}")
         self.kind = kind
         self.metadata = metadata
         self.cause = cause
@@ -108,7 +108,7 @@ class Codec(Generic[T]):
         self._wire: Any = wire_type(cls)
         self._same = self._wire is cls
         page = _page_of(self.api.kind, self._wire)
-        self._one: Any = msgspec.json.Decoder(self._wire, dec_hook=decode_hook)
+        self._decoder: Any = msgspec.json.Decoder(self._wire, dec_hook=decode_hook)
         self._page: Any = msgspec.json.Decoder(page, dec_hook=decode_hook)
         protect(cls)
         # For its side effect: msgspec has inspected the class, so that any thread may call `_own`.
@@ -121,7 +121,7 @@ class Codec(Generic[T]):
             Undecodable: it does not fit the class.
         """
         try:
-            return self._own(self._one.decode(data))
+            return self._to_own_class(self._decoder.decode(data))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # the class's own `__post_init__` may raise anything
@@ -137,7 +137,7 @@ class Codec(Generic[T]):
         try:
             page = self._page.decode(data)
             if page.kind != "Table":
-                items = page.items if self._same else [self._own(item) for item in page.items]
+                items = page.items if self._same else [self._to_own_class(item) for item in page.items]
                 return ObjectList(page.metadata, items)
         except KeyboardInterrupt:
             raise
@@ -164,12 +164,12 @@ class Codec(Generic[T]):
         body = self._with_kind(obj, declared_type)
         if not self.api.status or subresource not in ("", "status"):
             return body
-        parts: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        members: dict[str, Any] = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
         if not subresource:
-            return msgspec.json.encode({field: part for field, part in parts.items() if field != "status"})
+            return msgspec.json.encode({field: part for field, part in members.items() if field != "status"})
         metadata = identity(body)
         names = ObjectMeta(name=metadata.name, namespace=metadata.namespace)
-        status = {field: part for field, part in parts.items() if field in ("apiVersion", "kind", "status")}
+        status = {field: part for field, part in members.items() if field in ("apiVersion", "kind", "status")}
         return msgspec.json.encode({**status, "metadata": names})
 
     def _with_kind(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
@@ -177,8 +177,8 @@ class Codec(Generic[T]):
             body = self._body(obj, form)
         except Unencodable as error:
             name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
-            place = f"{error.where.removeprefix('.')} of " if error.where else ""
-            raise Unencodable(f"{place}{self.api.kind} {name}", error.cause) from error.__cause__
+            location = f"{error.where.removeprefix('.')} of " if error.where else ""
+            raise Unencodable(f"{location}{self.api.kind} {name}", error.cause) from error.__cause__
         return self._head + body[1:] if len(body) > 2 else self._head[:-1] + b"}"
 
     def _body(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
@@ -194,21 +194,21 @@ class Codec(Generic[T]):
             encode_value(obj)  # raises with the place and the remedy, if a value has no JSON form
             raise Unencodable("", text_of(error)) from error
 
-    def _own(self, wire: Any) -> T:
-        own: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)
-        return own
+    def _to_own_class(self, wire: Any) -> T:
+        obj: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)
+        return obj
 
     def _salvage(self, data: bytes | msgspec.Raw, first: BaseException) -> T:
         try:
             # Imported here because it loads `fractions`, 3 ms, and few programs need it.
             from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
 
-            made: T = construct(self.cls, msgspec.json.decode(data))
+            obj: T = construct(self.cls, msgspec.json.decode(data))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # as in `decode`
             raise Undecodable(self.api.kind, identity(data), reason(error)) from first
-        return made
+        return obj
 
     def _one_by_one(self, data: bytes) -> ObjectList[T]:
         try:
@@ -338,11 +338,11 @@ def identity(data: bytes | msgspec.Raw) -> ObjectMeta:
     except _UNREADABLE:
         pass  # the metadata is invalid: the name may still be readable
     try:
-        found = _NAME_ONLY.decode(data).metadata
+        metadata = _NAME_ONLY.decode(data).metadata
     except _UNREADABLE:
         return ObjectMeta()
     return ObjectMeta(
-        name=found.name, namespace=found.namespace, uid=found.uid, resource_version=found.resource_version
+        name=metadata.name, namespace=metadata.namespace, uid=metadata.uid, resource_version=metadata.resource_version
     )
 
 

@@ -97,8 +97,8 @@ def constrained(meta: Meta) -> Callable[[C], C]:
 
 def constraints_of(cls: type) -> tuple[Meta, ...]:
     """Return the constraints of `@constrained` on a class, innermost first."""
-    found: tuple[Meta, ...] = cls.__dict__.get("__constraints__", ())
-    return found
+    constraints: tuple[Meta, ...] = cls.__dict__.get("__constraints__", ())
+    return constraints
 
 
 DNS_LABEL = Meta(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")

@@ -18,9 +18,9 @@ Names = str | tuple[str, ...]
 
 
 class _Declaration(msgspec.Struct, frozen=True):
-    def __call__(self, where: D) -> D:
+    def __call__(self, target: D) -> D:
         """Decorate a class or function without changing it; the generator finds the decorator in the source."""
-        return where
+        return target
 
 
 class RbacRule(_Declaration, frozen=True, kw_only=True):
@@ -153,5 +153,5 @@ client_method = ClientMethod
 
 def client_methods(cls: type) -> tuple[ClientMethod, ...]:
     """Return the methods declared on a class, in the order of the source."""
-    found: tuple[ClientMethod, ...] = vars(cls).get("__client_methods__", ())
-    return found
+    methods: tuple[ClientMethod, ...] = vars(cls).get("__client_methods__", ())
+    return methods

@@ -30,12 +30,12 @@ Json = Any
 """A JSON value: None, bool, int, float, str, a list, or a dict with str keys."""
 
 
-def decode_hook(wanted: type, value: Any) -> Any:
+def decode_hook(expected: type, value: Any) -> Any:
     """Decode a value of a class that msgspec does not know."""
-    if wanted is MicroTime and isinstance(value, str):
+    if expected is MicroTime and isinstance(value, str):
         at = datetime.fromisoformat(value)
         return MicroTime.of(at if at.tzinfo else at.replace(tzinfo=UTC))
-    raise NotImplementedError(f"cannot decode {wanted.__qualname__}")
+    raise NotImplementedError(f"cannot decode {expected.__qualname__}")
 
 
 def encode_hook(value: Any) -> Any:
@@ -62,49 +62,49 @@ _EXACT = frozenset((str, bool, type(None)))
 _UNENCODABLE = (TypeError, ValueError, NotImplementedError, RecursionError)
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Return whether both are the same JSON value; objects of API kinds are compared by their JSON form.
 
     `==` decides most cases in C: it is never wrong about what differs. What it finds equal is compared again by its
     encoding, and value by value only if that differs too.
     """
-    if one.__class__ in _EXACT and one.__class__ is other.__class__:
-        return bool(one == other)
-    if one != other:
+    if value.__class__ in _EXACT and value.__class__ is other.__class__:
+        return bool(value == other)
+    if value != other:
         return False
     try:
-        if has_fields(type(one)):
-            if not _free_form_fields(wire_type(type(one))):
+        if has_fields(type(value)):
+            if not _free_form_fields(wire_type(type(value))):
                 return True  # the decoder has checked the types of all fields
-            one, other = to_wire(one), to_wire(other)
-        encoded, others = _encode(one), _encode(other)
+            value, other = to_wire(value), to_wire(other)
+        encoded, other_encoded = _encode(value), _encode(other)
         # NaN is encoded as null, and a container that holds the very same NaN is equal to itself.
-        if encoded == others and (b"null" not in encoded or _decode(encoded) == one):
+        if encoded == other_encoded and (b"null" not in encoded or _decode(encoded) == value):
             return True
-        if not isinstance(one, dict | list):
-            one, other = _decode(encoded), _decode(others)
+        if not isinstance(value, dict | list):
+            value, other = _decode(encoded), _decode(other_encoded)
     except _UNENCODABLE:
         pass  # nested too deep, or not JSON: compare what there is
-    return _equal_values_are_same(one, other)
+    return _equal_values_are_same(value, other)
 
 
-def _equal_values_are_same(one: Json, other: Json) -> bool:
+def _equal_values_are_same(left_value: Json, other: Json) -> bool:
     """Compare values that are equal to Python, hence of the same shape; not recursive, for values of any depth."""
-    pending = [(one, other)]
+    pending = [(left_value, other)]
     while pending:
-        one, other = pending.pop()
-        if isinstance(one, dict) and isinstance(other, dict):
-            pending += [(value, other.get(name, _ABSENT)) for name, value in one.items()]
-        elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
-            pending += zip(one, other, strict=True)
-        elif isinstance(one, bool) is not isinstance(other, bool) or one != other:
+        left_value, other = pending.pop()
+        if isinstance(left_value, dict) and isinstance(other, dict):
+            pending += [(value, other.get(name, _ABSENT)) for name, value in left_value.items()]
+        elif isinstance(left_value, list | tuple) and isinstance(other, list | tuple):
+            pending += zip(left_value, other, strict=True)
+        elif isinstance(left_value, bool) is not isinstance(other, bool) or left_value != other:
             return False
     return True
 
 
-def same_text(one: Json, other: Json) -> bool:
+def same_text(value: Json, other: Json) -> bool:
     """Return whether both are the same JSON value, and their numbers are written alike: `1` differs from `1.0`."""
-    return same(one, other) and _encode_sorted(one) == _encode_sorted(other)
+    return same(value, other) and _encode_sorted(value) == _encode_sorted(other)
 
 
 def is_among(value: Json, values: Iterable[Json]) -> bool:
@@ -137,9 +137,9 @@ def _with_integers(value: Json) -> Json:
 class Unencodable(Restorable, ValueError):
     """A value that has no JSON form, or none that Kubernetes reads; `where` names it, `cause` has the remedy."""
 
-    def __init__(self, where: str, cause: str) -> None:
-        super().__init__(f"cannot encode {where.removeprefix('.') or 'the value'} as JSON: {cause}")
-        self.where = where
+    def __init__(self, path: str, cause: str) -> None:
+        super().__init__(f"cannot encode {path.removeprefix('.') or 'the value'} as JSON: {cause}")
+        self.where = path
         self.cause = cause
 
 
@@ -227,7 +227,7 @@ def _checked(value: Any, fields_of: _FieldsOf) -> Any:
         return _checked_members(value, fields_of)
     if isinstance(value, list | tuple):
         items = [_checked_part(f"[{index}]", item, fields_of) for index, item in enumerate(value)]
-        return items if any(one is not other for one, other in zip(items, value, strict=True)) else value
+        return items if any(checked is not other for checked, other in zip(items, value, strict=True)) else value
     if isinstance(value, msgspec.Struct):
         return _checked_struct(value, fields_of)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

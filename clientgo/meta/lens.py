@@ -47,8 +47,8 @@ class FieldChange(Generic[T, V]):
         return self._copy(changed)
 
     def _copy(self, function: Callable[[V], V]) -> T:
-        made: T = _copy(self._obj, self._path, function)
-        return made
+        copied: T = _copy(self._obj, self._path, function)
+        return copied
 
 
 def change(obj: T, part: Callable[[T], V]) -> FieldChange[T, V]:
@@ -63,12 +63,12 @@ def change(obj: T, part: Callable[[T], V]) -> FieldChange[T, V]:
         AttributeError, LookupError: there is no such part; the last key of a map may be absent.
     """
     try:
-        place: Any = part(cast(T, _Place(obj, ())))
+        selected: Any = part(cast(T, _Place(obj, ())))
     except StopIteration:
         raise LookupError(f"cannot change a part of this {type(obj).__name__}: no list item matches") from None
-    if not isinstance(place, _Place):
-        raise TypeError(f"cannot change {place!r}: expected a part of the object, such as lambda pod: pod.spec")
-    return FieldChange(obj, place._path)
+    if not isinstance(selected, _Place):
+        raise TypeError(f"cannot change {selected!r}: expected a part of the object, such as lambda pod: pod.spec")
+    return FieldChange(obj, selected._path)
 
 
 class _Step(NamedTuple):
@@ -139,11 +139,11 @@ def _text(path: tuple[_Step, ...]) -> str:
 def _copy(value: Any, path: tuple[_Step, ...], function: Callable[[Any], Any]) -> Any:
     if not path:
         return function(value)
-    step, *rest = path
+    step, *steps = path
     if step.is_attribute:
-        return replace(value, **{step.key: _copy(getattr(value, step.key), tuple(rest), function)})
+        return replace(value, **{step.key: _copy(getattr(value, step.key), tuple(steps), function)})
     if isinstance(value, Mapping):
-        return {**value, step.key: _copy(value.get(step.key, _ABSENT), tuple(rest), function)}
+        return {**value, step.key: _copy(value.get(step.key, _ABSENT), tuple(steps), function)}
     items = [*value]
-    items[step.key] = _copy(items[step.key], tuple(rest), function)
+    items[step.key] = _copy(items[step.key], tuple(steps), function)
     return tuple(items) if isinstance(value, tuple) else items

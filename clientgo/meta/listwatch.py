@@ -130,9 +130,9 @@ def is_older(version: str, seen: str) -> bool:
         return False
 
 
-def at_least(seen: str, wanted: str) -> bool:
-    """Report whether `seen` is `wanted` or newer; False if they cannot be compared."""
+def at_least(seen: str, required: str) -> bool:
+    """Report whether `seen` is `required` or newer; False if they cannot be compared."""
     try:
-        return compare_resource_versions(seen, wanted) >= 0
+        return compare_resource_versions(seen, required) >= 0
     except ValueError:
         return False

@@ -17,14 +17,14 @@ def read_crds(paths: Iterable[Path]) -> list[Object]:
     One with neither names nor versions is a patch, as in kubebuilder's config/crd/patches, and is merged into the
     definition of the same name.
     """
-    found = [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
-    crds = [doc for doc in found if not _is_patch(doc)]
-    for patch in filter(_is_patch, found):
-        place = next((index for index, crd in enumerate(crds) if name_of(crd) == name_of(patch)), None)
-        if place is None:
+    definitions = [doc for doc in read_documents(paths) if doc.get("kind") == "CustomResourceDefinition"]
+    crds = [doc for doc in definitions if not _is_patch(doc)]
+    for patch in filter(_is_patch, definitions):
+        index_of_same = next((index for index, crd in enumerate(crds) if name_of(crd) == name_of(patch)), None)
+        if index_of_same is None:
             name = name_of(patch) if name_of(patch).isprintable() else repr(name_of(patch))
             raise ConfigError(f"CRD {name} of a patch not found: add its file to the paths")
-        crds[place] = mergepatch.apply(crds[place], patch)
+        crds[index_of_same] = mergepatch.apply(crds[index_of_same], patch)
     return crds
 
 
@@ -34,14 +34,14 @@ def read_documents(paths: Iterable[Path]) -> list[Object]:
     Raises:
         ConfigError: a path does not exist or is not YAML.
     """
-    found: list[Object] = []
+    documents: list[Object] = []
     for path in paths:
         if not path.exists():
             raise ConfigError(f"{path} does not exist")
         files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]
         for file in files:
-            found += _documents(file)
-    return found
+            documents += _documents(file)
+    return documents
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -60,5 +60,5 @@ def _documents(file: Path) -> list[Object]:
     try:
         return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
     except (OSError, InvalidYAML, UnicodeDecodeError) as error:
-        where = f" in line {error.line}" if isinstance(error, InvalidYAML) and error.line else ""
-        raise ConfigError(f"{file} cannot be read as YAML: {error}{where}") from error
+        line = f" in line {error.line}" if isinstance(error, InvalidYAML) and error.line else ""
+        raise ConfigError(f"{file} cannot be read as YAML: {error}{line}") from error

@@ -21,11 +21,11 @@ class ObjectName(NamedTuple):
         Raises:
             ValueError: more than one slash.
         """
-        parts = text.split("/")
-        if len(parts) > 2:
+        words = text.split("/")
+        if len(words) > 2:
             # Not json.dumps: importing json would cost every program 2 ms.
             raise ValueError(f'unexpected key format: "{ascii(text)[1:-1]}"')
-        return cls("", parts[0]) if len(parts) == 1 else cls(parts[0], parts[1])
+        return cls("", words[0]) if len(words) == 1 else cls(words[0], words[1])
 
 
 class Named(Protocol):
@@ -38,8 +38,8 @@ class Named(Protocol):
 
 def object_name(obj: ApiObject | Named) -> ObjectName:
     """Return the name of an object or a tombstone."""
-    own = getattr(obj, "object_name", None)
-    if isinstance(own, ObjectName):
-        return own
+    name = getattr(obj, "object_name", None)
+    if isinstance(name, ObjectName):
+        return name
     meta = obj.metadata  # type: ignore[union-attr]  # not Named, so an ApiObject
     return ObjectName(meta.namespace, meta.name)

@@ -45,10 +45,10 @@ class ParsedQuantity:
 
     def __init__(self, text: Any) -> None:
         """Parse a string or a number."""
-        found = _FORM.fullmatch(str(text))
-        if found is None:
+        match = _FORM.fullmatch(str(text))
+        if match is None:
             raise ValueError(f"invalid quantity {text!r}: expected a number with a suffix such as m, k, Mi or Gi")
-        number, exponent, suffix = Fraction(found[1]), found[2], found[3] or ""
+        number, exponent, suffix = Fraction(match[1]), match[2], match[3] or ""
         self.binary = suffix.endswith("i")
         if exponent:
             self.value = number * Fraction(10) ** int(exponent[1:])
@@ -73,38 +73,38 @@ def canonical(text: str) -> str:
     Raises:
         ValueError: the text is not a quantity.
     """
-    amount, found = ParsedQuantity(text), _FORM.fullmatch(text)
-    assert found is not None, "it has been parsed"
-    number, exponent, suffix = found[1].lstrip("+-"), found[2], found[3] or ""
-    whole, _, decimals = number.partition(".")
-    digits = (whole.lstrip("0") or "0") + decimals
+    amount, match = ParsedQuantity(text), _FORM.fullmatch(text)
+    assert match is not None, "it has been parsed"
+    number, exponent, suffix = match[1].lstrip("+-"), match[2], match[3] or ""
+    integer_digits, _, decimals = number.partition(".")
+    digits = (integer_digits.lstrip("0") or "0") + decimals
     if suffix.endswith("i"):
-        unchanged = "." not in number and int(whole) % 8 != 0
+        unchanged = "." not in number and int(integer_digits) % 8 != 0
     else:
         scale = (int(exponent[1:]) if exponent else 3 * _DECIMAL[suffix]) - len(decimals)
         unchanged = scale % 3 == 0 and digits[0] != "0" and not digits.endswith("000")
     if unchanged or text == "0":
         return text
-    shown = str(amount)
-    if exponent and shown[-1] in _DECIMAL:
-        return f"{shown[:-1]}e{3 * _DECIMAL[shown[-1]]}"
-    return shown
+    text_form = str(amount)
+    if exponent and text_form[-1] in _DECIMAL:
+        return f"{text_form[:-1]}e{3 * _DECIMAL[text_form[-1]]}"
+    return text_form
 
 
-def total(parts: Iterable[ParsedQuantity]) -> ParsedQuantity:
+def total(quantities: Iterable[ParsedQuantity]) -> ParsedQuantity:
     """Return the sum; 0 for no parts."""
-    found = ParsedQuantity("0")
-    for part in parts:
-        found.binary = part.binary if not found.value else found.binary
-        found.value += part.value
-    return found
+    result = ParsedQuantity("0")
+    for part in quantities:
+        result.binary = part.binary if not result.value else result.binary
+        result.value += part.value
+    return result
 
 
 def _shortest(value: Fraction, base: Fraction, suffixes: dict[str, int]) -> str:
     for suffix, power in sorted(suffixes.items(), key=lambda item: -item[1]):
-        whole = value / base**power
-        if whole.denominator == 1 and (whole or not power):
-            return f"{whole.numerator}{suffix}"
+        scaled = value / base**power
+        if scaled.denominator == 1 and (scaled or not power):
+            return f"{scaled.numerator}{suffix}"
     raise AssertionError("billionths are whole")
 
 

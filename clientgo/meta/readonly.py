@@ -93,13 +93,13 @@ def _read_only(value: Any) -> tuple[Any, bool]:
         for key, child in part.items() if isinstance(part, dict) else enumerate(part):
             if child.__class__ in _SCALARS:
                 continue
-            made = _shallow(child)
-            if isinstance(made, dict | list | tuple):
-                pending.append(made)
+            guarded = _shallow(child)
+            if isinstance(guarded, dict | list | tuple):
+                pending.append(guarded)
             else:
                 scalars_alone = False
-            if made is not child:
-                (dict if isinstance(part, dict) else list).__setitem__(part, key, made)
+            if guarded is not child:
+                (dict if isinstance(part, dict) else list).__setitem__(part, key, guarded)
     return root, scalars_alone
 
 
@@ -111,8 +111,8 @@ def _shallow(value: Any) -> Any:
     if isinstance(value, list):
         return ReadOnlyList(value) if value else _EMPTY_LIST
     if value.__class__ is tuple:
-        made = tuple(map(read_only, value))
-        return value if all(map(is_, made, value)) else made
+        items = tuple(map(read_only, value))
+        return value if all(map(is_, items, value)) else items
     return value
 
 
@@ -148,16 +148,16 @@ class _Guard:
         if value.__class__ in _READ_ONLY:
             return value
         # An empty map stays a plain one, see below.
-        made = _read_only(value)[0] if value else type(value)()
-        self._set(obj, made)
-        return made
+        frozen = _read_only(value)[0] if value else type(value)()
+        self._set(obj, frozen)
+        return frozen
 
     def _protected(self, obj: Any, value: Any) -> Any:
-        made, scalars_alone = _read_only(value)
+        guarded, scalars_alone = _read_only(value)
         # An empty map stays: the encoder omits only values of the default's class.
-        if made is not value and value and (scalars_alone or self._replaceable):
-            self._set(obj, made)
-        return made
+        if guarded is not value and value and (scalars_alone or self._replaceable):
+            self._set(obj, guarded)
+        return guarded
 
 
 def freeze(obj: Any, original: Any = None) -> None:
@@ -301,9 +301,9 @@ _UNIONS = (tuple, Union, UnionType)
 
 
 def _guard(cls: type, name: str) -> None:
-    found = _member(cls, name)
-    if not isinstance(found, _Guard):
-        member = found if isinstance(found, MemberDescriptorType) else _InDict(name, found)
+    guarded_member = _member(cls, name)
+    if not isinstance(guarded_member, _Guard):
+        member = guarded_member if isinstance(guarded_member, MemberDescriptorType) else _InDict(name, guarded_member)
         setattr(cls, name, _Guard(member, in_struct=isinstance(cls, msgspec.StructMeta)))
 
 

@@ -155,8 +155,8 @@ def gvk_of(obj: object) -> GroupVersionKind:
     Raises:
         TypeError: neither is known.
     """
-    own = getattr(obj, "gvk", None)
-    return own if isinstance(own, GroupVersionKind) and own.kind else kind_of(type(obj))
+    declared = getattr(obj, "gvk", None)
+    return declared if isinstance(declared, GroupVersionKind) and declared.kind else kind_of(type(obj))
 
 
 class Scheme:
@@ -177,10 +177,10 @@ class Scheme:
         """
         for cls in classes:
             gvk = api_of(cls).gvk
-            known = self._classes.setdefault(gvk, cls)
-            if known is not cls:
+            existing = self._classes.setdefault(gvk, cls)
+            if existing is not cls:
                 raise ValueError(
-                    f"cannot register {cls.__qualname__} for {gvk}: {known.__qualname__} is registered already"
+                    f"cannot register {cls.__qualname__} for {gvk}: {existing.__qualname__} is registered already"
                 )
 
     def class_of(self, gvk: GroupVersionKind) -> type | None:

@@ -149,10 +149,10 @@ def parse_selector(text: str) -> Selector:
 
 def _int64(text: str) -> int | None:
     # What Go's ParseInt reads. int() alone would also read "1_000", which may well be a label's value.
-    found = _INTEGER.fullmatch(text)
-    if found is None:
+    match = _INTEGER.fullmatch(text)
+    if match is None:
         return None
-    number = int(found[1] + found[2])
+    number = int(match[1] + match[2])
     return number if -(2**63) <= number < 2**63 else None
 
 
@@ -198,11 +198,11 @@ class _Parser:
     def _split(self) -> Iterator[str]:
         at = 0
         while at < len(self._text.rstrip()):
-            found = _TOKEN.match(self._text, at)
-            if found is None:  # pragma: no cover - every character belongs to some symbol
+            match = _TOKEN.match(self._text, at)
+            if match is None:  # pragma: no cover - every character belongs to some symbol
                 raise self._error(f"unexpected {self._text[at:]!r}")
-            yield found[1]
-            at = found.end()
+            yield match[1]
+            at = match.end()
 
     def _requirement(self) -> Requirement:
         if self._peek() == "!":
@@ -289,10 +289,10 @@ class FieldTerm(msgspec.Struct, frozen=True):
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Report whether the object matches."""
-        found: Any = obj
+        value: Any = obj
         for name in self.path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return (_field_text(found) == self.value) is self.equal
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return (_field_text(value) == self.value) is self.equal
 
 
 def field_selector_for(fields: Mapping[str, str]) -> str:
@@ -310,7 +310,7 @@ def parse_field_selector(text: str) -> tuple[FieldTerm, ...]:
     Raises:
         ValueError: a term has no operator, in client-go's words.
     """
-    return tuple(_term(part, text) for part in _parts(text) if part)
+    return tuple(_term(part, text) for part in _segments(text) if part)
 
 
 # By group, resource and field: the path in the JSON, and the value that the JSON does not contain.
@@ -328,21 +328,21 @@ def json_field(group: str, resource: str, term: FieldTerm) -> FieldTerm:
     return FieldTerm(path, "" if term.value == absent else term.value, term.equal)
 
 
-def _parts(text: str) -> list[str]:
+def _segments(text: str) -> list[str]:
     # Piece by piece instead of one pattern per term, whose time would grow with the square of the text.
-    parts = [""]
+    segments = [""]
     for piece in _PIECE.findall(text):
         if piece == ",":
-            parts.append("")
+            segments.append("")
         else:
-            parts[-1] += piece
-    return parts
+            segments[-1] += piece
+    return segments
 
 
 def _term(part: str, text: str) -> FieldTerm:
     for operator in ("!=", "==", "="):
-        field, found, value = part.partition(operator)
-        if found:
+        field, separator, value = part.partition(operator)
+        if separator:
             return FieldTerm(tuple(field.split(".")), _ESCAPED.sub(r"\1", value), operator != "!=")
     raise ValueError(f"invalid selector: '{text}'; can't understand '{part}'")
 

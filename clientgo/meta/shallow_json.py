@@ -39,9 +39,9 @@ def raw_list(data: bytes) -> RawList:
     try:
         return _LIST.decode(data)
     except RecursionError:
-        found = members(data)
-    page = _LIST.decode(_only(found, _TOP))
-    return msgspec.structs.replace(page, items=tuple(map(msgspec.Raw, elements(found.get("items", b"null")))))
+        raw_members = members(data)
+    page = _LIST.decode(_only(raw_members, _TOP))
+    return msgspec.structs.replace(page, items=tuple(map(msgspec.Raw, elements(raw_members.get("items", b"null")))))
 
 
 def reason(error: BaseException) -> str:
@@ -63,8 +63,8 @@ def names_alone(data: bytes) -> bytes:
     return b'{"metadata":%s}' % _only(metadata, _NAMES)
 
 
-def _only(found: Mapping[str, bytes], names: tuple[str, ...]) -> bytes:
-    return b"{%s}" % b",".join(b'"%s":%s' % (name.encode(), found[name]) for name in names if name in found)
+def _only(raw_members: Mapping[str, bytes], names: tuple[str, ...]) -> bytes:
+    return b"{%s}" % b",".join(b'"%s":%s' % (name.encode(), raw_members[name]) for name in names if name in raw_members)
 
 
 _SHALLOW = 16
@@ -107,7 +107,7 @@ def members(data: bytes) -> dict[str, bytes]:
     Raises:
         msgspec.DecodeError: it is not an object.
     """
-    return {key.decode(errors="replace"): value for key, value in _parts(data, b"{", b"}")}
+    return {key.decode(errors="replace"): value for key, value in _members(data, b"{", b"}")}
 
 
 def elements(data: bytes) -> list[bytes]:
@@ -116,45 +116,45 @@ def elements(data: bytes) -> list[bytes]:
     Raises:
         msgspec.DecodeError: it is not an array.
     """
-    return [] if _patterns().null.match(data) else [value for _, value in _parts(data, b"[", b"]")]
+    return [] if _patterns().null.match(data) else [value for _, value in _members(data, b"[", b"]")]
 
 
-def _parts(data: bytes, opening: bytes, closing: bytes) -> Iterator[tuple[bytes, bytes]]:
+def _members(data: bytes, opening: bytes, closing: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield names (empty in an array) and values."""
     patterns, name = _patterns(), b""
-    found = patterns.begin.match(data)
-    if found is None or found[1] != opening:
+    match = patterns.begin.match(data)
+    if match is None or match[1] != opening:
         raise _expected(opening.decode(), data, 0)
-    while found["end"] is None:
-        place = found.end()
+    while match["end"] is None:
+        position = match.end()
         if opening == b"{":
-            key = patterns.key.match(data, place)
+            key = patterns.key.match(data, position)
             if key is None:
-                raise _expected("a name", data, place)
-            name, place = key[1][1:-1], key.end()
-        end = _value_end(data, place)
-        yield name, data[place:end]
-        found = patterns.after.match(data, end)
-        if found is None:
+                raise _expected("a name", data, position)
+            name, position = key[1][1:-1], key.end()
+        end = _value_end(data, position)
+        yield name, data[position:end]
+        match = patterns.after.match(data, end)
+        if match is None:
             raise _expected(closing.decode(), data, end)
-    if found["end"] != closing:
-        raise _expected(closing.decode(), data, found.start())
+    if match["end"] != closing:
+        raise _expected(closing.decode(), data, match.start())
 
 
-def _value_end(data: bytes, place: int) -> int:
-    value = _patterns().value.match(data, place)
+def _value_end(data: bytes, position: int) -> int:
+    value = _patterns().value.match(data, position)
     if value is not None:
         return value.end()
     depth = 0
-    for found in _patterns().bracket.finditer(data, place):
-        byte = data[found.start()]
+    for bracket in _patterns().bracket.finditer(data, position):
+        byte = data[bracket.start()]
         depth += (byte in _OPENING) - (byte in _CLOSING)
         if depth <= 0:
             break
-    if depth or data[place : place + 1] not in (b"[", b"{"):
-        raise _expected("a value", data, place)
-    return found.end()
+    if depth or data[position : position + 1] not in (b"[", b"{"):
+        raise _expected("a value", data, position)
+    return bracket.end()
 
 
-def _expected(what: str, data: bytes, place: int) -> msgspec.DecodeError:
-    return msgspec.DecodeError(f"expected {what}: {data[place : place + 40]!r}")
+def _expected(what: str, data: bytes, position: int) -> msgspec.DecodeError:
+    return msgspec.DecodeError(f"expected {what}: {data[position : position + 40]!r}")

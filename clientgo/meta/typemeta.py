@@ -115,8 +115,8 @@ def check_response(body: Body, accepted: AcceptedKinds, server: str = "") -> boo
 
 def invalid_response(expected: str, received: str, server: str) -> InvalidResponse:
     """Return the error for a response that is not what was requested."""
-    where = f" from {server}" if server else ""
-    return InvalidResponse(f"invalid response{where}: expected {expected}, got {received}")
+    origin = f" from {server}" if server else ""
+    return InvalidResponse(f"invalid response{origin}: expected {expected}, got {received}")
 
 
 def type_meta(body: Body) -> TypeMeta | None:
@@ -148,9 +148,9 @@ def describe(body: Body, received: TypeMeta | None) -> str:
     if received.kind:
         return _with_article(received)
     keys = [*_members(body)]
-    shown = ", ".join(repr(key[:_SHOWN]) for key in keys[:_SHOWN_KEYS])
+    names = ", ".join(repr(key[:_SHOWN]) for key in keys[:_SHOWN_KEYS])
     more = ", ..." if len(keys) > _SHOWN_KEYS else ""
-    return f"a JSON object without a kind (its keys: {shown}{more})" if keys else "an empty JSON object"
+    return f"a JSON object without a kind (its keys: {names}{more})" if keys else "an empty JSON object"
 
 
 # Old servers and simple ones leave out the apiVersion of a Status.
@@ -176,8 +176,10 @@ def _type_meta_of(body: Body) -> TypeMeta | None:
         try:
             head = _DECODER.decode(body)
         except RecursionError:
-            parts = members(bytes(body))
-            top = b",".join(b'"%b":%b' % (key.encode(), parts[key]) for key in ("apiVersion", "kind") if key in parts)
+            raw_members = members(bytes(body))
+            top = b",".join(
+                b'"%b":%b' % (key.encode(), raw_members[key]) for key in ("apiVersion", "kind") if key in raw_members
+            )
             head = _DECODER.decode(b"{%b}" % top)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

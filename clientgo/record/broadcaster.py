@@ -174,7 +174,7 @@ class Broadcaster:
 
     def recent_events(self, namespace: str, name: str) -> list[Event]:
         """Return the kept events about objects of that name, of any kind, the oldest first."""
-        events = (_built(one) for one in (self._recent.copy() if self._recent is not None else ()))
+        events = (_built(recent) for recent in (self._recent.copy() if self._recent is not None else ()))
         return [event for event in events if event is not None and _is_about(event, namespace, name)]
 
     def publish(self, occurrence: Occurrence) -> None:

@@ -179,5 +179,5 @@ def _field(meta: Any, attribute: str, key: str = "") -> str | None:
     # Empty values read as absent, so that equal references compare equal for every kind of input.
     if type(meta) is ObjectMeta:  # the common case; an isinstance check against Mapping takes far longer
         return getattr(meta, attribute) or None
-    found = meta.get(key or attribute) if isinstance(meta, Mapping) else getattr(meta, attribute, None)
-    return str(found) if found else None
+    value = meta.get(key or attribute) if isinstance(meta, Mapping) else getattr(meta, attribute, None)
+    return str(value) if value else None

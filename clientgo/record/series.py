@@ -54,20 +54,20 @@ class SeriesCache:
         """Return the event if it is new, the series if the event starts one, and a skipped event otherwise."""
         key = series_key(event)
         with self._lock:
-            known = self._events.get(key)
-            if known is None:
+            existing = self._events.get(key)
+            if existing is None:
                 self._events[key] = event
                 return Correlated(event, b"", skip=False, key=key)
-            count = (known.series.count or 0) if known.series is not None else 1
+            count = (existing.series.count or 0) if existing.series is not None else 1
             series = EventSeries(count=count + 1, last_observed_time=event.event_time)
-            self._events[key] = grown = replace(known, series=series)
-        return series_patch(grown) if known.series is None else Correlated(grown, b"", skip=True, key=key)
+            self._events[key] = grown = replace(existing, series=series)
+        return series_patch(grown) if existing.series is None else Correlated(grown, b"", skip=True, key=key)
 
     def update_state(self, stored: Event, key: Hashable) -> None:
         """Adopt the name and version of the stored event; events counted in the meantime are kept."""
         with self._lock:
-            if (known := self._events.get(key)) is not None:
-                self._events[key] = replace(known, metadata=stored.metadata)
+            if (existing := self._events.get(key)) is not None:
+                self._events[key] = replace(existing, metadata=stored.metadata)
 
     def running(self) -> list[Event]:
         """Return all series."""
@@ -88,8 +88,8 @@ class SeriesCache:
         """Remove the series, unless it has grown since it was returned."""
         key = series_key(event)
         with self._lock:
-            known = self._events.get(key)
-            if known is not None and known.series == event.series:
+            existing = self._events.get(key)
+            if existing is not None and existing.series == event.series:
                 del self._events[key]
 
 

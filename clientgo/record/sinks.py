@@ -102,8 +102,10 @@ def series_sink_for(target: BaseClientset | Requester) -> EventSink:
 def to_events_v1(event: Event) -> events_v1.Event:
     """Convert an event from core/v1 to events.k8s.io/v1."""
     series = None
-    if (known := event.series) is not None:
-        series = events_v1.EventSeries(count=known.count or 0, last_observed_time=known.last_observed_time)
+    if (event_series := event.series) is not None:
+        series = events_v1.EventSeries(
+            count=event_series.count or 0, last_observed_time=event_series.last_observed_time
+        )
     return events_v1.Event(
         metadata=event.metadata, type=event.type, reason=event.reason, action=event.action, note=event.message,
         regarding=event.involved_object, related=event.related, event_time=event.event_time, series=series,
@@ -116,8 +118,8 @@ def to_events_v1(event: Event) -> events_v1.Event:
 def from_events_v1(event: events_v1.Event) -> Event:
     """Convert an event from events.k8s.io/v1 to core/v1."""
     series = None
-    if (known := event.series) is not None:
-        series = core_events.EventSeries(count=known.count, last_observed_time=known.last_observed_time)
+    if (event_series := event.series) is not None:
+        series = core_events.EventSeries(count=event_series.count, last_observed_time=event_series.last_observed_time)
     return Event(
         metadata=event.metadata, type=event.type, reason=event.reason, action=event.action, message=event.note,
         involved_object=event.regarding or core_events.ObjectReference(), related=event.related,

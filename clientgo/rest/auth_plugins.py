@@ -30,7 +30,7 @@ class Credential(msgspec.Struct, frozen=True):
 
     def __repr__(self) -> str:
         kinds = {"a token": self.authorization, "a certificate": self.certificate}
-        return f"<Credential with {' and '.join(kind for kind, given in kinds.items() if given) or 'nothing'}>"
+        return f"<Credential with {' and '.join(kind for kind, present in kinds.items() if present) or 'nothing'}>"
 
 
 class DelegatedSource:
@@ -82,11 +82,13 @@ class DelegatedSource:
         return Credential(one_line(header), None, self._clock.time() + REREAD_SECONDS)
 
     def _message(self, what: str) -> str:
-        given = self._delegated
-        if not given.exec:
-            return f"the auth provider {given.auth_provider.get('name')!r} of the context {given.context!r} {what}"
-        hint = str(given.exec.get("installHint") or "").strip()
-        text = f"the credential plugin {given.exec.get('command')!r} of the context {given.context!r} {what}"
+        delegated = self._delegated
+        if not delegated.exec:
+            return (
+                f"the auth provider {delegated.auth_provider.get('name')!r} of the context {delegated.context!r} {what}"
+            )
+        hint = str(delegated.exec.get("installHint") or "").strip()
+        text = f"the credential plugin {delegated.exec.get('command')!r} of the context {delegated.context!r} {what}"
         return f"{text} ({' '.join(hint.split())})" if hint else text
 
 

@@ -64,12 +64,12 @@ def read_error(stream: HTTPStream, limit: int, clock: Clock) -> bytes:
     received, and the body is only a message: it need not be complete.
     """
     pieces: list[bytes] = []
-    left, end = limit, clock.now() + min(SILENCE, time_left())
+    remaining, end = limit, clock.now() + min(SILENCE, time_left())
     try:
         for piece in stream:
-            pieces.append(piece[:left])
-            left -= len(piece)
-            if left <= 0 or clock.now() >= end:
+            pieces.append(piece[:remaining])
+            remaining -= len(piece)
+            if remaining <= 0 or clock.now() >= end:
                 break
             stream.idle_timeout = end - clock.now()
     except ConnectionFailed:

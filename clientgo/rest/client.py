@@ -180,9 +180,9 @@ class RESTClient:
         The request's timeout limits only the opening. Later the server may be silent; TCP keep-alive detects a dead
         peer.
         """
-        answer = self._opened(request)
-        answer.idle_timeout = None
-        return answer
+        response = self._opened(request)
+        response.idle_timeout = None
+        return response
 
     def close(self) -> None:
         """Close the connections; requests in progress finish first."""
@@ -207,18 +207,18 @@ class RESTClient:
         *,
         retry_lagging: bool = True,
     ) -> bytes:
-        silence, own = SILENCE, timeout is not None
+        silence, has_timeout = SILENCE, timeout is not None
         if timeout is not None or (timeout := self._timeout) is not None:
             silence = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
-        shown = self._bodies.on
-        if shown:
+        log_bodies = self._bodies.on
+        if log_bodies:
             self._bodies.sent(method, target, body)
         try:
             with self._in_flight(timeout, reads=method in _READS) as current:
                 # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is
                 # meant for the server. A request's own timeout includes that wait.
-                if own:
+                if has_timeout:
                     current.start()
                 reply = self._send_with_retries(
                     method,
@@ -226,7 +226,7 @@ class RESTClient:
                     lambda target: self._send_once(method, target, body, kinds, silence),
                     retry_lagging=retry_lagging,
                 )
-            if shown:
+            if log_bodies:
                 self._bodies.received(method, target, reply.status, reply.body)
             if 200 <= reply.status < 300:
                 check_response(reply.body, ANY_RESPONSE)
@@ -270,29 +270,29 @@ class RESTClient:
         try:
             if self._backoff is not None:
                 silence = self._backoff.pause(silence)
-            answer = send(silence)
-            status, received = answer.status, len(answer.body) if isinstance(answer, HTTPReply) else 0
+            response = send(silence)
+            status, received = response.status, len(response.body) if isinstance(response, HTTPReply) else 0
         finally:
             if self._backoff is not None:
                 self._backoff.note(status)
             if self._metrics.enabled:
                 self._metrics.answered(method, str(status or ERROR), self._clock.now() - began, sent, received)
-        return answer
+        return response
 
     def _opened(self, request: Request) -> HTTPStream:
         timeout = request.timeout or self._timeout
         try:
             with self._in_flight(timeout) as current:
                 current.start()
-                answer = self._send_with_retries(
+                response = self._send_with_retries(
                     "GET",
                     target_of(request),
                     lambda target: self._open(target, request.accept, timeout or SILENCE),
                     retry_lagging=request.retry_lagging,
                 )
-                if isinstance(answer, HTTPReply):
-                    raise _error_in(answer)
-                return StoppableStream(answer, current)
+                if isinstance(response, HTTPReply):
+                    raise _error_in(response)
+                return StoppableStream(response, current)
         except ClientGoError as error:
             error.request = f"GET {request.path}"
             raise
@@ -308,7 +308,7 @@ class RESTClient:
         done, previous = 0, None
         while True:
             try:
-                answer = self._follow_redirects(method, target, send)
+                response = self._follow_redirects(method, target, send)
             except ConnectionFailed as error:
                 raise_if_stopped(error)
                 retry = retry_for_error(done, method, error, limit=self._max_retries)
@@ -322,36 +322,36 @@ class RESTClient:
                     raise chain_errors(over, error) from error
                 previous = error
             else:
-                if answer.status < 300 and "warning" not in answer.headers:
-                    return answer
-                self._handle_warnings_and_401(answer)
-                if not retry_lagging and isinstance(answer, HTTPReply) and _lags(answer):
-                    return answer
-                retry = retry_for_response(done, answer.status, answer.headers, limit=self._max_retries)
-                if retry is None or self._wait(retry, method, str(answer.status)):
-                    return answer
+                if response.status < 300 and "warning" not in response.headers:
+                    return response
+                self._handle_warnings_and_401(response)
+                if not retry_lagging and isinstance(response, HTTPReply) and _lags(response):
+                    return response
+                retry = retry_for_response(done, response.status, response.headers, limit=self._max_retries)
+                if retry is None or self._wait(retry, method, str(response.status)):
+                    return response
             done = retry.attempt
 
     def _follow_redirects(self, method: str, target: str, send: Callable[[str], A]) -> A:
         """Send a request, and follow redirects of a read within the server's address."""
-        answer = send(target)
+        response = send(target)
         followed = 0
-        while 300 <= answer.status < 400 and method in _READS and followed < MAX_REDIRECTS:
-            location = redirect_target(self.server, target, answer.status, answer.headers)
+        while 300 <= response.status < 400 and method in _READS and followed < MAX_REDIRECTS:
+            location = redirect_target(self.server, target, response.status, response.headers)
             if location is None:
                 break
-            target, answer = location, send(location)
+            target, response = location, send(location)
             followed += 1
-        return answer
+        return response
 
-    def _handle_warnings_and_401(self, answer: _Answer) -> None:
-        for text in warnings_in(answer.headers.get("warning", "")):
+    def _handle_warnings_and_401(self, response: _Answer) -> None:
+        for text in warnings_in(response.headers.get("warning", "")):
             try:
                 run_callback(self._on_warning, text)
             except CallbackFailed as error:  # the request has succeeded
                 log.error("the handler of warnings raised", extra={"warning": text, "err": error})
         # A certificate belongs to its connection: only a new one can show a certificate file's new content.
-        if answer.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
+        if response.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
             self._transport.reset()
 
     def _wait(self, retry: Retry, method: str, code: str) -> str:
@@ -361,12 +361,12 @@ class RESTClient:
             LeaseNotHeld: the request must not be sent any more; the wait ends as soon as this is detected.
         """
         log.debug("retrying request", extra={"verb": method, "why": str(retry)})
-        left = time_left()
+        remaining = time_left()
         # Wait until the deadline even if the retry is due later: the caller must not retry before the server allows it.
-        if self._clock.sleep(stop_of_request(), max(0.0, min(retry.wait, left))):
+        if self._clock.sleep(stop_of_request(), max(0.0, min(retry.wait, remaining))):
             require_permission()
             return NOT_AGAIN
-        if retry.wait >= left:
+        if retry.wait >= remaining:
             return OUT_OF_TIME
         if self._metrics.enabled:
             self._metrics.retried(method, code)

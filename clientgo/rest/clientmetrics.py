@@ -45,20 +45,20 @@ class RequestMetrics:
 
     def _counter(self, name: str, help_text: str, method: str, code: str) -> Counter:
         key = (name, method, code)
-        found = self._counters.get(key)
-        if found is None:
+        counter = self._counters.get(key)
+        if counter is None:
             verb = "method" if name == "rest_client_requests_total" else "verb"
             labels = {"code": code, verb: method, "host": self._host}
-            found = self._counters[key] = self._provider.counter(name, help_text, labels)
-        return found
+            counter = self._counters[key] = self._provider.counter(name, help_text, labels)
+        return counter
 
     def _histogram(self, name: str, help_text: str, method: str, buckets: tuple[float, ...]) -> Histogram:
         key = (name, method)
-        found = self._histograms.get(key)
-        if found is None:
+        histogram = self._histograms.get(key)
+        if histogram is None:
             labels = {"verb": method, "host": self._host}
-            found = self._histograms[key] = self._provider.histogram(name, help_text, labels, buckets=buckets)
-        return found
+            histogram = self._histograms[key] = self._provider.histogram(name, help_text, labels, buckets=buckets)
+        return histogram
 
 
 class ConnectionMetrics:
@@ -74,11 +74,11 @@ class ConnectionMetrics:
         name, help_text = "rest_client_dns_resolution_duration_seconds", "DNS resolver latency in seconds, by host."
         self._provider.histogram(name, help_text, {"host": self._host}, buckets=LATENCY_BUCKETS).observe(seconds)
 
-    def context(self, *, made: bool) -> None:
+    def context(self, *, created: bool) -> None:
         """Record whether a connection used the cached TLS context or a new one."""
         name = "rest_client_transport_create_calls_total"
         help_text = "Number of connections by TLS context: cached (hit) or new (miss)."
-        self._provider.counter(name, help_text, {"result": "miss" if made else "hit"}).inc()
+        self._provider.counter(name, help_text, {"result": "miss" if created else "hit"}).inc()
 
     def authority(self, reason: str) -> None:
         """Record a check of a CA file; `reason` is updated, unchanged, or the cause of the failure."""

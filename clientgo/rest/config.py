@@ -109,7 +109,7 @@ class Config:
             "a client certificate": self.client_certificate_data or self.client_certificate_file,
             repr(self.delegated): self.delegated,
         }
-        return " and ".join(kind for kind, there in kinds.items() if there) or "no credentials"
+        return " and ".join(kind for kind, present in kinds.items() if present) or "no credentials"
 
 
 def server_url(config: Config) -> SplitResult:

@@ -76,10 +76,10 @@ def run_plugin(
     version = str(plugin.get("apiVersion") or "")
     spec = {"interactive": interactive} | ({"cluster": dict(cluster)} if plugin.get("provideClusterInfo") else {})
     info = msgspec.json.encode({"apiVersion": version, "kind": "ExecCredential", "spec": spec}).decode()
-    given = {str(pair.get("name") or ""): str(pair.get("value") or "") for pair in plugin.get("env") or ()}
+    variables = {str(pair.get("name") or ""): str(pair.get("value") or "") for pair in plugin.get("env") or ()}
     output = _output(
         [_executable(str(plugin.get("command") or "")), *(str(argument) for argument in plugin.get("args") or ())],
-        os.environ | given | {"KUBERNETES_EXEC_INFO": info},
+        os.environ | variables | {"KUBERNETES_EXEC_INFO": info},
         interactive=interactive,
         seconds=seconds or (INTERACTIVE_SECONDS if interactive else PLUGIN_SECONDS),
     )
@@ -97,10 +97,10 @@ def _interactive(plugin: Mapping[str, Any], terminal: bool) -> bool:
 
 def _executable(command: str) -> str:
     # Looked up in this process' PATH, even if the plugin's environment has another one.
-    found = command if os.sep in command else shutil.which(command) if command else None
-    if found is None:
+    path = command if os.sep in command else shutil.which(command) if command else None
+    if path is None:
         raise PluginFailed(f"executable {command!r} not found", status="plugin_not_found_error")
-    return found
+    return path
 
 
 def _output(command: list[str], environ: Mapping[str, str], *, interactive: bool, seconds: float) -> bytes:

@@ -84,12 +84,12 @@ class Throttle:
             LeaseNotHeld: the request must not be sent any more.
             CallbackFailed: the rate limiter raised.
         """
-        began, left, stop = self._clock.now(), time_left(), stop_of_request()
-        if not run_callback(self._limiter.wait, stop, timeout=left):
+        began, remaining, stop = self._clock.now(), time_left(), stop_of_request()
+        if not run_callback(self._limiter.wait, stop, timeout=remaining):
             require_permission()
-            if stop.is_set() or math.isinf(left):
+            if stop.is_set() or math.isinf(remaining):
                 raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
-            text = f"request not sent: client-side rate limiting would exceed its timeout ({left:.3g} s left)"
+            text = f"request not sent: client-side rate limiting would exceed its timeout ({remaining:.3g} s left)"
             raise ConnectionFailed(text, sent=False, timeout=True)
         waited = self._clock.now() - began
         self._log_wait(waited, method, target)

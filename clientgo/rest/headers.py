@@ -33,17 +33,17 @@ class RequestHeaders:
         self._fixed = (("User-Agent", config.user_agent or default_user_agent()), *_impersonation(config.impersonate))
         for name, value in self._fixed:
             _check(name, value)
-        self._made: dict[tuple[str, MediaTypes], Headers] = {}
+        self._headers: dict[tuple[str, MediaTypes], Headers] = {}
 
     def of(self, kinds: MediaTypes) -> Headers:
         """Return the current headers of a request; raise the errors of the credentials."""
         key = (self._authorization(), kinds)
-        made = self._made.get(key)
-        if made is None:
-            if len(self._made) > _KEPT:
-                self._made.clear()  # tokens change about every hour
-            made = self._made[key] = self._make(*key)
-        return made
+        headers = self._headers.get(key)
+        if headers is None:
+            if len(self._headers) > _KEPT:
+                self._headers.clear()  # tokens change about every hour
+            headers = self._headers[key] = self._make(*key)
+        return headers
 
     def _make(self, authorization: str, kinds: MediaTypes) -> Headers:
         content_type, accept, streamed = kinds

@@ -60,8 +60,8 @@ class AuthInfo(msgspec.Struct, frozen=True, rename="kebab", kw_only=True):
     exec: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
-        given = [name for name in self.__struct_fields__ if getattr(self, name)]
-        return f"<AuthInfo with {', '.join(given) or 'no credentials'}>"
+        present = [name for name in self.__struct_fields__ if getattr(self, name)]
+        return f"<AuthInfo with {', '.join(present) or 'no credentials'}>"
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,8 +118,8 @@ def parse(text: str, path: str) -> Document:
     try:
         documents = read_yaml(text)
     except InvalidYAML as error:
-        where = f" in line {error.line}" if error.line else ""
-        raise ConfigError(f"invalid YAML in the kubeconfig {path}: {error}{where}") from error
+        line = f" in line {error.line}" if error.line else ""
+        raise ConfigError(f"invalid YAML in the kubeconfig {path}: {error}{line}") from error
     if len(documents) > 1:
         raise ConfigError(f"invalid kubeconfig {path}: expected one document, got {len(documents)}")
     data = documents[0] if documents else None
@@ -146,11 +146,11 @@ def _first(documents: Sequence[Document], section: str, name: str) -> Any:
     return next((getattr(d, section)[name] for d in documents if name in getattr(d, section)), None)
 
 
-def _no_context(name: str, source: str, known: list[str]) -> str:
-    there = f"it has {', '.join(n if n.isprintable() else repr(n) for n in known)}" if known else "it has none"
+def _no_context(name: str, source: str, names: list[str]) -> str:
+    contents = f"it has {', '.join(n if n.isprintable() else repr(n) for n in names)}" if names else "it has none"
     if name:
-        return f"context {name!r} not found in the kubeconfig {source} ({there})"
-    return f"no current context in the kubeconfig {source}: run `kubectl config use-context NAME` ({there})"
+        return f"context {name!r} not found in the kubeconfig {source} ({contents})"
+    return f"no current context in the kubeconfig {source}: run `kubectl config use-context NAME` ({contents})"
 
 
 def _no_cluster(name: str, context: str, source: str) -> str:

@@ -64,8 +64,8 @@ def _check_ours(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        known = yaml.safe_load(path.read_text(encoding="utf-8"))
-        names = {item["name"] for item in known["clusters"]}
+        existing = yaml.safe_load(path.read_text(encoding="utf-8"))
+        names = {item["name"] for item in existing["clusters"]}
     except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
         names = set()
     if names != {NAME}:

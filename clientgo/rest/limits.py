@@ -42,14 +42,14 @@ class Deadline:
         self._at = math.inf
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.left():g} s left>"
+        return f"<{type(self).__name__} {self.remaining():g} s left>"
 
     def start(self) -> None:
         """Start the countdown; later calls have no effect."""
         if self._seconds is not None:
             self._at = min(self._at, self._clock.now() + self._seconds)
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Return the seconds left: infinity without a limit, negative after the deadline."""
         return self._at - self._clock.now()
 
@@ -217,7 +217,7 @@ def raise_if_stopped(error: ConnectionFailed) -> None:
 def time_left() -> float:
     """Return the seconds left for the current request, infinity without a deadline."""
     request = _REQUEST.get()
-    return math.inf if request is None else request.left()
+    return math.inf if request is None else request.remaining()
 
 
 def start_deadline() -> None:
@@ -241,10 +241,10 @@ def before_sending(timeout: float) -> float:
         return timeout
     if request.aborted:
         raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
-    left = request.left()
-    if left <= 0:
+    remaining = request.remaining()
+    if remaining <= 0:
         raise ConnectionFailed("request not sent: timeout exceeded", sent=False, timeout=True)
-    return min(timeout, left)
+    return min(timeout, remaining)
 
 
 def stop_of_request() -> threading.Event:
@@ -265,7 +265,7 @@ def wait_for(task: Detached[R], seconds: float = math.inf) -> R:
         request = InFlightRequest(None, SYSTEM_CLOCK)
     request.abort_with(task.wake)
     try:
-        if not task.wait(min(seconds, request.left()), lambda: request.aborted):
+        if not task.wait(min(seconds, request.remaining()), lambda: request.aborted):
             raise TimeoutError(f"{task.name} did not end in time")
     finally:
         request.abort_with(None)
@@ -284,10 +284,10 @@ class _RequestStop(threading.Event):
     def wait(self, timeout: float | None = None) -> bool:
         end = math.inf if timeout is None else SYSTEM_CLOCK.now() + timeout
         while not self.is_set():
-            left = end - SYSTEM_CLOCK.now()
-            if left <= 0:
+            remaining = end - SYSTEM_CLOCK.now()
+            if remaining <= 0:
                 return False
-            self._stop.wait(min(left, CHECK_INTERVAL))
+            self._stop.wait(min(remaining, CHECK_INTERVAL))
         return True
 
     def _permitted(self) -> bool:

@@ -47,13 +47,13 @@ def load_config(
     Raises:
         ConfigError: no configuration was found, or it is invalid.
     """
-    found = _find(os.fspath(kubeconfig or ""), context or "", environ, service_account)
-    if found is None:
+    config = _find(os.fspath(kubeconfig or ""), context or "", environ, service_account)
+    if config is None:
         if not master:
             raise ConfigError(f"{NOTHING_FOUND}, or {hint}" if hint else NOTHING_FOUND)
         return Config(master)
     # The TLS server name belongs to the overridden address (clientcmd's overrides).
-    return _without_secrets_for_http(replace(found, host=master, server_name="") if master else found)
+    return _without_secrets_for_http(replace(config, host=master, server_name="") if master else config)
 
 
 def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT) -> Config:
@@ -113,13 +113,13 @@ def _in_a_pod(environ: Mapping[str, str], folder: str) -> bool:
 
 def _find(explicit: str, context: str, environ: Mapping[str, str], service_account: str) -> Config | None:
     if explicit:
-        if found := _from_files([_expanded(explicit, environ)], context):
-            return found
+        if config := _from_files([_expanded(explicit, environ)], context):
+            return config
         raise ConfigError(f"the kubeconfig {explicit} does not exist")
     listed = list(dict.fromkeys(path for path in environ.get("KUBECONFIG", "").split(os.pathsep) if path))
     if listed:
-        if found := _from_files(listed, context):
-            return found
+        if config := _from_files(listed, context):
+            return config
         log.warning("none of the files in KUBECONFIG exists", extra={"KUBECONFIG": environ["KUBECONFIG"]})
     if not context and _in_a_pod(environ, service_account):
         return in_cluster_config(environ=environ, service_account=service_account)

@@ -70,14 +70,14 @@ def redirect_target(server: str, target: str, status: int, headers: Mapping[str,
         return None
     base = urlsplit(server)
     try:
-        found = urlsplit(urljoin(server + target, location))
-        same = _origin(found) == _origin(base)
+        target_url = urlsplit(urljoin(server + target, location))
+        same = _origin(target_url) == _origin(base)
     except ValueError:
         return None
-    path = found.path.removeprefix(base.path.rstrip("/"))
-    if not same or not path.startswith("/") or (path == found.path and base.path.rstrip("/")):
+    path = target_url.path.removeprefix(base.path.rstrip("/"))
+    if not same or not path.startswith("/") or (path == target_url.path and base.path.rstrip("/")):
         return None
-    return f"{path}?{found.query}" if found.query else path
+    return f"{path}?{target_url.query}" if target_url.query else path
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:

@@ -64,10 +64,10 @@ class FrameSplitter:
         Raises:
             InvalidFrame: it is incomplete.
         """
-        rest = bytes(self._pending)
+        pending = bytes(self._pending)
         self._pending.clear()
         # A truncated JSON object cannot be decoded.
-        return [self._frame(rest)] if rest.strip() else []
+        return [self._frame(pending)] if pending.strip() else []
 
     def _wait_for_more(self, piece: bytes) -> None:
         self._pending += piece
@@ -89,8 +89,8 @@ class FrameSplitter:
 
 def _deep_frame(line: bytes) -> RawEvent:
     # Ending the watch would only repeat the frame, and the object's name and version can be read.
-    found = members(line)
-    return RawEvent(_TYPE.decode(found.get("type", b"null")), msgspec.Raw(found.get("object", b"null")))
+    raw_members = members(line)
+    return RawEvent(_TYPE.decode(raw_members.get("type", b"null")), msgspec.Raw(raw_members.get("object", b"null")))
 
 
 class WatchStream:

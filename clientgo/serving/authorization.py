@@ -72,8 +72,8 @@ class TokenAuthorizer:
         key = _AccessKey(hashlib.sha256(token.encode()).digest(), request.method.lower(), request.path)
         if self._allowed.get(key):
             return None
-        known = self._denied.get(key)
-        return known if known is not None else self._decide(token, key)
+        denied = self._denied.get(key)
+        return denied if denied is not None else self._decide(token, key)
 
     def _decide(self, token: str, key: "_AccessKey") -> Response | None:
         if not self._reviews.acquire(blocking=False):
@@ -83,8 +83,8 @@ class TokenAuthorizer:
         except CallbackFailed as error:
             if self._reachable:  # logged once, not for every scrape
                 # The error text comes from outside, and might contain the token.
-                why = str(error).replace(token, "<the token>")
-                log.warning("cannot review tokens; denying access", extra={"err": why, "path": key.path})
+                reason = str(error).replace(token, "<the token>")
+                log.warning("cannot review tokens; denying access", extra={"err": reason, "path": key.path})
             self._reachable = False
             return _NOT_REVIEWED
         finally:
@@ -100,11 +100,11 @@ class TokenAuthorizer:
         reviewed = self._review_token(TokenReview(spec=TokenReviewSpec(token=token))).status
         if not reviewed.authenticated or reviewed.user is None:
             return _UNAUTHORIZED
-        answer = self._review_access(SubjectAccessReview(spec=_spec_for(reviewed.user, key))).status
-        if answer.allowed and not answer.denied:
+        status = self._review_access(SubjectAccessReview(spec=_spec_for(reviewed.user, key))).status
+        if status.allowed and not status.denied:
             return None
         sentence = f'Forbidden: user "{reviewed.user.username}" cannot {key.verb} path "{key.path}"'
-        return Response(403, f"{sentence}: {answer.reason}\n" if answer.reason else f"{sentence}\n")
+        return Response(403, f"{sentence}: {status.reason}\n" if status.reason else f"{sentence}\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +153,13 @@ class BoundedCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return the value, or None if it is missing or has expired."""
         with self._lock:
-            until, answer = self._answers.get(key, (0.0, None))
-            return answer if answer is not None and self._clock.now() < until else None
+            until, value = self._answers.get(key, (0.0, None))
+            return value if value is not None and self._clock.now() < until else None
 
-    def put(self, key: K, answer: V) -> None:
+    def put(self, key: K, value: V) -> None:
         """Store a value."""
         now = self._clock.now()
         with self._lock:
-            self._answers[key] = now + self._ttl, answer
+            self._answers[key] = now + self._ttl, value
             while self._answers and next(iter(self._answers.values()))[0] <= now:
                 self._answers.popitem(last=False)

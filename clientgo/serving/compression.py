@@ -11,9 +11,9 @@ _MIN_COMPRESSED_SIZE = 1024
 
 def compressed(response: Response, request: ServingRequest) -> Response:
     """Return the response with its body compressed, if the client accepts gzip and the body is long enough."""
-    wanted = [part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")]
+    accepted = [part.split(";")[0].strip() for part in request.headers.get("accept-encoding", "").split(",")]
     body = response.body if isinstance(response.body, bytes) else response.body.encode()
-    if "gzip" not in wanted or len(body) < _MIN_COMPRESSED_SIZE:
+    if "gzip" not in accepted or len(body) < _MIN_COMPRESSED_SIZE:
         return response
     # The fastest level reduces such a page to a tenth; the best is only slightly smaller for five times the work.
     return replace(response, body=gzip.compress(body, compresslevel=1)).with_header("Content-Encoding", "gzip")

@@ -161,9 +161,9 @@ class ServingConnection:
         return self._take(length)
 
     def _take(self, length: int) -> bytes:
-        taken = bytes(self._buffer[:length])
+        data = bytes(self._buffer[:length])
         del self._buffer[:length]
-        return taken
+        return data
 
     def _receive(self, deadline: float) -> bytes:
         try:
@@ -177,12 +177,12 @@ class ServingConnection:
 
     def _send(self, data: bytes) -> None:
         deadline = self._clock.now() + self._limited(self._limits.response)
-        rest = memoryview(data)
+        unsent = memoryview(data)
         try:
-            while rest:
+            while unsent:
                 self._wait_at_most(deadline)
                 # In pieces: `sendall` of a TLS socket would restart its timeout for each.
-                rest = rest[self._socket.send(rest[:65536]) :]
+                unsent = unsent[self._socket.send(unsent[:65536]) :]
         except (OSError, ValueError) as error:
             raise Closed(str(error)) from error
 
@@ -190,10 +190,10 @@ class ServingConnection:
         return min(seconds, STOP_SECONDS) if self._hurried else seconds
 
     def _wait_at_most(self, deadline: float) -> None:
-        left = deadline - self._clock.now()
-        if left <= 0:
+        remaining = deadline - self._clock.now()
+        if remaining <= 0:
             raise TimeoutError("the client took too long")
-        self._socket.settimeout(left)
+        self._socket.settimeout(remaining)
 
     def _tls(self) -> ssl.SSLSocket:
         assert isinstance(self._socket, ssl.SSLSocket)

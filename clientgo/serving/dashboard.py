@@ -1,8 +1,8 @@
 """Dashboard: a live page of a running controller, and the index of all pages.
 
 The page is one HTML file without network access beyond its own server. It polls `/dashboard/state` and sends the
-versions of the parts it has; the response contains the parts that have changed, and new reconciliations and samples.
-A browser executes nothing but the file's script: the Content-Security-Policy allows it by its hash.
+versions of the sections it has; the response contains the sections that have changed, and new reconciliations and
+samples. A browser executes nothing but the file's script: the Content-Security-Policy allows it by its hash.
 """
 
 import base64
@@ -89,10 +89,10 @@ class _Shown:
 
 
 class _Asked(msgspec.Struct):
-    """Versions of the parts that a page has; all missing if it shows another run of the program."""
+    """Versions of the sections that a page has; all missing if it shows another run of the program."""
 
     boot: str = ""
-    parts: dict[str, str] = {}
+    sections: dict[str, str] = {}
     history: dict[str, int] = {}
     samples: int = 0
 
@@ -122,11 +122,11 @@ class Dashboard:
         self._sampled = 0
 
     def __repr__(self) -> str:
-        return f"<Dashboard of {', '.join(one.name for one in self._controllers) or 'no controllers'}>"
+        return f"<Dashboard of {', '.join(controller.name for controller in self._controllers) or 'no controllers'}>"
 
     def add_controller(self, queue: WorkQueue[Any], attempts: Attempts, is_cached: IsCached | None = None) -> None:
         """Show a controller; several may have the same name."""
-        same = sum(one.attempts.controller == attempts.controller for one in self._controllers)
+        same = sum(controller.attempts.controller == attempts.controller for controller in self._controllers)
         name = f"{attempts.controller} ({same + 1})" if same else attempts.controller
         self._controllers.append(_Shown(name, queue, attempts, is_cached))
 
@@ -142,10 +142,10 @@ class Dashboard:
     def sample(self) -> None:
         """Take a sample of each queue: depth, age of the oldest key, delayed keys, keys in process."""
         now, values = self._clock.now(), {}
-        for one in tuple(self._controllers):
-            load = one.queue.load()
+        for controller in tuple(self._controllers):
+            load = controller.queue.load()
             age = 0.0 if load.oldest is None else max(0.0, now - load.oldest)
-            values[one.name] = [load.depth, round(age, 3), load.delayed, load.processing]
+            values[controller.name] = [load.depth, round(age, 3), load.delayed, load.processing]
         self._sampled += 1
         self._samples.append((self._sampled, self._at(now) or 0.0, values))
 
@@ -155,8 +155,8 @@ class Dashboard:
         page = Response(200, text, HTML, {"Content-Security-Policy": content_security_policy(text)})
 
         def index(request: ServingRequest) -> Response:
-            known = set(paths())
-            return _index(self._component, [path for path in DESCRIPTIONS if path in known], text, request)
+            existing = set(paths())
+            return _index(self._component, [path for path in DESCRIPTIONS if path in existing], text, request)
 
         def state(request: ServingRequest) -> Response:
             try:
@@ -174,33 +174,38 @@ class Dashboard:
 
     def state(self, request: ServingRequest, counters: Counters) -> bytes:
         """Return what has changed since the state that the request describes, as JSON."""
-        asked = msgspec.json.decode(request.first("have", "{}"), type=_Asked)
-        if asked.boot != self._boot:
-            asked = _Asked()
-        parts = self._parts(request.first("filter"), counters)
+        requested = msgspec.json.decode(request.first("have", "{}"), type=_Asked)
+        if requested.boot != self._boot:
+            requested = _Asked()
+        sections = self._sections(request.first("filter"), counters)
         if key := request.first("object"):
-            parts["object"] = self._object(request.first("controller"), ObjectName.parse(key))
-        encoded = {name: msgspec.json.encode(part) for name, part in parts.items()}
+            sections["object"] = self._object(request.first("controller"), ObjectName.parse(key))
+        encoded = {name: msgspec.json.encode(part) for name, part in sections.items()}
         versions = {name: f"{zlib.crc32(text):08x}" for name, text in encoded.items()}
-        histories = {one.name: one.attempts.history for one in self._controllers}
+        histories = {controller.name: controller.attempts.history for controller in self._controllers}
         return msgspec.json.encode(
             {
                 "boot": self._boot,
                 "now": round(self._epoch + self._clock.now(), 3),
-                "versions": {name: new for name, new in versions.items() if asked.parts.get(name) != new},
-                "parts": {
-                    name: msgspec.Raw(text) for name, text in encoded.items() if asked.parts.get(name) != versions[name]
+                "versions": {name: new for name, new in versions.items() if requested.sections.get(name) != new},
+                "sections": {
+                    name: msgspec.Raw(text)
+                    for name, text in encoded.items()
+                    if requested.sections.get(name) != versions[name]
                 },
                 "history": {
-                    name: [self._row(number, one) for number, one in history.after(asked.history.get(name, 0))]
+                    name: [
+                        self._row(number, controller)
+                        for number, controller in history.after(requested.history.get(name, 0))
+                    ]
                     for name, history in histories.items()
                     if history is not None
                 },
-                "samples": [sample for sample in self._samples.copy() if sample[0] > asked.samples],
+                "samples": [sample for sample in self._samples.copy() if sample[0] > requested.samples],
             }
         )
 
-    def _parts(self, matching: str, counters: Counters) -> dict[str, Any]:
+    def _sections(self, matching: str, counters: Counters) -> dict[str, Any]:
         requests: dict[str, dict[str, float]] = defaultdict(dict)
         for labels, value in counters.counts("rest_client_requests_total"):
             methods = requests[labels["code"]]
@@ -215,36 +220,45 @@ class Dashboard:
                 "started": self._at(self._started),
                 "facts": texts_of(self._facts),
             },
-            "controllers": [self._controller(one, matching) for one in tuple(self._controllers)],
+            "controllers": [self._controller(controller, matching) for controller in tuple(self._controllers)],
             "outcomes": outcomes,
-            "failing": [row for one in tuple(self._controllers) for row in self._failing(one, matching)],
+            "failing": [row for controller in tuple(self._controllers) for row in self._failing(controller, matching)],
             "caches": [self._cache(informer) for informer in self._informers],
             "requests": requests,
         }
 
-    def _controller(self, one: _Shown, matching: str) -> dict[str, Any]:
-        load, workers, history = one.queue.load(), one.attempts.workers(), one.attempts.history
+    def _controller(self, controller: _Shown, matching: str) -> dict[str, Any]:
+        load, workers, history = controller.queue.load(), controller.attempts.workers(), controller.attempts.history
         return {
-            "name": one.name,
-            "kind": one.attempts.kind,
+            "name": controller.name,
+            "kind": controller.attempts.kind,
             "queue": [load.depth, self._at(load.oldest), load.delayed, load.processing],
-            "maxWorkers": one.attempts.max_workers,
+            "maxWorkers": controller.attempts.max_workers,
             "workers": [
                 [worker.name, None if worker.key is None else str(worker.key), worker.trigger, self._at(worker.since)]
                 for worker in workers
             ],
-            "keys": [self._key(key) for key in one.queue.first_keys(ROWS, matching) if key.phase != "processing"],
+            "keys": [
+                self._key(key) for key in controller.queue.first_keys(ROWS, matching) if key.phase != "processing"
+            ],
             "recorded": 0 if history is None else history.size,
         }
 
-    def _failing(self, one: _Shown, matching: str) -> list[Sequence[Any]]:
-        history = one.attempts.history
-        found = [] if history is None else history.failing()
+    def _failing(self, controller: _Shown, matching: str) -> list[Sequence[Any]]:
+        history = controller.attempts.history
+        failing = [] if history is None else history.failing()
         if matching:
-            found = [each for each in found if matching.lower() in str(each.key).lower()]
+            failing = [each for each in failing if matching.lower() in str(each.key).lower()]
         return [
-            (one.name, str(each.key), each.failures, self._at(each.since), redact(each.error), self._at(each.next_at))
-            for each in found[:ROWS]
+            (
+                controller.name,
+                str(each.key),
+                each.failures,
+                self._at(each.since),
+                redact(each.error),
+                self._at(each.next_at),
+            )
+            for each in failing[:ROWS]
         ]
 
     def _cache(self, informer: Informer) -> dict[str, Any]:
@@ -258,38 +272,40 @@ class Dashboard:
             "watching": self._at(state.watching_since),
             "waiting": state.waiting,
             "failing": state.failing,
-            "failures": [f"{one.name}: {one.hook}: {redact(one.error)}" for one in state.failures],
+            "failures": [f"{failure.name}: {failure.hook}: {redact(failure.error)}" for failure in state.failures],
             "error": redact(state.last_error),
         }
 
     def _object(self, controller: str, key: ObjectName) -> dict[str, Any]:
         events = [self._event(event) for source in self._events for event in source.recent_events(*key)]
-        shown = [one for one in tuple(self._controllers) if one.name == controller]
-        reasons = [reason for one in shown for reason in self._why(one, key)]
+        controllers = [
+            shown_controller for shown_controller in tuple(self._controllers) if shown_controller.name == controller
+        ]
+        reasons = [reason for shown_controller in controllers for reason in self._why(shown_controller, key)]
         return {"controller": controller, "key": str(key), "why": reasons, "events": _counted(events)}
 
-    def _why(self, one: _Shown, key: ObjectName) -> list[tuple[str, float | None, str]]:
+    def _why(self, controller: _Shown, key: ObjectName) -> list[tuple[str, float | None, str]]:
         """Return the reasons why an object is waiting, each with its time and an error."""
-        reasons = [(_PHASES[state.phase], self._at(state.at), "") for state in one.queue.states_of(key)]
-        history = one.attempts.history
+        reasons = [(_PHASES[state.phase], self._at(state.at), "") for state in controller.queue.states_of(key)]
+        history = controller.attempts.history
         failure = history.failure_of(key) if history is not None else None
         if failure is not None:
             times = "once" if failure.failures == 1 else f"{failure.failures} times in a row"
             fate = "retried with backoff" if failure.next_at is not None else "not retried before it changes"
             reasons.append((f"failing: {times}, {fate}; first", self._at(failure.since), redact(failure.error)))
-        if not _is_cached(one, key):
+        if not _is_cached(controller, key):
             reasons.append(("not in the cache: deleted, or not selected by this controller", None, ""))
-        if not one.attempts.max_workers:
+        if not controller.attempts.max_workers:
             reasons.append(("no worker runs: the caches have not synced, or this replica stands by", None, ""))
-        own = [state for informer in self._informers if (state := informer.state()).kind == one.attempts.kind]
+        states = [state for informer in self._informers if (state := informer.state()).kind == controller.attempts.kind]
         reasons += [
             ("the cache may be outdated: last event", self._at(state.last_event), redact(state.last_error))
-            for state in own
+            for state in states
             if state.last_error
         ]
         reasons += [
             (f"the cache fails for this object in {failure.hook}", None, redact(failure.error))
-            for state in own
+            for state in states
             for failure in state.failures
             if failure.name == key
         ]
@@ -301,9 +317,22 @@ class Dashboard:
         about = event.involved_object
         return event.type, event.reason, event.message, about.kind, seconds
 
-    def _row(self, number: int, one: Reconciliation) -> tuple[Any, ...]:
-        began, next_at, error = self._at(one.began), self._at(one.next_at), redact(one.error)
-        return number, str(one.key), one.trigger, began, round(one.seconds, 6), one.outcome, error, next_at
+    def _row(self, number: int, reconciliation: Reconciliation) -> tuple[Any, ...]:
+        began, next_at, error = (
+            self._at(reconciliation.began),
+            self._at(reconciliation.next_at),
+            redact(reconciliation.error),
+        )
+        return (
+            number,
+            str(reconciliation.key),
+            reconciliation.trigger,
+            began,
+            round(reconciliation.seconds, 6),
+            reconciliation.outcome,
+            error,
+            next_at,
+        )
 
     def _key(self, state: KeyState[Hashable]) -> tuple[str, str, float | None, int]:
         return str(state.key), state.phase, self._at(state.at), state.retries
@@ -312,9 +341,9 @@ class Dashboard:
         return None if time is None else round(self._epoch + time, 3)
 
 
-def _is_cached(one: _Shown, key: ObjectName) -> bool:
+def _is_cached(controller: _Shown, key: ObjectName) -> bool:
     try:
-        return one.is_cached is None or bool(run_callback(one.is_cached, key))
+        return controller.is_cached is None or bool(run_callback(controller.is_cached, key))
     except CallbackFailed:
         return True  # unknown
 
@@ -328,10 +357,10 @@ _PHASES = {
 
 def _counted(events: Iterable[tuple[Any, ...]]) -> list[Sequence[Any]]:
     """Return different events with their number and latest time, the latest first."""
-    found: dict[tuple[Any, ...], tuple[int, float | None]] = {}
+    counts: dict[tuple[Any, ...], tuple[int, float | None]] = {}
     for *what, at in events:
-        found[tuple(what)] = found.pop(tuple(what), (0, None))[0] + 1, at
-    return [(*what, count, at) for what, (count, at) in reversed(found.items())]
+        counts[tuple(what)] = counts.pop(tuple(what), (0, None))[0] + 1, at
+    return [(*what, count, at) for what, (count, at) in reversed(counts.items())]
 
 
 def content_security_policy(page: str) -> str:
@@ -345,7 +374,7 @@ def content_security_policy(page: str) -> str:
 
 def _sources(page: str, tag: str) -> str:
     hashes = (base64.b64encode(hashlib.sha256(body.encode()).digest()).decode() for body in _bodies(page, tag))
-    return " ".join(f"'sha256-{one}'" for one in hashes) or "'none'"
+    return " ".join(f"'sha256-{digest}'" for digest in hashes) or "'none'"
 
 
 def _bodies(page: str, tag: str) -> list[str]:

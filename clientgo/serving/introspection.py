@@ -34,8 +34,8 @@ def queue_route(queues: Iterable[Queue]) -> Route:
         limit = request.first("limit", str(SHOWN))
         if not (limit.isascii() and limit.isdigit() and len(limit) < 10):
             return Response(400, f"limit must be a whole number, not {limit!r}\n")
-        wanted = request.query.get("name")
-        states = [state for state in (queue.state() for queue in queues) if wanted is None or state.name in wanted]
+        name = request.query.get("name")
+        states = [state for state in (queue.state() for queue in queues) if name is None or state.name in name]
         if _as_table(request):
             return Response(200, queues_table(states, int(limit)))
         return _json({"queues": [_queue(state, int(limit)) for state in states]})
@@ -71,7 +71,7 @@ def queues_table(states: Iterable[QueueState[Any]], limit: int = SHOWN) -> str:
 def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
     """Return a line for each informer, and one for each failing object if there are any."""
     states, now = list(states), clock.now()
-    shown = table(
+    summary = table(
         ("NAME", "KIND", "SYNCED", "OBJECTS", "VERSION", "LISTS", "WATCHES", "UNDECODABLE", "LAST EVENT", "ERROR"),
         (
             (
@@ -81,13 +81,15 @@ def informers_table(states: Iterable[InformerState], clock: Clock) -> str:
             for state in states
         ),
     )
-    failing = [(state.name, one.hook, one.name, one.error) for state in states for one in state.failures]
-    return f"{shown}\n{table(('NAME', 'FAILS IN', 'OBJECT', 'ERROR'), failing)}" if failing else shown
+    failing = [
+        (state.name, failure.hook, failure.name, failure.error) for state in states for failure in state.failures
+    ]
+    return f"{summary}\n{table(('NAME', 'FAILS IN', 'OBJECT', 'ERROR'), failing)}" if failing else summary
 
 
 def _queue(state: QueueState[Any], limit: int) -> Mapping[str, Any]:
     retries = dict(state.retries)
-    shown: dict[str, Any] = {
+    description: dict[str, Any] = {
         part: [
             {"key": text_of(key), "seconds": round(seconds, 3), "retries": retries.get(key, 0)}
             for key, seconds in getattr(state, part)[:limit]
@@ -95,7 +97,7 @@ def _queue(state: QueueState[Any], limit: int) -> Mapping[str, Any]:
         for part in _PARTS
     }
     counts = {part: len(getattr(state, part)) for part in (*_PARTS, "retries")}
-    return {"name": state.name, "shuttingDown": state.shutting_down, "counts": counts, **shown}
+    return {"name": state.name, "shuttingDown": state.shutting_down, "counts": counts, **description}
 
 
 def _informer(state: InformerState, now: float) -> Mapping[str, Any]:
@@ -109,7 +111,9 @@ def _informer(state: InformerState, now: float) -> Mapping[str, Any]:
         "watches": state.watches,
         "undecodable": state.undecodable,
         "failing": state.failing,
-        "failures": [{"hook": one.hook, "object": str(one.name), "error": one.error} for one in state.failures],
+        "failures": [
+            {"hook": failure.hook, "object": str(failure.name), "error": failure.error} for failure in state.failures
+        ],
         "notificationsWaiting": state.waiting,
         "secondsSinceLastEvent": None if state.last_event is None else round(now - state.last_event, 3),
         "secondsWatching": None if state.watching_since is None else round(now - state.watching_since, 3),

@@ -76,21 +76,21 @@ def parse_head(head: bytes, *, peer: str = "") -> ServingRequest:
         RejectedRequest: it is not HTTP/1.x, or is ambiguous.
     """
     start, *lines = head.split(b"\r\n")
-    found = _START.fullmatch(start)
-    if found is None:
+    match = _START.fullmatch(start)
+    if match is None:
         raise RejectedRequest(400, "malformed request line")
     headers = _headers(lines)
-    minor = int(found[3])
+    minor = int(match[3])
     if minor and "host" not in headers:
         raise RejectedRequest(400, "the request has no Host header")
     if "transfer-encoding" in headers:
         raise RejectedRequest(501, "chunked bodies are not supported; send a Content-Length")
     if not re.fullmatch("[0-9]{1,10}", headers.get("content-length", "0")):
         raise RejectedRequest(400, "invalid Content-Length")
-    path, query = _target(found[2].decode("ascii"))
+    path, query = _target(match[2].decode("ascii"))
     option = headers.get("connection", "").lower()
     keep_alive = "close" not in option if minor else "keep-alive" in option
-    return ServingRequest(found[1].decode("ascii"), path, query, headers, peer=peer, keep_alive=keep_alive)
+    return ServingRequest(match[1].decode("ascii"), path, query, headers, peer=peer, keep_alive=keep_alive)
 
 
 def render(response: Response, *, keep_alive: bool, with_body: bool = True) -> bytes:

@@ -92,7 +92,7 @@ class PrometheusProvider:
         with self._lock:
             family = self._counters.get(name)
         metrics = family.metric.collect() if family is not None else ()
-        return [(one.labels, one.value) for metric in metrics for one in metric.samples if one.name == name]
+        return [(sample.labels, sample.value) for metric in metrics for sample in metric.samples if sample.name == name]
 
     def _get(
         self,
@@ -109,8 +109,8 @@ class PrometheusProvider:
                 self.registry.register(family.metric)
                 families[name] = family
         if family.labels != labels.keys():
-            has, asked = ", ".join(sorted(family.labels)) or "none", ", ".join(sorted(labels)) or "none"
-            raise ValueError(f"metric {name!r} has the labels {has}, got {asked}")
+            has, requested = ", ".join(sorted(family.labels)) or "none", ", ".join(sorted(labels)) or "none"
+            raise ValueError(f"metric {name!r} has the labels {has}, got {requested}")
         return family.metric.labels(**labels) if labels else family.metric
 
 
@@ -131,11 +131,11 @@ def metrics_route(*registries: Collector, before: Iterable[Callable[[], object]]
         for update in before:
             update()
         accepts_openmetrics = "application/openmetrics-text" in request.headers.get("accept", "")
-        shown = _Exported(registries)
+        exported = _Exported(registries)
         response = (
-            Response(200, _openmetrics(shown), OPENMETRICS)
+            Response(200, _openmetrics(exported), OPENMETRICS)
             if accepts_openmetrics
-            else Response(200, generate_latest(shown), TEXT)
+            else Response(200, generate_latest(exported), TEXT)
         )
         return compressed(response.with_header("Vary", "Accept, Accept-Encoding"), request)
 

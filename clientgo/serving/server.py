@@ -72,8 +72,8 @@ class Server:
         self._count = 0
 
     def __repr__(self) -> str:
-        where = "off" if self.address is None else self.url or f"not started, {self.address}"
-        return f"<Server {self.name} {where}>"
+        address = "off" if self.address is None else self.url or f"not started, {self.address}"
+        return f"<Server {self.name} {address}>"
 
     @property
     def url(self) -> str:

@@ -19,15 +19,15 @@ from clientgo.serving.routing import Access, Route
 def stacks() -> str:
     """Return the stack of each thread, innermost call last; the main thread first, the others by name."""
     frames = sys._current_frames()
-    threads = sorted(threading.enumerate(), key=lambda one: (one is not threading.main_thread(), one.name))
-    parts = []
+    threads = sorted(threading.enumerate(), key=lambda entry: (entry is not threading.main_thread(), entry.name))
+    texts = []
     for thread in threads:
         frame = frames.get(thread.ident or 0)
         if frame is None:
             continue  # ended or not yet started
         ends = ", ends with the program" if thread.daemon else ""
-        parts.append(f'"{thread.name}" {thread.native_id}{ends}\n{"".join(traceback.format_stack(frame))}')
-    return "\n".join(parts)
+        texts.append(f'"{thread.name}" {thread.native_id}{ends}\n{"".join(traceback.format_stack(frame))}')
+    return "\n".join(texts)
 
 
 def dump_stacks(stream: TextIO) -> None:
@@ -39,11 +39,11 @@ def dump_stacks(stream: TextIO) -> None:
         stream.write(text)
         return
     # Bypasses the stream's buffer, which raises on reentry: the interrupted code would fail.
-    rest = text.encode("utf-8", "backslashreplace")
+    unwritten = text.encode("utf-8", "backslashreplace")
     # A closed pipe must not end the program.
     with contextlib.suppress(OSError):
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        while unwritten:
+            unwritten = unwritten[os.write(descriptor, unwritten) :]
 
 
 def stacks_route() -> Route:

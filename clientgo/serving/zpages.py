@@ -52,12 +52,12 @@ def statusz_route(
             **texts_of(facts or {}),
             "Paths": " ".join(sorted(paths())),
         }
-        parts = [
+        sections = [
             _page(component, "statusz", (f"{name}: {value}" for name, value in lines.items() if value != "")),
             informers_table([informer.state() for informer in informers], clock),
             _depths(queues),
         ]
-        return Response(200, "\n".join(parts))
+        return Response(200, "\n".join(sections))
 
     return Route(show, access=Access.PRIVATE)
 
@@ -78,8 +78,8 @@ def flagz_route(component: str, flags: Mapping[str, object]) -> Route:
     """Return the route that shows the program's flags by name, without values that look like credentials."""
 
     def show(_: ServingRequest) -> Response:
-        shown = {name: REDACTED if is_secret_name(name) else redact(_as_flag(value)) for name, value in flags.items()}
-        return Response(200, _page(component, "flagz", (f"{name}={shown[name]}" for name in sorted(shown))))
+        values = {name: REDACTED if is_secret_name(name) else redact(_as_flag(value)) for name, value in flags.items()}
+        return Response(200, _page(component, "flagz", (f"{name}={values[name]}" for name in sorted(values))))
 
     return Route(show, access=Access.PRIVATE)
 
@@ -108,8 +108,8 @@ def _depths(queues: Iterable[Queue]) -> str:
 
 
 def _up(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes // 60} hr {minutes % 60:02} min {rest:02} sec"
+    minutes, seconds_of_minute = divmod(int(seconds), 60)
+    return f"{minutes // 60} hr {minutes % 60:02} min {seconds_of_minute:02} sec"
 
 
 log = get_logger(__name__)

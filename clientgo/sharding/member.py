@@ -44,7 +44,7 @@ class ShardMember:
         self._announced: tuple[View, ...] = ()
         self._confirmed = False
         # The held slots, which it announces unless work in progress prevents it.
-        self._wanted: View = frozenset()
+        self._target: View = frozenset()
         self._lock = threading.Lock()
         # Guarded by _lock: what may start, until when work may continue, and the keys in progress with their session.
         self._ownership = NOTHING
@@ -123,7 +123,7 @@ class ShardMember:
         now, usual = self._clock.now(), self._timing.retry_period
         if self.slot < 0:
             usual = jittered(usual, JITTER_FACTOR, self._rand)
-        elif self._wanted != self._announced[-1] or not self._ownership.settled or self._ownership.others:
+        elif self._target != self._announced[-1] or not self._ownership.settled or self._ownership.other_views:
             usual /= MOVING_FACTOR
         return max(0.0, min(usual, self._observed.next_expiry(self.slot, now) - now))
 
@@ -156,7 +156,7 @@ class ShardMember:
         target = frozenset(self._observed.held(self._clock.now())) | {self.slot}
         with self._lock:
             # First stop starting keys that the target takes away, then check which of them are in progress.
-            self._wanted = target
+            self._target = target
             self._publish()
             if target == self._announced[-1] or any(self._ownership.loses(key, target) for key in self._in_flight):
                 return False
@@ -195,12 +195,12 @@ class ShardMember:
     def _look(self) -> bool:
         confirmed = self._confirmed
         try:
-            found = self._slots.read()
+            slots = self._slots.read()
         except FAILURES as error:
             log.warning("cannot read shard slots", extra={"err": error})
             return False
         # The time after the response, not before: its contents may be that recent.
-        self._observed.observe_all(found, self._clock.now())
+        self._observed.observe_all(slots, self._clock.now())
         if self.slot >= 0 and self._observed.holder(self.slot) != self._identity:
             log.error("shard slot lost", extra={"slot": self.slot, "to": self._observed.holder(self.slot)})
             self._lose()
@@ -222,8 +222,8 @@ class ShardMember:
         number = self._observed.free(self._identity, self._count, now, self._rand)
         if number is None or not self.idle() or self._leaving:
             return False
-        self._wanted = frozenset(self._observed.held(now)) | {number}
-        self._announced = (self._wanted,)
+        self._target = frozenset(self._observed.held(now)) | {number}
+        self._announced = (self._target,)
         if not self._write(number):
             return False
         log.info("acquired a shard slot", extra={"slot": number, "identity": self._identity})
@@ -241,12 +241,12 @@ class ShardMember:
         number = slot if slot is not None else old.slot
         if number < 0:
             return
-        views = tuple(dict.fromkeys((*self._announced, self._wanted)))
-        others = self._observed.other_holders(number, self._clock.now())
+        views = tuple(dict.fromkeys((*self._announced, self._target)))
+        holders = self._observed.other_holders(number, self._clock.now())
         new = Ownership(
             slot=number,
             views=views,
-            others=tuple((rival, view) for rival, view in others if view not in views),
+            other_views=tuple((rival, view) for rival, view in holders if view not in views),
             settled=old.settled if settled is None else settled,
             session=old.session if session is None else session,
         )

@@ -54,7 +54,7 @@ class Ownership:
 
     slot: int = -1
     views: tuple[View, ...] = ()
-    others: tuple[tuple[int, View], ...] = ()
+    other_views: tuple[tuple[int, View], ...] = ()
     settled: bool = False
     session: int = 0
 
@@ -64,7 +64,7 @@ class Ownership:
             return False
         draw = Draw(key, self._slots())
         return all(draw.winner(view) == self.slot for view in self.views) and not any(
-            draw.winner(view) == rival for rival, view in self.others
+            draw.winner(view) == rival for rival, view in self.other_views
         )
 
     def loses(self, key: str, target: View) -> bool:
@@ -72,7 +72,7 @@ class Ownership:
         return Draw(key, max(target) + 1).winner(target) != self.slot
 
     def _slots(self) -> int:
-        return 1 + max(max(view) for view in (*self.views, *(view for _, view in self.others)))
+        return 1 + max(max(view) for view in (*self.views, *(view for _, view in self.other_views)))
 
 
 NOTHING = Ownership()

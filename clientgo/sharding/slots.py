@@ -76,11 +76,11 @@ class LeaseSlots:
 
     def read(self) -> dict[int, Slot]:
         """Return all slots by number."""
-        found = self._leases.list(label_selector=f"{PREFIX_LABEL}={self._prefix}")
+        leases = self._leases.list(label_selector=f"{PREFIX_LABEL}={self._prefix}")
         # Skipping it would mean that its holder is gone.
-        for error in found.undecodable:
+        for error in leases.undecodable:
             raise error
-        slots = ((self._number(lease.metadata.name), lease) for lease in found.items)
+        slots = ((self._number(lease.metadata.name), lease) for lease in leases.items)
         return {number: _slot(number, lease) for number, lease in slots if number is not None}
 
     def write(self, number: int, record: LeaderElectionRecord, view: View, seen: Slot | None) -> Slot:
@@ -128,8 +128,8 @@ def _slot(number: int, lease: Lease) -> Slot:
 
 def _view(number: int, lease: Lease) -> View:
     """Return the announced view; an invalid one counts as "everything is mine", which is safe."""
-    found = _VIEW.fullmatch(lease.metadata.annotations.get(VIEW_ANNOTATION, ""))
-    view = frozenset(map(int, found[1].split(","))) if found is not None else frozenset[int]()
+    match = _VIEW.fullmatch(lease.metadata.annotations.get(VIEW_ANNOTATION, ""))
+    view = frozenset(map(int, match[1].split(","))) if match is not None else frozenset[int]()
     return view if number in view and max(view) < MOST_SLOTS else frozenset({number})
 
 
@@ -166,11 +166,11 @@ class ObservedSlots:
     def __repr__(self) -> str:
         return f"<ObservedSlots {', '.join(f'{n}: {s.holder}' for n, s in sorted(self._seen.items()))}>"
 
-    def observe_all(self, found: Mapping[int, Slot], now: float) -> None:
+    def observe_all(self, slots: Mapping[int, Slot], now: float) -> None:
         """Store all slots, which were read no later than `now`."""
-        for number, slot in found.items():
+        for number, slot in slots.items():
             self.observe(number, slot, now)
-        for number in self._seen.keys() - found.keys():
+        for number in self._seen.keys() - slots.keys():
             # The holder of a deleted lease may not know yet: the slot is held until the lease would have expired.
             old = self._seen[number]
             self._keep(number, ObservedSlot(old.slot, old.at, exists=False))
@@ -202,8 +202,8 @@ class ObservedSlots:
 
     def free(self, identity: str, count: int, now: float, rand: Callable[[], float]) -> int | None:
         """Return one of the first `count` slots that `identity` may acquire, preferably its own, or None."""
-        own = [number for number in range(count) if self.holder(number) == identity]
-        free = own or [number for number in range(count) if number not in self.held(now)]
+        held = [number for number in range(count) if self.holder(number) == identity]
+        free = held or [number for number in range(count) if number not in self.held(now)]
         # A random one: replicas that start together would all try the first.
         return free[min(int(rand() * len(free)), len(free) - 1)] if free else None
 

@@ -160,9 +160,9 @@ def _rules(tracker: Tracker, obj: Object) -> MergeRules:
 
 
 def _delete(tracker: Tracker, action: Action) -> Object:
-    wanted = action.delete_options.get("preconditions")
+    preconditions = action.delete_options.get("preconditions")
     last = tracker.delete(
-        action.resource, action.namespace, action.name, preconditions=wanted, dry_run=_is_dry_run(action)
+        action.resource, action.namespace, action.name, preconditions=preconditions, dry_run=_is_dry_run(action)
     )
     if tracker.lifecycle and has_finalizers(last):
         return last
@@ -193,9 +193,9 @@ def _scale(tracker: Tracker, action: Action) -> Object:
 
     def scaled(obj: Object) -> Object:
         rules = rules_of(None, "Scale")
-        wanted = dict(_submitted(action)) if action.verb == "update" else patched(_scale_of(obj), action, rules)
-        meta, version = obj["metadata"], wanted.get("metadata", {}).get("resourceVersion")
-        replicas = wanted.get("spec", {}).get("replicas", 0)
+        requested = dict(_submitted(action)) if action.verb == "update" else patched(_scale_of(obj), action, rules)
+        meta, version = obj["metadata"], requested.get("metadata", {}).get("resourceVersion")
+        replicas = requested.get("spec", {}).get("replicas", 0)
         return {
             **obj,
             "metadata": {**meta, "resourceVersion": version} if version else meta,
@@ -238,7 +238,9 @@ def patched(old: Object, action: Action, rules: MergeRules) -> Object:
         raise UnsupportedMediaType(f"the body of the request was in an unknown format: {action.patch_type}")
     patch = _read(action)
     expected = list if action.patch_type == JSON_PATCH else dict
-    if not isinstance(patch, expected) or (expected is list and not all(isinstance(one, dict) for one in patch)):
+    if not isinstance(patch, expected) or (
+        expected is list and not all(isinstance(operation, dict) for operation in patch)
+    ):
         raise BadRequest(
             f"error decoding patch: expected {'a list of operations' if expected is list else 'an object'}"
         )

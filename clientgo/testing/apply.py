@@ -52,7 +52,7 @@ def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Obj
     if writer.subresource == "status":
         config = _of_status(config)
     try:
-        made = apply(
+        result = apply(
             live,
             config,
             writer.entry("Apply", named),
@@ -64,7 +64,7 @@ def applied(live: Object, config: Object, writer: Writer, *, force: bool) -> Obj
         causes = tuple(StatusCause(**cause) for cause in conflict.causes)
         details = StatusDetails(name=str(live["metadata"].get("name", "")), causes=causes)
         raise Conflict(str(conflict), details=details) from conflict
-    return _with_entries(made.obj, made.entries)
+    return _with_entries(result.obj, result.entries)
 
 
 def updated(live: Object, new: Object, writer: Writer) -> Object:
@@ -78,9 +78,9 @@ def updated(live: Object, new: Object, writer: Writer) -> Object:
 
 def _of_status(config: Object) -> Object:
     # As on a server, an apply of the status sets and owns nothing else.
-    kept: Object = {key: config[key] for key in ("apiVersion", "kind", "status") if key in config}
+    status_part: Object = {key: config[key] for key in ("apiVersion", "kind", "status") if key in config}
     meta = config.get("metadata") or {}
-    return {**kept, "metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
+    return {**status_part, "metadata": {key: meta[key] for key in ("name", "namespace") if key in meta}}
 
 
 def _with_entries(obj: Object, entries: list[Object]) -> Object:

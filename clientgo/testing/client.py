@@ -58,8 +58,8 @@ class FakeClient(FakeControls, DirectClient):
         """Return the objects that match, at most `limit` of them; 0 for all. KeyError if a field has no index."""
         if shape_of(cls) is not object:
             return super().list(cls, namespace=namespace, label_selector=label_selector, fields=fields, limit=limit)
-        found = super().list(cls, namespace=namespace, label_selector=label_selector)
-        for name, wanted in fields.items():
+        objects = super().list(cls, namespace=namespace, label_selector=label_selector)
+        for name, expected in fields.items():
             indexer = self.cache.informer(cls).indexer
-            found = [obj for obj in found if wanted in indexer.values_of(index_name(name), obj)]
-        return found[: limit or None]
+            objects = [obj for obj in objects if expected in indexer.values_of(index_name(name), obj)]
+        return objects[: limit or None]

@@ -55,8 +55,8 @@ def _group(apis: Iterable[ApiType], group: str) -> dict[str, Any]:
 
 
 def _resources(apis: Iterable[ApiType], group: str, version: str) -> dict[str, Any]:
-    there = [api for api in apis if (api.group, api.version) == (group, version)]
-    resources = [resource for api in there for resource in _of_kind(api)]
+    served = [api for api in apis if (api.group, api.version) == (group, version)]
+    resources = [resource for api in served for resource in _of_kind(api)]
     name = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "groupVersion": name, "resources": resources}
 

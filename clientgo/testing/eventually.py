@@ -30,7 +30,7 @@ class ConditionTimeout(AssertionError):
 
 
 def eventually(
-    look: Callable[[], T],
+    function: Callable[[], T],
     holds: Callable[[T], object] = bool,
     *,
     seconds: float = SECONDS,
@@ -41,16 +41,16 @@ def eventually(
 
     Raises:
         ConditionTimeout: the condition was not true within `seconds`.
-        Exception: `look` or `holds` raised an error that is neither an AssertionError nor a ClientGoError.
+        Exception: `function` or `holds` raised an error that is neither an AssertionError nor a ClientGoError.
     """
     deadline = clock.now() + seconds
     while True:
         seen: object
         try:
-            found = look()
-            if holds(found):
-                return found
-            seen = found
+            result = function()
+            if holds(result):
+                return result
+            seen = result
         except (ClientGoError, AssertionError) as error:
             seen = error
         if clock.now() >= deadline:
@@ -59,7 +59,7 @@ def eventually(
 
 
 def always(
-    look: Callable[[], T],
+    function: Callable[[], T],
     holds: Callable[[T], object] = bool,
     *,
     seconds: float = 0.5,
@@ -70,15 +70,15 @@ def always(
 
     Raises:
         ConditionTimeout: the condition was false once.
-        Exception: `look` or `holds` raised it.
+        Exception: `function` or `holds` raised it.
     """
     began = clock.now()
     while True:
-        found = look()
-        if not holds(found):
-            raise ConditionTimeout(f"condition not met after {clock.now() - began:g} s; last: {_description(found)}")
+        result = function()
+        if not holds(result):
+            raise ConditionTimeout(f"condition not met after {clock.now() - began:g} s; last: {_description(result)}")
         if clock.now() >= began + seconds:
-            return found
+            return result
         clock.sleep(threading.Event(), every)
 
 

@@ -206,11 +206,11 @@ class FakeRequester:
 
 def _known_classes(scheme: Scheme, objects: Sequence[object]) -> Scheme:
     # A copy: the objects of a test must not change the scheme of the program.
-    known = Scheme(*(cls for gvk in scheme.kinds() if (cls := scheme.class_of(gvk)) is not None))
+    registered = Scheme(*(cls for gvk in scheme.kinds() if (cls := scheme.class_of(gvk)) is not None))
     for cls in (Scale, *map(type, objects)):
-        if "__api_type__" in vars(cls) and known.class_of(api_of(cls).gvk) is None:
-            known.add(cls)
-    return known
+        if "__api_type__" in vars(cls) and registered.class_of(api_of(cls).gvk) is None:
+            registered.add(cls)
+    return registered
 
 
 def _reply(action: Action, result: object) -> bytes:
@@ -238,10 +238,10 @@ def _success(action: Action) -> bytes:
 def _encoded(action: Action, obj: Any) -> bytes:
     if not isinstance(obj, dict):
         return encode(obj)
-    own = (
+    members = (
         {"apiVersion": action.resource.api_version, "kind": action.kind} if action.subresource in ("", "status") else {}
     )
-    return encode_value({**own, **obj})
+    return encode_value({**members, **obj})
 
 
 class FakeControls:
@@ -296,8 +296,8 @@ class FakeControls:
         errors = repeat(error) if times is None else repeat(error, times)
 
         def react(action: Action) -> tuple[bool, None]:
-            for one in errors:
-                raise one
+            for queued in errors:
+                raise queued
             return False, None
 
         resource = what if isinstance(what, str) else api_of(what).plural

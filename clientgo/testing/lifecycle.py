@@ -24,8 +24,8 @@ def created(obj: Object, at: float, *, has_status: bool) -> Object:
 def apply_subresource_rules(old: Object, new: Object, subresource: str) -> Object:
     """Return what a write changes: only the status through its subresource, otherwise all but the status."""
     if subresource != "status":
-        rest = {key: value for key, value in new.items() if key != "status"}
-        return {**rest, "status": old["status"]} if "status" in old else rest
+        without_status = {key: value for key, value in new.items() if key != "status"}
+        return {**without_status, "status": old["status"]} if "status" in old else without_status
     meta = dict(old["metadata"])
     # The resourceVersion is a precondition in both cases.
     if version := new["metadata"].get("resourceVersion"):

@@ -30,15 +30,17 @@ class PageRequest(NamedTuple):
 
     def of(self, objects: Sequence[Any], version: str, *, counted: bool) -> tuple[list[Any], dict[str, Any]]:
         """Return the objects of this page, and the metadata of the list; `counted` if it has the number of the rest."""
-        left = [obj for obj in objects if self.token is None or _key(obj) > (self.token.namespace, self.token.name)]
+        remaining = [
+            obj for obj in objects if self.token is None or _key(obj) > (self.token.namespace, self.token.name)
+        ]
         metadata: dict[str, Any] = {"resourceVersion": version}
-        if not 0 < self.limit < len(left):
-            return left, metadata
-        page = left[: self.limit]
+        if not 0 < self.limit < len(remaining):
+            return remaining, metadata
+        page = remaining[: self.limit]
         token = _Token(int(version), *_key(page[-1]))
         metadata["continue"] = urlsafe_b64encode(msgspec.json.encode(token)).decode()
         if counted:
-            metadata["remainingItemCount"] = len(left) - len(page)
+            metadata["remainingItemCount"] = len(remaining) - len(page)
         return page, metadata
 
 

@@ -181,8 +181,8 @@ class Tracker:
                 if _same(old, obj):
                     return old
             if self.versioned:
-                kept = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
-                obj = _with_meta(obj, **kept)
+                identity = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
+                obj = _with_meta(obj, **identity)
             if dry_run:
                 return obj
             if self.lifecycle and is_deleting(obj) and not has_finalizers(obj):
@@ -269,19 +269,19 @@ class Tracker:
         return api_of(cls).gvr if cls is not None else GroupVersionResource(group, version, plural_of(kind.lower()))
 
     def _present(self, gvr: GroupVersionResource, name: Name) -> Object:
-        found = self._objects.get(gvr, {}).get(name)
-        if found is None:
+        obj = self._objects.get(gvr, {}).get(name)
+        if obj is None:
             raise NotFound(f'{gvr.group_resource} "{name[1]}" not found', details=_details(gvr, name[1]))
-        return found
+        return obj
 
     def _put(self, gvr: GroupVersionResource, obj: Object) -> Object:
         name = _name_of(obj)
-        kept = self._objects.setdefault(gvr, {})
-        old = kept.get(name)
+        objects = self._objects.setdefault(gvr, {})
+        old = objects.get(name)
         if self.versioned:
             obj = self._stamped(old, obj)
         obj = read_only(obj)
-        kept[name] = obj
+        objects[name] = obj
         self._record(gvr, Change(self._version + 1, old, obj))
         return obj
 
@@ -294,9 +294,9 @@ class Tracker:
         return last
 
     def _stamped(self, old: Object | None, obj: Object) -> Object:
-        known = old["metadata"].get("uid", "") if old is not None else ""
+        existing_uid = old["metadata"].get("uid", "") if old is not None else ""
         self._uids += 1
-        uid = known or obj["metadata"].get("uid") or f"00000000-0000-4000-8000-{self._uids:012d}"
+        uid = existing_uid or obj["metadata"].get("uid") or f"00000000-0000-4000-8000-{self._uids:012d}"
         return _with_meta(obj, resourceVersion=str(self._version + 1), uid=uid)
 
     def _record(self, gvr: GroupVersionResource, change: Change) -> None:
@@ -318,9 +318,11 @@ def _items(obj: object) -> Iterable[object] | None:
 
 def _named(obj: Object, namespace: str) -> Object:
     meta = dict(obj.get("metadata") or {})
-    own = meta.get("namespace", "")
-    if own and own != namespace:
-        raise BadRequest(f'request namespace does not match object namespace, request: "{namespace}" object: "{own}"')
+    own_namespace = meta.get("namespace", "")
+    if own_namespace and own_namespace != namespace:
+        raise BadRequest(
+            f'request namespace does not match object namespace, request: "{namespace}" object: "{own_namespace}"'
+        )
     if namespace:
         meta["namespace"] = namespace
     # Empty metadata is absent metadata, of every kind.
@@ -341,8 +343,8 @@ def _without_meta(obj: Object, name: str) -> Object:
 
 def _same(old: Object, new: Object) -> bool:
     # As on a server, a write that changes nothing keeps version and uid.
-    kept = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
-    return same(_with_meta(new, **kept), old)
+    identity = {key: old["metadata"][key] for key in ("resourceVersion", "uid") if key in old["metadata"]}
+    return same(_with_meta(new, **identity), old)
 
 
 def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:
@@ -351,23 +353,23 @@ def _details(gvr: GroupVersionResource, name: str) -> StatusDetails:
 
 
 def _check_version(gvr: GroupVersionResource, old: Object, new: Object) -> None:
-    wanted = new["metadata"].get("resourceVersion", "")
-    if wanted and wanted != old["metadata"].get("resourceVersion"):
+    requested = new["metadata"].get("resourceVersion", "")
+    if requested and requested != old["metadata"].get("resourceVersion"):
         raise _conflict(
             gvr, old, "the object has been modified; please apply your changes to the latest version and try again"
         )
 
 
-def _check_preconditions(gvr: GroupVersionResource, old: Object, wanted: Mapping[str, Any]) -> None:
+def _check_preconditions(gvr: GroupVersionResource, old: Object, preconditions: Mapping[str, Any]) -> None:
     for field, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
-        found = old["metadata"].get(field, "")
-        if wanted.get(field) and wanted[field] != found:
-            what = f"{label} in precondition: {wanted[field]}, {label} in object meta: {found}"
+        current = old["metadata"].get(field, "")
+        if preconditions.get(field) and preconditions[field] != current:
+            what = f"{label} in precondition: {preconditions[field]}, {label} in object meta: {current}"
             raise _conflict(gvr, old, f"Precondition failed: {what}")
 
 
-def _conflict(gvr: GroupVersionResource, old: Object, why: str) -> Conflict:
+def _conflict(gvr: GroupVersionResource, old: Object, reason: str) -> Conflict:
     name = old["metadata"].get("name", "")
     return Conflict(
-        f'Operation cannot be fulfilled on {gvr.group_resource} "{name}": {why}', details=_details(gvr, name)
+        f'Operation cannot be fulfilled on {gvr.group_resource} "{name}": {reason}', details=_details(gvr, name)
     )

@@ -152,7 +152,7 @@ class FakeTransport:
         with self._lock:
             self.sent.append(sent)
             step = next(
-                (found for r in self._routes if r.fits(sent.method, sent.target) and (found := r.next()) is not None),
+                (reply for r in self._routes if r.fits(sent.method, sent.target) and (reply := r.next()) is not None),
                 None,
             )
         if step is None:
@@ -253,5 +253,5 @@ def garbled() -> "FakeStream":
 
 def truncated(kind: str, obj: object) -> "FakeStream":
     """Return a stream whose only frame is cut off in the middle, although the body ends normally."""
-    whole = frame(kind, obj)
-    return FakeStream(whole[: len(whole) // 2], end=True)
+    complete = frame(kind, obj)
+    return FakeStream(complete[: len(complete) // 2], end=True)

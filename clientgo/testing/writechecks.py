@@ -158,8 +158,8 @@ class WriteCheck:
             self._uid(live, config)
         elif self._versioned and meta.get("uid"):
             text = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
-            where = f'{self._resource.group_resource} "{name}"'
-            raise Conflict(f"Operation cannot be fulfilled on {where}: {text}")
+            target = f'{self._resource.group_resource} "{name}"'
+            raise Conflict(f"Operation cannot be fulfilled on {target}: {text}")
         self._types(config, f"failed to create typed patch object ({meta.get('namespace', '')}/{name})", InternalError)
         return config
 

@@ -17,7 +17,7 @@ class BaseClientset:
 
     def __init__(self, config: Config | Requester, *, stop: threading.Event | None = None) -> None:
         self.requester: Requester = RESTClient(config, stop=stop) if isinstance(config, Config) else config
-        self._own = self.requester is not config
+        self._owns_requester = self.requester is not config
 
     @property
     def discovery(self) -> Discovery:
@@ -32,5 +32,5 @@ class BaseClientset:
 
     def close(self) -> None:
         """Close the connections that this clientset opened; shared ones stay open."""
-        if self._own and isinstance(self.requester, RESTClient):
+        if self._owns_requester and isinstance(self.requester, RESTClient):
             self.requester.close()

@@ -44,8 +44,8 @@ class CreateClient(Generic[T]):
         self._gvr = self._api.gvr
 
     def __repr__(self) -> str:
-        where = f" in {self._namespace}" if self._namespace else ""
-        return f"<{type(self).__name__} {self._gvr.group_resource}{where}>"
+        suffix = f" in {self._namespace}" if self._namespace else ""
+        return f"<{type(self).__name__} {self._gvr.group_resource}{suffix}>"
 
     def create(self, obj: T, *, field_manager: str = "", dry_run: bool = False) -> T:
         """Create `obj` and return the stored object; raise `AlreadyExists` if its name is taken."""

@@ -26,16 +26,16 @@ class LogStream(StreamReader[ByteStream]):
     """
 
     def __iter__(self) -> Iterator[bytes]:
-        rest = b""
+        partial = b""
         for chunk in self._stream:
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, partial = (partial + chunk).split(b"\n")
             for line in lines:
                 yield from _pieces(line)
-            if len(rest) > MAX_LINE:
-                *whole, rest = _pieces(rest)
-                yield from whole
-        if rest:
-            yield rest
+            if len(partial) > MAX_LINE:
+                *pieces, partial = _pieces(partial)
+                yield from pieces
+        if partial:
+            yield partial
 
     def chunks(self) -> Iterator[bytes]:
         """Iterate over the bytes as they arrive, in portions of any size."""
@@ -81,7 +81,7 @@ class PodExpansion(CreateClient[Any]):
             "sinceTime": _instant(since_time),
             "insecureSkipTLSVerifyBackend": insecure_skip_tls_verify_backend,
         }
-        request = replace(self._request("get", name, subresource="log", query=_given(query)), accept="*/*")
+        request = replace(self._request("get", name, subresource="log", query=_set_parameters(query)), accept="*/*")
         self._need_namespace(request)
         return LogStream(open_stream(self._requester, request))
 
@@ -107,7 +107,7 @@ class PodExpansion(CreateClient[Any]):
         fetch_success(self._requester, request, accepted_kinds(*([kind] if kind else []), success=True))
 
 
-def _given(query: Mapping[str, object]) -> dict[str, str]:
+def _set_parameters(query: Mapping[str, object]) -> dict[str, str]:
     """Return the parameters that are not left out, as the API reads them."""
     return {
         key: str(value).lower() if value is True else str(value)

@@ -104,10 +104,10 @@ class AdmissionRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
         return self._decoded(cls, self.raw_old_object, "oldObject")
 
     def _decoded(self, cls: type[T], data: msgspec.Raw, member: str) -> T:
-        wanted = api_of(cls).gvk
+        expected = api_of(cls).gvk
         # Lenient decoding would accept an object of any kind, with no field set.
-        if self.kind != wanted:
-            raise BadReview(f"this webhook is for {wanted}, got {self.kind}: check the rules of its configuration")
+        if self.kind != expected:
+            raise BadReview(f"this webhook is for {expected}, got {self.kind}: check the rules of its configuration")
         if bytes(data) == b"null":
             raise BadReview(f"the request has no {member}")
         try:
@@ -128,19 +128,19 @@ def read_review(body: bytes) -> AdmissionRequest:
     try:
         review = _REVIEW.decode(body)
         if (review.api_version, review.kind) != (API_VERSION, KIND):
-            given = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-            raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {given}")
+            received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
+            raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {received}")
         # null means absent, as in Go.
         members = {name: raw for name, raw in _MEMBERS.decode(review.request).items() if bytes(raw) != b"null"}
         for name in ("kind", "resource", "subResource"):
             if name in members:
                 members.setdefault(f"request{name[0].upper()}{name[1:]}", members[name])
-        found = _REQUEST.decode(encode_value(members))
+        request = _REQUEST.decode(encode_value(members))
     except _UNREADABLE as error:
         raise BadReview(f"the body is not an {KIND}: {error}") from error
-    if not found.uid:
+    if not request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
-    return found
+    return request
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +203,14 @@ def rejected(error: ApiError) -> AdmissionResponse:
 
 def write_review(uid: str, response: AdmissionResponse) -> bytes:
     """Return the AdmissionReview that answers the request with that uid."""
-    answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
+    review_response: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
     if response.status != NO_STATUS:
-        answer["status"] = {"metadata": {}, **msgspec.to_builtins(response.status)}
+        review_response["status"] = {"metadata": {}, **msgspec.to_builtins(response.status)}
     if response.allowed and response.patch:
-        answer["patchType"] = "JSONPatch"
-        answer["patch"] = b64encode(encode_value(list(response.patch))).decode()
+        review_response["patchType"] = "JSONPatch"
+        review_response["patch"] = b64encode(encode_value(list(response.patch))).decode()
     if response.audit_annotations:
-        answer["auditAnnotations"] = dict(response.audit_annotations)
+        review_response["auditAnnotations"] = dict(response.audit_annotations)
     if response.warnings:
-        answer["warnings"] = list(response.warnings)
-    return encode_value({"kind": KIND, "apiVersion": API_VERSION, "response": answer})
+        review_response["warnings"] = list(response.warnings)
+    return encode_value({"kind": KIND, "apiVersion": API_VERSION, "response": review_response})

@@ -94,13 +94,13 @@ def admission_route(path: str, handler: AdmissionHandler, *, clock: Clock = SYST
     return review_route(path, answer, clock=clock)
 
 
-def review_route(path: str, answer: Answer, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
+def review_route(path: str, review: Answer, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
     """Return the route that handles reviews at `path`, of at most `largest` bytes (default: the server's limit)."""
     metrics = WebhookMetrics(path, clock=clock)
 
     def handle(request: ServingRequest) -> Response:
         with metrics.answering():
-            response = _rejection(request) or _response(request, answer, metrics)
+            response = _rejection(request) or _response(request, review, metrics)
         metrics.answered(response.status)
         return response
 
@@ -110,16 +110,16 @@ def review_route(path: str, answer: Answer, *, largest: int | None = None, clock
 def _rejection(request: ServingRequest) -> Response | None:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != JSON:
-        given = media_type or "nothing"
-        return Response(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"invalid content type {given}: expected {JSON}\n")
+        received = media_type or "nothing"
+        return Response(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"invalid content type {received}: expected {JSON}\n")
     if not request.body:
         return Response(HTTPStatus.BAD_REQUEST, "the request has no body\n")
     return None
 
 
-def _response(request: ServingRequest, answer: Answer, metrics: WebhookMetrics) -> Response:
+def _response(request: ServingRequest, review: Answer, metrics: WebhookMetrics) -> Response:
     try:
-        return Response(HTTPStatus.OK, answer(request.body, metrics), JSON)
+        return Response(HTTPStatus.OK, review(request.body, metrics), JSON)
     except BadReview as error:
         log.debug("webhook request is not a review", extra={"path": request.path, "peer": request.peer, "err": error})
         return Response(HTTPStatus.BAD_REQUEST, f"{error}\n")
@@ -134,8 +134,8 @@ def _decision(path: str, handle_request: AdmissionHandler, request: AdmissionReq
             # The user gets one sentence, and the API server a response.
             metrics.panics.inc()
             log.exception("bug: webhook handler failed; request denied")
-            why = f"the webhook failed: {error}"
-            return write_review(request.uid, errored(HTTPStatus.INTERNAL_SERVER_ERROR, why))
+            reason = f"the webhook failed: {error}"
+            return write_review(request.uid, errored(HTTPStatus.INTERNAL_SERVER_ERROR, reason))
 
 
 def _review(handle_request: AdmissionHandler, request: AdmissionRequest) -> bytes:

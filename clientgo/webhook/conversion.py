@@ -55,7 +55,7 @@ def conversion_route(hubs: Hubs, *, largest: int, path: str = PATH, clock: Clock
     def answer(body: bytes, metrics: WebhookMetrics) -> bytes:
         request = _read(body)
         try:
-            converted = [_convert(hubs, one, request, metrics) for one in request.objects or ()]
+            converted = [_convert(hubs, obj, request, metrics) for obj in request.objects or ()]
         except ConversionError as error:
             # Failure is the only other status of metav1; an API server checks only for Success.
             return _write(request.uid, [], {"metadata": {}, "status": "Failure", "message": str(error)})
@@ -70,8 +70,8 @@ def _read(body: bytes) -> _Request:
     except _UNREADABLE as error:
         raise BadReview(f"the body is not a {KIND}: {error}") from error
     if (review.api_version, review.kind) != (API_VERSION, KIND):
-        given = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
-        raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {given}")
+        received = f"{review.api_version or 'nothing'}, Kind={review.kind or 'nothing'}"
+        raise BadReview(f"expected {API_VERSION}, Kind={KIND}, got {received}")
     if review.request is None or not review.request.uid:
         raise BadReview(f"the {KIND} has no request with a uid")
     return review.request
@@ -83,20 +83,20 @@ def _convert(hubs: Hubs, obj: Object, request: _Request, metrics: WebhookMetrics
     metadata: Any = obj.get("metadata")
     named = metadata if isinstance(metadata, dict) else {}
     name = "/".join(part for part in (named.get("namespace"), named.get("name")) if isinstance(part, str))
-    where = f"{kind or 'an object without kind'} {name}".rstrip()
+    described = f"{kind or 'an object without kind'} {name}".rstrip()
     with context(uid=request.uid, kind=kind, object=name):
         try:
             return run_callback(_converted, hubs.get((group, kind)), obj, request.desired or "")
         except CallbackFailed as failed:
             error = failed.__cause__
             if isinstance(error, ConversionError | Errors | ValueError):
-                why = f"invalid object: {text_of(error)}" if isinstance(error, ValueError) else text_of(error)
-                log.warning("cannot convert object", extra={"err": why, "at": raised_at(error)})
-                raise ConversionError(f"{where}: {why}") from error
+                reason = f"invalid object: {text_of(error)}" if isinstance(error, ValueError) else text_of(error)
+                log.warning("cannot convert object", extra={"err": reason, "at": raised_at(error)})
+                raise ConversionError(f"{described}: {reason}") from error
             # A bug in a conversion function: the API server gets a response with the reason.
             metrics.panics.inc()
             log.exception("bug: cannot convert object")
-            raise ConversionError(f"{where}: the conversion failed: {failed}") from error
+            raise ConversionError(f"{described}: the conversion failed: {failed}") from error
 
 
 def _converted(hub: Hub[Any] | None, obj: Object, desired: str) -> Object:

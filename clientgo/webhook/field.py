@@ -110,7 +110,7 @@ def duplicate(path: Path | str, value: Any) -> Error:
 
 def not_supported(path: Path | str, value: Any, supported: Iterable[Any]) -> Error:
     """Report a value outside the supported ones."""
-    allowed = ", ".join(_format_value(one) for one in supported)
+    allowed = ", ".join(_format_value(choice) for choice in supported)
     detail = f"supported values: {allowed}" if allowed else ""
     return _error("FieldValueNotSupported", path, f"Unsupported value: {_format_value(value)}", detail)
 

@@ -90,13 +90,13 @@ def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
         if request.operation == "DELETE":
             return allowed()
         obj = request.decode(kind)
-        made = defaulter.default(obj, request)
-        if made is obj:
+        defaulted = defaulter.default(obj, request)
+        if defaulted is obj:
             return allowed()
-        if not isinstance(made, kind):
-            raise TypeError(f"the defaulter of {kind.__name__} returned a {type(made).__name__}")
+        if not isinstance(defaulted, kind):
+            raise TypeError(f"the defaulter of {kind.__name__} returned a {type(defaulted).__name__}")
         raw = request.object
-        return patch_response(raw, changed(raw, obj, made))
+        return patch_response(raw, changed(raw, obj, defaulted))
 
     return with_rejections(handle)
 
@@ -156,8 +156,8 @@ def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         warnings: tuple[str, ...] = ()
-        for one in handlers:
-            response = with_rejections(one)(request)
+        for handler in handlers:
+            response = with_rejections(handler)(request)
             warnings += response.warnings
             if not response.allowed:
                 return replace(response, warnings=warnings)
@@ -175,8 +175,8 @@ def multi_mutating(*handlers: AdmissionHandler) -> AdmissionHandler:
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         warnings: tuple[str, ...] = ()
         original = current = request.object
-        for one in handlers:
-            response = with_rejections(one)(request)
+        for handler in handlers:
+            response = with_rejections(handler)(request)
             warnings += response.warnings
             if not response.allowed:
                 return replace(response, warnings=warnings)
@@ -198,7 +198,7 @@ def _as_tuple(warnings: Sequence[str]) -> tuple[str, ...]:
 def _invalid(request: AdmissionRequest, error: Errors) -> AdmissionResponse:
     """Return a 422 response with an API server's message."""
     kind = f"{request.kind.kind}.{request.kind.group}" if request.kind.group else request.kind.kind
-    causes = tuple(one.cause for one in error.problems)
+    causes = tuple(problem.cause for problem in error.problems)
     details = StatusDetails(name=request.name, group=request.kind.group, kind=request.kind.kind, causes=causes)
     message = f'{kind} "{request.name}" is invalid: {error}'
     status = Status(code=HTTPStatus.UNPROCESSABLE_ENTITY, reason="Invalid", message=message, details=details)

@@ -91,18 +91,18 @@ class Hub(Generic[H]):
             typed = from_dict(source.kind, obj)
         except Undecodable as error:
             raise ConversionError(f"invalid object: {error.cause}") from error
-        made = target.from_hub(source.to_hub(typed))
-        if not isinstance(made, target.kind):
-            raise ConversionError(f"{target.kind.__qualname__}.convert_from returned a {type(made).__qualname__}")
-        return _with_metadata(obj, to_dict_with_defaults(made))
+        converted = target.from_hub(source.to_hub(typed))
+        if not isinstance(converted, target.kind):
+            raise ConversionError(f"{target.kind.__qualname__}.convert_from returned a {type(converted).__qualname__}")
+        return _with_metadata(obj, to_dict_with_defaults(converted))
 
     def _version(self, api_version: Any) -> "_Version":
-        found = self._versions.get(api_version) if isinstance(api_version, str) else None
-        if found is None:
+        spoke = self._versions.get(api_version) if isinstance(api_version, str) else None
+        if spoke is None:
             raise ConversionError(
                 f"unknown version {api_version} of {self.kind}: expected one of {', '.join(self._versions)}"
             )
-        return found
+        return spoke
 
 
 class _Version(NamedTuple):
@@ -117,9 +117,9 @@ def _itself(obj: Any) -> Any:
     return obj
 
 
-def _with_metadata(original: Object, made: Object) -> Object:
+def _with_metadata(original: Object, converted: Object) -> Object:
     """Return the result with the original's metadata: an API server rejects changes except of two maps."""
-    before, after = original.get("metadata") or {}, made.get("metadata") or {}
+    before, after = original.get("metadata") or {}, converted.get("metadata") or {}
     for name in ("name", "namespace", "uid"):
         if after.get(name, "") != before.get(name, ""):
             was, now = before.get(name, ""), after.get(name, "")
@@ -128,4 +128,4 @@ def _with_metadata(original: Object, made: Object) -> Object:
             )
     metadata = {name: value for name, value in before.items() if name not in ("labels", "annotations")}
     metadata |= {name: after[name] for name in ("labels", "annotations") if after.get(name)}
-    return {**made, "metadata": metadata}
+    return {**converted, "metadata": metadata}

@@ -59,14 +59,14 @@ def server_names(requester: Requester, targets: Targets) -> list[str]:
     Raises:
         ApiError: a target does not exist, or may not be read.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for resource, name in targets:
         for _, client in _client_configs(_get(requester, resource, name)):
             service = client.get("service") or {}
             host = f"{service.get('name')}.{service.get('namespace')}.svc" if service else _host(client.get("url"))
             if host:
-                found[host] = None
-    return list(found)
+                names[host] = None
+    return list(names)
 
 
 def _inject(requester: Requester, resource: GroupVersionResource, name: str, bundle: UpdateBundle) -> None:

@@ -36,12 +36,12 @@ def _seen(value: Any) -> Json:
     """Return a value with all of its fields, except those that are None or empty, which mean absent."""
     if isinstance(value, msgspec.Struct):
         names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
-        shown = {wire: getattr(value, name) for name, wire in names}
-        return {wire: _seen(one) for wire, one in shown.items() if not _is_absent(one)}
+        members = {wire: getattr(value, name) for name, wire in names}
+        return {wire: _seen(member) for wire, member in members.items() if not _is_absent(member)}
     if isinstance(value, Mapping):
-        return {name: _seen(one) for name, one in value.items()}
+        return {name: _seen(member) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [_seen(one) for one in value]
+        return [_seen(member) for member in value]
     if isinstance(value, str | bool | int | float | None):
         return value
     return msgspec.json.decode(encode_value(value))
@@ -57,40 +57,40 @@ class _Carry:
     def __init__(self, rules: MergeRules) -> None:
         self._rules = rules
 
-    def value(self, raw: Json, before: Json, after: Json, written: Json, where: FieldPath) -> Json:
+    def value(self, raw: Json, before: Json, after: Json, written: Json, path: FieldPath) -> Json:
         if same(before, after):
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
-            return self._members(raw, before, after, written if isinstance(written, dict) else {}, where)
+            return self._members(raw, before, after, written if isinstance(written, dict) else {}, path)
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and len(raw) == len(before):
-            return self._items(raw, before, after, written, where)
+            return self._items(raw, before, after, written, path)
         return written
 
     def _members(
-        self, raw: dict[str, Json], before: Json, after: Json, written: dict[str, Json], where: FieldPath
+        self, raw: dict[str, Json], before: Json, after: Json, written: dict[str, Json], path: FieldPath
     ) -> dict[str, Json]:
         gone = before.keys() - after.keys()
-        made = {name: value for name, value in raw.items() if name not in gone}
+        merged = {name: value for name, value in raw.items() if name not in gone}
         for name, value in after.items():
-            was, here, text = before.get(name, _ABSENT), made.get(name, _ABSENT), written.get(name, value)
+            was, current, text = before.get(name, _ABSENT), merged.get(name, _ABSENT), written.get(name, value)
             if was is _ABSENT:
-                made[name] = text
+                merged[name] = text
             elif not same(was, value):
                 # If the decoded value consisted of defaults only, the JSON may lack it.
-                start = {} if here is _ABSENT and isinstance(value, dict) else here
-                made[name] = text if start is _ABSENT else self.value(start, was, value, text, (*where, name))
-        return made
+                start = {} if current is _ABSENT and isinstance(value, dict) else current
+                merged[name] = text if start is _ABSENT else self.value(start, was, value, text, (*path, name))
+        return merged
 
     def _items(
-        self, raw: list[Json], before: list[Json], after: list[Json], written: list[Json], where: FieldPath
+        self, raw: list[Json], before: list[Json], after: list[Json], written: list[Json], path: FieldPath
     ) -> list[Json]:
         """Keep the items of `raw` that are equal at both ends, and carry the changes of the others, item by item."""
         begin, end = common_ends(before, after)
         old, new = range(begin, len(before) - end), range(begin, len(after) - end)
-        origins = _origins({at: before[at] for at in old}, {at: after[at] for at in new}, self._rules(where))
+        origins = _origins({at: before[at] for at in old}, {at: after[at] for at in new}, self._rules(path))
         middle = [
             written[at] if (origin := origins.get(at)) is None else
-            self.value(raw[origin], before[origin], after[at], written[at], where)
+            self.value(raw[origin], before[origin], after[at], written[at], path)
             for at in new
         ]  # fmt: skip
         return [*raw[:begin], *middle, *raw[len(raw) - end :]]
@@ -115,11 +115,11 @@ def _origins(before: dict[int, Json], after: dict[int, Json], rule: MergeRule | 
 def _match(
     before: dict[int, Json], after: dict[int, Json], identity: Callable[[Json], object], origins: dict[int, int]
 ) -> None:
-    left: dict[object, deque[int]] = {}
+    unmatched: dict[object, deque[int]] = {}
     for at in sorted(before.keys() - origins.values()):
-        left.setdefault(identity(before[at]), deque()).append(at)
+        unmatched.setdefault(identity(before[at]), deque()).append(at)
     for at, item in after.items():
-        if at not in origins and (places := left.get(identity(item))):
+        if at not in origins and (places := unmatched.get(identity(item))):
             origins[at] = places.popleft()
 
 

@@ -28,36 +28,36 @@ class _Plan(NamedTuple):
 
 def to_dict_with_defaults(obj: object) -> dict[str, Json]:
     """Return the JSON dict of `obj`, of an API kind, with its defaults."""
-    made = to_dict(obj)
-    _fill(made, to_wire(obj))
-    return made
+    content = to_dict(obj)
+    _fill(content, to_wire(obj))
+    return content
 
 
-def _fill(made: dict[str, Json], struct: msgspec.Struct) -> None:
+def _fill(content: dict[str, Json], struct: msgspec.Struct) -> None:
     """Add the defaults that were omitted from the JSON of a Struct."""
     plan = _plan(type(struct))
     for attribute, name in plan.telling:
-        if name not in made and (value := getattr(struct, attribute)) is not msgspec.UNSET:
-            made[name] = msgspec.json.decode(encode_value(value))
+        if name not in content and (value := getattr(struct, attribute)) is not msgspec.UNSET:
+            content[name] = msgspec.json.decode(encode_value(value))
     for attribute, name in plan.deep:
         value = getattr(struct, attribute)
-        if name in made:
-            _complete(made[name], value)
+        if name in content:
+            _complete(content[name], value)
         elif isinstance(value, msgspec.Struct):
             inner: dict[str, Json] = {}
             _fill(inner, value)
-            made |= {name: inner} if inner else {}
+            content |= {name: inner} if inner else {}
 
 
-def _complete(shown: Json, value: Any) -> None:
+def _complete(content: Json, value: Any) -> None:
     if isinstance(value, msgspec.Struct):
-        _fill(shown, value)
+        _fill(content, value)
     elif isinstance(value, list | tuple):
-        for pair in zip(shown, value, strict=True):
+        for pair in zip(content, value, strict=True):
             _complete(*pair)
     elif isinstance(value, Mapping):
-        for name, one in value.items():
-            _complete(shown[name], one)
+        for name, member in value.items():
+            _complete(content[name], member)
 
 
 @lru_cache(maxsize=1024)
@@ -78,5 +78,5 @@ def _is_telling(field: msgspec.structs.FieldInfo) -> bool:
 
 def _is_scalar(kind: Any) -> bool:
     """Return whether a type is scalar, such as `int`, `str | None` or `Annotated[int, ...]`."""
-    parts = [kind.__origin__] if hasattr(kind, "__metadata__") else list(get_args(kind)) or [kind]
-    return all(part in _SCALARS or (part is not kind and _is_scalar(part)) for part in parts)
+    kinds = [kind.__origin__] if hasattr(kind, "__metadata__") else list(get_args(kind)) or [kind]
+    return all(part in _SCALARS or (part is not kind and _is_scalar(part)) for part in kinds)

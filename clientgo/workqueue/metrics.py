@@ -82,7 +82,7 @@ class QueueMetrics(Generic[K]):
         self._depth(before).dec()
         self._depth(priority).inc()
 
-    def taken(self, priority: int | None, waited: float) -> None:
+    def key_taken(self, priority: int | None, waited: float) -> None:
         """Record a key returned by `get`, `waited` seconds after it was added."""
         self._depth(priority).dec()
         self._latency.observe(waited)

@@ -32,7 +32,7 @@ class ByPriority(Generic[K]):
         # and again, finding the first one takes linear time.
         self._ready: KeyHeap[K] = KeyHeap(OrderedDict())
         self._arrivals = 0
-        self._taken = 0
+        self._taken_count = 0
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -51,8 +51,8 @@ class ByPriority(Generic[K]):
 
     def pop(self) -> K:
         """Remove and return the next key."""
-        self._taken += 1
-        if self._taken % STARVATION_INTERVAL:
+        self._taken_count += 1
+        if self._taken_count % STARVATION_INTERVAL:
             return self._ready.pop()
         item = next(iter(self._ready.entries))
         self._ready.remove(item)

@@ -79,7 +79,7 @@ class WorkQueue(Generic[K]):
         # Priorities of the keys that are dirty or delayed; None if the order does not depend on them.
         self._priorities: dict[K, int] | None = getattr(self._ready, "priorities", None)
         # Priorities with which the keys of _processing were taken, if the order depends on priorities.
-        self._taken: dict[K, int] = {}
+        self._taken_priorities: dict[K, int] = {}
         # Consumers blocked in get(). While it is 0 no notification is needed, which saves most of add's time.
         self._waiting = 0
         # The time until which the timekeeper waits; infinity without one. Whenever the lock is free, keys are delayed
@@ -152,7 +152,7 @@ class WorkQueue(Generic[K]):
             if self._metrics is not None:
                 self._metrics.retries.inc()
             if priority is None:
-                priority = self._taken.get(item, NORMAL)
+                priority = self._taken_priorities.get(item, NORMAL)
             # "not >" instead of "<=": NaN must not get into the heap.
             if not delay > 0:
                 self._add(item, priority)
@@ -199,12 +199,12 @@ class WorkQueue(Generic[K]):
             added_at = self._dirty.pop(item)
             self._processing[item] = now = self._now()
             if self._priorities is not None:
-                self._taken[item] = self._priorities.pop(item)
+                self._taken_priorities[item] = self._priorities.pop(item)
             if self._dirty_by_delay and item in self._dirty_by_delay:
                 self._dirty_by_delay.discard(item)
                 self._processing_by_delay.add(item)
             if self._metrics is not None:
-                self._metrics.taken(self._taken.get(item), now - added_at)
+                self._metrics.key_taken(self._taken_priorities.get(item), now - added_at)
             return item
         finally:
             self._lock.release()
@@ -222,8 +222,8 @@ class WorkQueue(Generic[K]):
                 return
             if self._metrics is not None:
                 self._metrics.work.observe(self._now() - taken_at)
-            if self._taken:
-                self._taken.pop(item, None)
+            if self._taken_priorities:
+                self._taken_priorities.pop(item, None)
             if self._processing_by_delay:
                 self._processing_by_delay.discard(item)
             if item in self._dirty:
@@ -301,7 +301,7 @@ class WorkQueue(Generic[K]):
         """
         if item in self._processing_by_delay:
             return "retry" if self.num_requeues(item) else "requeue"
-        return "resync" if self._taken.get(item) == LOW else "event"
+        return "resync" if self._taken_priorities.get(item) == LOW else "event"
 
     # The methods below are called with the lock held.
 

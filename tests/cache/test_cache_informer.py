@@ -79,8 +79,8 @@ def test_every_change_reaches_the_store_before_the_handler(running: Running) -> 
     changed = running.source.modify(config_map("a", x="2"))
     running.source.delete(config_map("a"))
     assert handler.wait_for(3) == [("add", "ns/a"), ("update", "ns/a"), ("delete", "ns/a")]
-    assert handler.told[1].old == added
-    assert handler.told[1].new == changed
+    assert handler.recorded[1].old == added
+    assert handler.recorded[1].new == changed
     assert running.informer.indexer.list() == []
 
 
@@ -135,7 +135,7 @@ def test_resync_repeats_every_object(running: Running) -> None:
         running.clock.step(30.0)
         handler.wait_for(count + 1)
     assert handler.calls() == [("add", "ns/a"), ("update", "ns/a"), ("update", "ns/a")]
-    assert handler.told[1].old is handler.told[1].new
+    assert handler.recorded[1].old is handler.recorded[1].new
     assert quiet.wait_for(1) == [("add", "ns/a")]
     assert len(running.source.lists) == 1
 
@@ -218,7 +218,7 @@ def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: R
     meta = ObjectMeta(name="a", namespace="ns", resource_version="9")
     running.source.make_undecodable(Undecodable("ConfigMap", meta, "odd"), "DELETED")
     assert handler.wait_for(2)[-1] == ("delete", "ns/a")
-    assert isinstance(handler.told[-1].new, DeletedFinalStateUnknown)
+    assert isinstance(handler.recorded[-1].new, DeletedFinalStateUnknown)
     assert not running.informer.undecodable
 
 
@@ -231,7 +231,7 @@ def test_objects_are_transformed_before_they_are_stored_or_delivered(running: Ru
     handler = running.handler()
     running.start()
     handler.wait_for(2)
-    assert [told.new.data["name"] for told in handler.told] == ["POD1", "POD2"]
+    assert [told.new.data["name"] for told in handler.recorded] == ["POD1", "POD2"]
     assert sorted(obj.data["name"] for obj in running.informer.indexer.list()) == ["POD1", "POD2"]
     with pytest.raises(RuntimeError, match="informer has already started"):
         running.informer.set_transform(keep_everything)
@@ -245,7 +245,7 @@ def test_managed_fields_are_dropped_by_default(running: Running) -> None:
     handler = running.handler()
     running.start()
     handler.wait_for(1)
-    assert handler.told[0].new.metadata.managed_fields == ()
+    assert handler.recorded[0].new.metadata.managed_fields == ()
 
 
 @pytest.mark.feature("B-REF-18")

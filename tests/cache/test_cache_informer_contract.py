@@ -73,7 +73,7 @@ def test_handlers_and_store_have_transformed_objects_only() -> None:
 
     with following(source, handling(handler), transform=marked) as informer:
         assert handler.wait_for(1) == [("add", "ns/pod1")]
-        assert handler.told[0].new.data == {"generation": "2"}
+        assert handler.recorded[0].new.data == {"generation": "2"}
         source.wait_for_watch()
         source.add(pod("pod2", generation=1))
         source.add(pod("pod3", generation=1))
@@ -82,8 +82,8 @@ def test_handlers_and_store_have_transformed_objects_only() -> None:
         assert handler.wait_for(5)[1:] == [
             ("add", "ns/pod2"), ("add", "ns/pod3"), ("update", "ns/pod2"), ("delete", "ns/pod1"),
         ]  # fmt: skip
-        assert handler.told[3].old.data == {"generation": "1"}
-        assert handler.told[4].new.data == {"generation": "3"}
+        assert handler.recorded[3].old.data == {"generation": "1"}
+        assert handler.recorded[4].new.data == {"generation": "3"}
         assert {obj.data["generation"] for obj in informer.indexer.list()} == {"1", "2"}
 
 
@@ -343,7 +343,7 @@ def test_collected_objects_are_released_after_they_are_stored() -> None:
     before = lists()  # errors of other tests may keep theirs
     with following(Script(stream), handling(handler), watch_list=True, clock=FakeClock()) as informer:
         handler.wait_for(1)
-        assert handler.told[0].new is informer.indexer.list()[0]
+        assert handler.recorded[0].new is informer.indexer.list()[0]
         stream.send(added("b", 2))
         handler.wait_for(2)  # the list is complete, its watch continues
         assert [one for one in lists() if one not in before] == []

@@ -74,7 +74,7 @@ def test_empty_list_deletes_all_objects() -> None:
     with following(source, handler.join):
         assert sorted(handler.wait_for(4)[2:]) == [("delete", "ns/pod-1"), ("delete", "ns/pod-3")]
     assert handler.seen[2:] == ["gone", "gone"]
-    assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.told[2:])
+    assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.recorded[2:])
 
 
 @pytest.mark.feature("B-FIFO-03", "B-INF-10")
@@ -88,7 +88,7 @@ def test_list_delivers_deletions_before_updates_and_additions() -> None:
             ("delete", "ns/pod-3"), ("update", "ns/pod-1"), ("update", "ns/pod-2"), ("add", "ns/pod-4"),
         ]  # fmt: skip
     assert handler.seen[3:] == ["gone", "4", "5", "6"]
-    assert handler.told[3].new == DeletedFinalStateUnknown(ObjectName("ns", "pod-3"), PODS[2])
+    assert handler.recorded[3].new == DeletedFinalStateUnknown(ObjectName("ns", "pod-3"), PODS[2])
 
 
 def test_object_deleted_by_a_watch_is_not_deleted_again_by_the_next_list() -> None:
@@ -163,7 +163,7 @@ def test_changes_of_a_watch_are_delivered_in_order_and_not_merged() -> None:
     ]
     with following(Script(page(), FakeWatch(events)), handling(handler)):
         handler.wait_for(5)
-    told = [(told.name, told.new.metadata.resource_version) for told in handler.told]
+    told = [(told.name, told.new.metadata.resource_version) for told in handler.recorded]
     assert told == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
 
 
@@ -174,7 +174,7 @@ def test_deletion_of_an_unknown_object_is_delivered() -> None:
         source.wait_for_watch()
         source.delete(pod("baz"))
         assert handler.wait_for(1) == [("delete", "ns/baz")]
-    assert last_known(handler.told[0].new) is handler.told[0].new
+    assert last_known(handler.recorded[0].new) is handler.recorded[0].new
 
 
 def pod(name: str) -> ConfigMap:

@@ -133,8 +133,8 @@ def test_custom_resource_is_written_and_cached_without_its_type(server: RESTClie
     foos.create(Unstructured(metadata=ObjectMeta(name="x"), content={"spec": {"deploymentName": "x", "replicas": 2}}))
     foos.patch("x", {"spec": {"replicas": 3}})
     assert handler.wait_for(2) == [("add", f"{namespace}/x"), ("update", f"{namespace}/x")]
-    assert [told.new.get("spec", "replicas") for told in handler.told] == [2, 3]
-    assert handler.told[0].new.kind == "Foo"
+    assert [told.new.get("spec", "replicas") for told in handler.recorded] == [2, 3]
+    assert handler.recorded[0].new.kind == "Foo"
     factory.shutdown(timeout=10)
 
 
@@ -201,7 +201,7 @@ def test_restored_server_with_older_data_is_followed_again(streamed: bool) -> No
         assert handler.wait_for(41)[-1] == ("add", "default/m21")
         following.__exit__(None, None, None)
         follower.close()
-    gone = [told.new for told in handler.told if told.what == "delete"]
+    gone = [told.new for told in handler.recorded if told.what == "delete"]
     assert len(gone) == 19
     assert all(isinstance(one, DeletedFinalStateUnknown) for one in gone)
 
@@ -231,7 +231,7 @@ def test_deleted_and_recreated_kind_is_followed_again() -> None:
             known = informer.indexer.get_by_key(ObjectName("default", "a"))
             assert known is not None
             assert known.metadata.uid == second.metadata.uid != first.metadata.uid
-            gone = last_known(handler.told[1].new)
+            gone = last_known(handler.recorded[1].new)
             assert gone is not None
             assert gone.metadata.uid == first.metadata.uid
 

@@ -182,7 +182,7 @@ def test_other_server_that_accepts_the_version_is_listed_again() -> None:
 def test_same_server_is_watched_without_a_list() -> None:
     source = Confirming(page(made("1", 9)), watch(added("b", 11), error=LOST), watch(added("c", 12)))
     source.found = made("1", 9)
-    errors = run(source, known={ObjectName("ns", "a"): made("1", 9).metadata}.get)
+    errors = run(source, last_metadata={ObjectName("ns", "a"): made("1", 9).metadata}.get)
     assert source.calls() == ["list 0", "watch 10", "watch 11"]
     assert not [error for error in errors if isinstance(error, ResourceVersionRegressed)]
 
@@ -235,7 +235,7 @@ def test_verification_uses_selectors_if_nothing_else_is_permitted() -> None:
 def test_object_that_the_informer_does_not_select_is_no_evidence_of_another_server() -> None:
     source = Confirming(page(), watch(added("a", 11), error=LOST), watch(added("a", 12)))
     source.found = made("7", 5, "unselected")
-    assert run(source, tweak=selecting, known=lambda _: None) == []
+    assert run(source, tweak=selecting, last_metadata=lambda _: None) == []
     assert source.calls() == ["list 0", "watch 10", "watch 11"]
 
 

@@ -68,7 +68,7 @@ def test_lists_are_streamed_as_requested_unless_the_source_declares_no_support(
 
 
 def test_fake_source_declares_its_support_of_streamed_lists() -> None:
-    assert not streams_lists(FakeSource(ConfigMap), wanted=True)
+    assert not streams_lists(FakeSource(ConfigMap), requested=True)
     assert streams_lists(FakeSource(ConfigMap, supports_watch_list=True), None)
 
 

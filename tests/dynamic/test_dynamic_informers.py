@@ -172,7 +172,7 @@ def test_dynamic_informer_follows_its_resource() -> None:
     fake.core_v1.config_maps("ns").update(config_map("a", k="2"))
     fake.core_v1.config_maps("ns").delete("a")
     assert handler.wait_for(3)[1:] == [("update", "ns/a"), ("delete", "ns/a")]
-    assert handler.told[1].new["data"] == {"k": "2"}
+    assert handler.recorded[1].new["data"] == {"k": "2"}
     factory.shutdown(timeout=10)
 
 

@@ -55,14 +55,14 @@ BASIC = base64.b64encode(f"admin:{CANARY}".encode()).decode()
 @pytest.fixture(params=log.FORMATS)
 def output(request: pytest.FixtureRequest) -> Iterator[Output]:
     root, urllib3 = logging.getLogger(), logging.getLogger("urllib3")
-    handlers, level, known, forms = root.handlers[:], root.level, dict(_SECRETS._known), _SECRETS.forms
+    handlers, level, known, forms = root.handlers[:], root.level, dict(_SECRETS._forms), _SECRETS.forms
     log.setup(level="debug", style=request.param, stream=(stream := Output()))
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
     urllib3.setLevel(logging.NOTSET)
-    _SECRETS._known.clear()
-    _SECRETS._known.update(known)
+    _SECRETS._forms.clear()
+    _SECRETS._forms.update(known)
     _SECRETS.forms = forms
 
 

@@ -36,10 +36,10 @@ def restored() -> Iterator[None]:
 @pytest.fixture
 def registering() -> Iterator[None]:
     """Restore the registered secrets after the test."""
-    known, forms = dict(_SECRETS._known), _SECRETS.forms
+    known, forms = dict(_SECRETS._forms), _SECRETS.forms
     yield
-    _SECRETS._known.clear()
-    _SECRETS._known.update(known)
+    _SECRETS._forms.clear()
+    _SECRETS._forms.update(known)
     _SECRETS.forms = forms
 
 
@@ -158,7 +158,7 @@ def test_oldest_registered_secret_is_evicted() -> None:
         log.register_secret(f"token-number-{number:04}")
     log.register_secret("token-number-0001")
     assert log.redact("token-number-0000 token-number-0001") == "token-number-0000 [redacted]"
-    assert len(_SECRETS._known) == MAX_SECRETS
+    assert len(_SECRETS._forms) == MAX_SECRETS
 
 
 PIECES = st.sampled_from(

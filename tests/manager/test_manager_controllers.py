@@ -237,7 +237,9 @@ class Never:
 @pytest.mark.feature("C-37")
 def test_workers_wait_until_the_sources_have_synced() -> None:
     clock = FakeClock(auto=True)
-    controller = Controller("foos", "Foo", lambda _: None, (Never(), Never()), why=lambda: "foos: refused", clock=clock)
+    controller = Controller(
+        "foos", "Foo", lambda _: None, (Never(), Never()), describe_unsynced=lambda: "foos: refused", clock=clock
+    )
     with pytest.raises(CacheNotSynced, match=r"foos: not synced within 120 s: never, never \(1\); foos: refused"):
         controller.start(threading.Event())
     assert clock.now() >= 120.0

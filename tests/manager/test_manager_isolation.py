@@ -170,7 +170,7 @@ def value_of(metrics: str, name: str) -> float:
 
 def shown(state: Mapping[str, Any]) -> bool:
     """Return whether the dashboard shows that the bad object fails."""
-    parts = state["parts"]
+    parts = state["sections"]
     failing = [key for _, key, *_ in parts["failing"]] + [text for one in parts["caches"] for text in one["failures"]]
     return any(BAD in text for text in failing)
 

@@ -154,9 +154,9 @@ def test_dashboard_and_pages_of_a_manager_show_its_controllers() -> None:
         found = eventually(state, lambda found: found["history"]["foo"])
     set_provider(before)
     assert [(row[1], row[2], row[5]) for row in found["history"]["foo"]] == [("ns/a", "resync", "requeue_after")]
-    assert [event[2] for event in found["parts"]["object"]["events"]] == ["hello"]
-    assert [text for text, *_ in found["parts"]["object"]["why"]] == ["delayed: is queued"]
-    assert found["parts"]["controllers"][0]["recorded"] == 5
+    assert [event[2] for event in found["sections"]["object"]["events"]] == ["hello"]
+    assert [text for text, *_ in found["sections"]["object"]["why"]] == ["delayed: is queued"]
+    assert found["sections"]["controllers"][0]["recorded"] == 5
 
 
 def test_controller_knows_whether_its_object_is_in_the_cache() -> None:

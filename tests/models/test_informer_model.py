@@ -126,7 +126,11 @@ def test_store_and_handlers_end_with_what_the_server_has(
 
 
 MISTAKES: dict[str, tuple[str, str, str]] = {
-    "deletions missed are not told": ("distributor", "for key in keep if key in known}", "for key in known}"),
+    "deletions missed are not told": (
+        "distributor",
+        "for key in keep if key in objects_by_name}",
+        "for key in objects_by_name}",
+    ),
     "a list tells of nothing new": (
         "distributor",
         "            self._publish(Added(obj, initial=initial))\n        elif",

@@ -213,7 +213,7 @@ class QueueMachine(RuleBasedStateMachine):
     @invariant()
     def memory_is_bounded_by_the_keys(self) -> None:
         assert len(self.queue._delayed._heap) <= 2 * len(self.model.delayed)
-        assert self.queue._taken.keys() <= self.model.processing.keys()
+        assert self.queue._taken_priorities.keys() <= self.model.processing.keys()
         assert (self.queue._priorities or {}).keys() <= self.model.dirty | self.model.delayed.keys()
 
     @invariant()

@@ -210,7 +210,7 @@ def priority_while_processed(code: Copies) -> Program:
 
         def holds() -> None:
             bench.queue.get()
-            assert bench.queue._taken["a"] in (-7, *expected)
+            assert bench.queue._taken_priorities["a"] in (-7, *expected)
 
         return holds
 
@@ -328,7 +328,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         "queue",
         (
             ('        A key that is not being processed is ignored.\n        """\n'),
-            ('        """\n        with self._lock:\n            self._taken.pop(item, None)\n'),
+            ('        """\n        with self._lock:\n            self._taken_priorities.pop(item, None)\n'),
         ),
     ),
 }

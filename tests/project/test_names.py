@@ -66,3 +66,58 @@ def test_no_two_public_classes_share_a_name() -> None:
     excused = {name for name, paths in found.items() if sum(not path.startswith(GENERATED) for path in paths) == 1}
     assert {name: paths for name, paths in found.items() if name not in excused & ALLOWED.keys()} == {}
     assert ALLOWED.keys() - found.keys() == set(), "these names are unique now: remove them from ALLOWED"
+
+
+EMPTY_WORDS = frozenset(
+    (
+        *("answer", "asked", "found", "given", "here", "kept", "known", "left", "look", "made", "one", "others", "own"),
+        *(
+            "parts",
+            "place",
+            "rest",
+            "said",
+            "shown",
+            "taken",
+            "there",
+            "told",
+            "wanted",
+            "way",
+            "where",
+            "whole",
+            "why",
+        ),
+    )
+)
+"""Names that say nothing about what they hold."""
+
+CEILINGS = {"clientgo": 0, "controller": 0}
+"""Uses of such names for variables and parameters by path; a ceiling may only fall."""
+
+
+def empty_names(source: str) -> list[str]:
+    """Return the assigned names and parameters of a module that are empty words."""
+    assigned = (
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)) or isinstance(node, ast.arg)
+    )
+    return [name for name in assigned if name in EMPTY_WORDS]
+
+
+def test_empty_names_are_found() -> None:
+    source = "for one in parts:\n    x = [kept for kept in f(one=1)]\ndef f(given, *, way): where: int = 1"
+    assert sorted(empty_names(source)) == ["given", "kept", "one", "way", "where"]
+
+
+@pytest.mark.parametrize("path", CEILINGS)
+def test_names_say_what_they_hold(path: str) -> None:
+    nested = tuple(other for other in CEILINGS if other.startswith(f"{path}/"))
+    root = ROOT / path
+    modules = [root] if root.is_file() else sorted(root.rglob("*.py"))
+    uses = {
+        name: words
+        for module in modules
+        if not (name := str(module.relative_to(ROOT))).startswith((GENERATED, *nested))
+        and (words := empty_names(module.read_text()))
+    }
+    assert sum(map(len, uses.values())) <= CEILINGS[path], uses

@@ -77,7 +77,7 @@ class Rig:
 
     def why(self) -> list[str]:
         """Return the reasons why the object is waiting."""
-        found = self.state(object=str(KEY), controller="foo")["parts"]["object"]
+        found = self.state(object=str(KEY), controller="foo")["sections"]["object"]
         return [text.partition(":")[0] for text, *_ in found["why"]]
 
 
@@ -85,7 +85,7 @@ def having(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a page has after this answer."""
     history = {name: rows[-1][0] for name, rows in answer["history"].items() if rows}
     samples = answer["samples"][-1][0] if answer["samples"] else 0
-    return {"boot": answer["boot"], "parts": answer["versions"], "history": history, "samples": samples}
+    return {"boot": answer["boot"], "sections": answer["versions"], "history": history, "samples": samples}
 
 
 def test_fact_or_cache_check_that_raises_does_not_prevent_the_page() -> None:
@@ -97,18 +97,18 @@ def test_fact_or_cache_check_that_raises_does_not_prevent_the_page() -> None:
     dashboard = Dashboard("foos", facts={"Broken": fail}, informers=[rig.informer], clock=rig.clock)
     dashboard.add_controller(rig.queue, rig.attempts, fail)
     rig.dashboard = dashboard
-    assert rig.state()["parts"]["program"]["facts"] == {"Broken": "unknown: SystemExit: over"}
+    assert rig.state()["sections"]["program"]["facts"] == {"Broken": "unknown: SystemExit: over"}
     assert rig.why() == ["idle"]
 
 
 def test_state_shows_program_caches_requests_and_controllers() -> None:
     rig = Rig()
     rig.queue.add(KEY)
-    parts = rig.state()["parts"]
-    assert parts["program"]["facts"] == {"Coordination": "leads"}
-    assert parts["requests"] == {"200": {"GET": 5.0}}
-    assert [(one["kind"], one["objects"]) for one in parts["caches"]] == [("Foo", 1)]
-    [shown] = parts["controllers"]
+    sections = rig.state()["sections"]
+    assert sections["program"]["facts"] == {"Coordination": "leads"}
+    assert sections["requests"] == {"200": {"GET": 5.0}}
+    assert [(one["kind"], one["objects"]) for one in sections["caches"]] == [("Foo", 1)]
+    [shown] = sections["controllers"]
     at = round(rig.clock.time(), 3)
     assert (shown["name"], shown["queue"], shown["keys"]) == ("foo", [1, at, 0, 0], [["ns/a", "queued", at, 0]])
 
@@ -119,8 +119,8 @@ def test_failure_is_shown_with_its_error_and_retry() -> None:
     rig.fail()
     answer, at = rig.state(), round(rig.clock.time(), 3)
     assert answer["history"]["foo"] == [[1, "ns/a", "event", at, 0.0, "error", f"ValueError: {HOSTILE}", at + 1.0]]
-    assert answer["parts"]["failing"] == [["foo", "ns/a", 1, at, f"ValueError: {HOSTILE}", at + 1.0]]
-    assert answer["parts"]["controllers"][0]["keys"] == [["ns/a", "delayed", at + 1.0, 1]]
+    assert answer["sections"]["failing"] == [["foo", "ns/a", 1, at, f"ValueError: {HOSTILE}", at + 1.0]]
+    assert answer["sections"]["controllers"][0]["keys"] == [["ns/a", "delayed", at + 1.0, 1]]
     rig.clock.step(1.0)
     rig.fail()
     assert [row[2] for row in rig.state(having(answer))["history"]["foo"]] == ["retry"]
@@ -141,25 +141,25 @@ def test_only_changes_are_sent() -> None:
     first = rig.state()
     rig.clock.step(10.0)
     second = rig.state(having(first))
-    assert (second["parts"], second["samples"], second["history"]) == ({}, [], {"foo": []})
+    assert (second["sections"], second["samples"], second["history"]) == ({}, [], {"foo": []})
     rig.fail()
     third = rig.state(having(first))
-    assert sorted(third["parts"]) == ["controllers", "failing"]
+    assert sorted(third["sections"]) == ["controllers", "failing"]
     assert len(third["history"]["foo"]) == 1
 
 
 def test_page_of_an_earlier_run_gets_everything() -> None:
     rig = Rig()
-    assert rig.state({**having(rig.state()), "boot": "earlier"})["parts"].keys() >= {"program", "controllers"}
+    assert rig.state({**having(rig.state()), "boot": "earlier"})["sections"].keys() >= {"program", "controllers"}
 
 
 def test_rows_are_limited_and_the_filter_finds_the_others() -> None:
     rig = Rig()
     for number in range(10_000):
         rig.queue.add_after(ObjectName("ns", f"foo-{number}"), 1000.0 + number)
-    [shown] = rig.state()["parts"]["controllers"]
+    [shown] = rig.state()["sections"]["controllers"]
     assert (shown["queue"][2], len(shown["keys"]), shown["keys"][0][0]) == (10_000, ROWS, "ns/foo-0")
-    [shown] = rig.state(filter="FOO-9999")["parts"]["controllers"]
+    [shown] = rig.state(filter="FOO-9999")["sections"]["controllers"]
     assert [row[0] for row in shown["keys"]] == ["ns/foo-9999"]
     assert len(json.dumps(rig.state())) < 20_000
 
@@ -206,7 +206,7 @@ def test_events_of_an_object_are_counted() -> None:
         for name, reason in (("a", "Synced"), ("b", "Synced"), ("a", "Failed"), ("a", "Synced")):
             foo = Foo(metadata=ObjectMeta(namespace="ns", name=name), spec=FooSpec(deployment_name="x"))
             recorder.event(foo, "Normal", reason, HOSTILE)
-        found = rig.state(object=str(KEY), controller="foo")["parts"]["object"]["events"]
+        found = rig.state(object=str(KEY), controller="foo")["sections"]["object"]["events"]
     at = int(rig.clock.time())
     assert found == [["Normal", "Synced", HOSTILE, "Foo", 2, at], ["Normal", "Failed", HOSTILE, "Foo", 1, at]]
 
@@ -258,7 +258,7 @@ def test_state_is_compressed_and_invalid_parameters_are_rejected() -> None:
         diagnostics.add_controller(queue, attempts)
         url = diagnostics.urls["metrics"]
         body = get(url, STATE, Accept_Encoding="gzip")[1]
-        assert json.loads(gzip.decompress(body.encode("latin-1")))["parts"]["controllers"][0]["queue"][0] == 50
+        assert json.loads(gzip.decompress(body.encode("latin-1")))["sections"]["controllers"][0]["queue"][0] == 50
         assert get(url, f"{STATE}?have=x")[0] == 400
         assert get(url, f"{STATE}?object=a/b/c")[0] == 400
     assert attempts.history is not None
@@ -277,7 +277,7 @@ def test_nothing_is_recorded_unless_it_is_shown(address: Address | None, size: i
 def test_controllers_of_one_name_are_shown_apart() -> None:
     rig = Rig()
     rig.dashboard.add_controller(RateLimitingQueue[ObjectName](), Attempts("Foo"))
-    assert [one["name"] for one in rig.state()["parts"]["controllers"]] == ["foo", "foo (2)"]
+    assert [one["name"] for one in rig.state()["sections"]["controllers"]] == ["foo", "foo (2)"]
 
 
 def test_samples_are_taken_until_the_stop() -> None:

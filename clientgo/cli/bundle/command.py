@@ -26,7 +26,7 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
         CommandError: the folder has no project, the project has no kinds, or it cannot be rendered.
     """
     project = Project.read(root)
-    if not any(one.api for one in project.resources):
+    if not any(resource.api for resource in project.resources):
         raise CommandError("nothing to bundle yet: add a kind with clientgo create api")
     if not SEMVER.fullmatch(options.version):
         raise CommandError(f"invalid version {options.version!r}: expected a semantic version such as 0.1.0")
@@ -57,12 +57,12 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
     if not folder.is_dir():
         raise CommandError(f"folder {options.folder} not found: generate it with clientgo bundle")
     bundle = read(folder)
-    found = list(required(bundle))
+    findings = list(required(bundle))
     if bundle.version:
-        found += [finding for suite in options.suite for finding in SUITES[suite](bundle)]
-    for finding in found:
+        findings += [finding for suite in options.suite for finding in SUITES[suite](bundle)]
+    for finding in findings:
         say(str(finding))
-    errors = sum(finding.level == "error" for finding in found)
+    errors = sum(finding.level == "error" for finding in findings)
     if errors:
         say(f"{options.folder}: {errors} errors: OLM would reject the bundle")
         return 1
@@ -71,12 +71,12 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
 
 
 def _words(project: Project) -> dict[str, str | bool]:
-    own = project.namespaced
+    namespaced = project.namespaced
     return {
         "project": project.name,
         "domain": project.domain,
         "title": " ".join(part[:1].upper() + part[1:] for part in project.name.split("-")),
-        "watches": "its own namespace" if own else "all namespaces",
-        "own": own,
-        "all": not own,
+        "watches": "its own namespace" if namespaced else "all namespaces",
+        "own": namespaced,
+        "all": not namespaced,
     }

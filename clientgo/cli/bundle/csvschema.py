@@ -105,32 +105,32 @@ CLUSTER_SERVICE_VERSION: Shape = {
 }
 
 
-def schema_errors(shape: Shape, value: object, where: str = "") -> Iterator[str]:
+def schema_errors(shape: Shape, value: object, path: str = "") -> Iterator[str]:
     """Yield a message for each missing field and each wrong type."""
     if isinstance(shape, Mapping):
-        yield from _mapping(shape, value, where)
+        yield from _mapping(shape, value, path)
     elif isinstance(shape, list):
         if not isinstance(value, list):
-            yield f"{where} must be a list"
+            yield f"{path} must be a list"
             return
-        for number, one in enumerate(value):
-            yield from schema_errors(shape[0], one, f"{where}[{number}]")
+        for number, item in enumerate(value):
+            yield from schema_errors(shape[0], item, f"{path}[{number}]")
     elif isinstance(shape, tuple):
         if value not in shape:
-            yield f"invalid {where} {value!r}: expected {' or '.join(shape)}"
+            yield f"invalid {path} {value!r}: expected {' or '.join(shape)}"
     elif not isinstance(value, shape) or (shape is int and isinstance(value, bool)):
-        yield f"{where} must be {_NAMES[shape]}"
+        yield f"{path} must be {_NAMES[shape]}"
 
 
-def _mapping(shape: Mapping[str, Any], value: object, where: str) -> Iterator[str]:
+def _mapping(shape: Mapping[str, Any], value: object, mapping_path: str) -> Iterator[str]:
     if not isinstance(value, dict):
-        yield f"{where} must be a mapping"
+        yield f"{mapping_path} must be a mapping"
         return
     if "*" in shape:
         shape = dict.fromkeys(map(str, value), shape["*"])
     for word, inner in shape.items():
         name = word.removesuffix("!")
-        path = f"{where}.{name}" if where else name
+        path = f"{mapping_path}.{name}" if mapping_path else name
         if value.get(name) is None or (word.endswith("!") and value[name] in ("", [])):
             if word.endswith("!"):
                 yield f"{path} is missing"

@@ -31,7 +31,7 @@ class Channels:
 
 def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
     """Return the labels of the image, which are also the annotations of the bundle."""
-    said = {
+    values = {
         f"{_BUNDLE}.mediatype.v1": "registry+v1",
         f"{_BUNDLE}.manifests.v1": "manifests/",
         f"{_BUNDLE}.metadata.v1": "metadata/",
@@ -39,21 +39,21 @@ def labels(package: str, channels: Channels, *, tested: bool) -> dict[str, str]:
         f"{_BUNDLE}.channels.v1": ",".join(channels.names),
     }
     if channels.default:
-        said[f"{_BUNDLE}.channel.default.v1"] = channels.default
-    said |= {
+        values[f"{_BUNDLE}.channel.default.v1"] = channels.default
+    values |= {
         "operators.operatorframework.io.metrics.builder": "clientgo",
         "operators.operatorframework.io.metrics.mediatype.v1": "metrics+v1",
         "operators.operatorframework.io.metrics.project_layout": "python.clientgo.dev/v1",
     }
     if tested:
-        said |= {f"{_TEST}.mediatype.v1": "scorecard+v1", f"{_TEST}.config.v1": "tests/scorecard/"}
-    return said
+        values |= {f"{_TEST}.mediatype.v1": "scorecard+v1", f"{_TEST}.config.v1": "tests/scorecard/"}
+    return values
 
 
 def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> dict[str, str]:
     """Return all files of the bundle by path in the project; raises `CommandError`."""
     scorecard = rendered.scorecard
-    said = labels(release.package, channels, tested=scorecard is not None)
+    label_values = labels(release.package, channels, tested=scorecard is not None)
     version = service_version(rendered, release)
     files = {f"manifests/{release.package}.clusterserviceversion.yaml": dumped(version)}
     for definition in rendered.definitions:
@@ -61,12 +61,12 @@ def bundle_files(rendered: Rendered, release: Release, channels: Channels) -> di
         files[f"manifests/{group}_{plural}.yaml"] = dumped(_cleaned(definition))
     for other in rendered.others():
         files[f"manifests/{_file_name(other)}"] = dumped(_cleaned(other))
-    files["metadata/annotations.yaml"] = dumped({"annotations": said})
+    files["metadata/annotations.yaml"] = dumped({"annotations": label_values})
     if scorecard is not None:
         files["tests/scorecard/config.yaml"] = dumped(scorecard)
     return {
         **{f"{FOLDER}/{path}": content for path, content in files.items()},
-        DOCKERFILE: _dockerfile(said, tested=scorecard is not None),
+        DOCKERFILE: _dockerfile(label_values, tested=scorecard is not None),
     }
 
 
@@ -79,17 +79,17 @@ def write(root: Path, files: Mapping[str, str]) -> list[tuple[str, str]]:
         ConfigError: a path leads out of the project.
     """
     done, manifests = [], path_below(root, f"{FOLDER}/manifests")
-    for path, place in {path: path_below(root, path) for path in files}.items():
+    for path, target in {path: path_below(root, path) for path in files}.items():
         content = files[path]
-        before = place.read_text(encoding="utf-8") if place.is_file() else None
+        before = target.read_text(encoding="utf-8") if target.is_file() else None
         if before != content:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(content, encoding="utf-8")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(content, encoding="utf-8")
             done.append(("created" if before is None else "updated", path))
-    for place in sorted(manifests.iterdir()):
-        path = place.relative_to(root).as_posix()
-        if path not in files and place.is_file():
-            place.unlink()
+    for target in sorted(manifests.iterdir()):
+        path = target.relative_to(root).as_posix()
+        if path not in files and target.is_file():
+            target.unlink()
             done.append(("removed", path))
     return done
 
@@ -110,17 +110,17 @@ def _cleaned(obj: Object) -> Object:
 
 def _file_name(obj: Object) -> str:
     version = text(obj.get("apiVersion")).rpartition("/")[2]
-    where = f"{group_of(obj)}_{version}" if group_of(obj) else version
-    return f"{name_of(obj)}_{where}_{text(obj.get('kind')).lower()}.yaml"
+    suffix = f"{group_of(obj)}_{version}" if group_of(obj) else version
+    return f"{name_of(obj)}_{suffix}_{text(obj.get('kind')).lower()}.yaml"
 
 
-def _dockerfile(said: Mapping[str, str], *, tested: bool) -> str:
+def _dockerfile(label_values: Mapping[str, str], *, tested: bool) -> str:
     lines: Iterable[str] = [
         "# Image of the bundle, which only holds files: make bundle-build.",
         "FROM scratch",
         "",
         "# Must equal bundle/metadata/annotations.yaml.",
-        *(f"LABEL {name}={value}" for name, value in said.items()),
+        *(f"LABEL {name}={value}" for name, value in label_values.items()),
         "",
         f"COPY {FOLDER}/manifests /manifests/",
         f"COPY {FOLDER}/metadata /metadata/",

@@ -16,7 +16,7 @@ def mapping(value: object) -> Object:
 
 def mappings(value: object) -> list[Object]:
     """Return the mappings in a list; empty if the value is not a list."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text(value: object) -> str:
@@ -26,7 +26,7 @@ def text(value: object) -> str:
 
 def texts(value: object) -> list[str]:
     """Return the strings in a list; empty if the value is not a list."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def at(obj: object, path: str) -> Any:
@@ -48,4 +48,4 @@ def group_of(obj: Object) -> str:
 
 def of_kind(objects: Iterable[Object], *kinds: str) -> list[Object]:
     """Return the objects of these kinds, in order."""
-    return [one for one in objects if one.get("kind") in kinds]
+    return [obj for obj in objects if obj.get("kind") in kinds]

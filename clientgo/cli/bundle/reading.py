@@ -17,11 +17,11 @@ class Finding:
     """A violation of a rule, with its place and a fix; warnings do not prevent an installation."""
 
     level: Level
-    where: str
+    path: str
     text: str
 
     def __str__(self) -> str:
-        return f"{self.level}: {self.where}: {self.text}"
+        return f"{self.level}: {self.path}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Bundle:
     @property
     def version_file(self) -> str:
         """File of the ClusterServiceVersion."""
-        found = (path for path, one in self.objects.items() if one.get("kind") == "ClusterServiceVersion")
-        return next(found, "manifests")
+        paths = (path for path, obj in self.objects.items() if obj.get("kind") == "ClusterServiceVersion")
+        return next(paths, "manifests")
 
 
 def read(folder: Path) -> Bundle:
@@ -61,18 +61,18 @@ def read(folder: Path) -> Bundle:
             path = file.relative_to(folder).as_posix()
             content = file.read_bytes()
             packed += len(gzip.compress(content, mtime=0))
-            for found in _one_object(path, content):
-                if isinstance(found, Finding):
-                    problems.append(found)
+            for finding in _one_object(path, content):
+                if isinstance(finding, Finding):
+                    problems.append(finding)
                 else:
-                    objects[path] = found
+                    objects[path] = finding
     annotations = _annotations(folder, problems)
     return Bundle(objects, annotations, packed, _labels(folder.parent / "bundle.Dockerfile"), tuple(problems))
 
 
 def _one_object(path: str, content: bytes) -> Iterator[Object | Finding]:
     try:
-        documents = [one for one in read_yaml(content.decode()) if one is not None]
+        documents = [document for document in read_yaml(content.decode()) if document is not None]
     except (InvalidYAML, UnicodeDecodeError) as error:
         yield Finding("error", path, f"invalid YAML: {error}")
         return
@@ -107,5 +107,5 @@ def _labels(dockerfile: Path) -> dict[str, str] | None:
         lines = dockerfile.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return None
-    said = (line.removeprefix("LABEL ").partition("=") for line in lines if line.startswith("LABEL "))
-    return {name.strip(): value.strip().strip('"') for name, _, value in said}
+    pairs = (line.removeprefix("LABEL ").partition("=") for line in lines if line.startswith("LABEL "))
+    return {name.strip(): value.strip().strip('"') for name, _, value in pairs}

@@ -29,10 +29,10 @@ class Rendered:
     @property
     def base(self) -> Object:
         """The user's ClusterServiceVersion; raises `CommandError` unless there is exactly one."""
-        found = of_kind(self.objects, "ClusterServiceVersion")
-        if len(found) != 1:
-            raise CommandError(f"expected one ClusterServiceVersion in {MANIFESTS}/bases, got {len(found)}")
-        return found[0]
+        bases = of_kind(self.objects, "ClusterServiceVersion")
+        if len(bases) != 1:
+            raise CommandError(f"expected one ClusterServiceVersion in {MANIFESTS}/bases, got {len(bases)}")
+        return bases[0]
 
     @property
     def definitions(self) -> list[Object]:
@@ -52,42 +52,48 @@ class Rendered:
     @property
     def samples(self) -> list[Object]:
         """The objects of the project's own kinds."""
-        kinds = {(at(one, "spec.group"), at(one, "spec.names.kind")) for one in self.definitions}
-        return [one for one in self.objects if (group_of(one), one.get("kind")) in kinds]
+        kinds = {(at(obj, "spec.group"), at(obj, "spec.names.kind")) for obj in self.definitions}
+        return [obj for obj in self.objects if (group_of(obj), obj.get("kind")) in kinds]
 
     @property
     def scorecard(self) -> Object | None:
         """The scorecard configuration, or None."""
-        found = [one for one in of_kind(self.objects, SCORECARD) if group_of(one) == "scorecard.operatorframework.io"]
-        return found[0] if found else None
+        configurations = [
+            obj for obj in of_kind(self.objects, SCORECARD) if group_of(obj) == "scorecard.operatorframework.io"
+        ]
+        return configurations[0] if configurations else None
 
     @property
     def accounts(self) -> set[str]:
         """The service accounts of the Deployments, which OLM creates."""
-        found = (at(one, "spec.template.spec.serviceAccountName") for one in self.deployments)
-        return {text(one) or "default" for one in found}
+        names = (at(item, "spec.template.spec.serviceAccountName") for item in self.deployments)
+        return {text(item) or "default" for item in names}
 
     def bindings(self) -> list[Object]:
         """Return the bindings whose subjects are all accounts of Deployments: OLM creates these."""
         accounts = self.accounts
-        return [one for one in of_kind(self.objects, *_BINDINGS) if _subjects(one) and _subjects(one) <= accounts]
+        return [
+            binding
+            for binding in of_kind(self.objects, *_BINDINGS)
+            if _subjects(binding) and _subjects(binding) <= accounts
+        ]
 
     def others(self) -> list[Object]:
         """Return the objects that OLM applies unchanged, such as services, roles for users, monitors and policies."""
         bound = self.bindings()
-        roles = {(at(one, "roleRef.kind"), at(one, "roleRef.name")) for one in bound}
-        kept = of_kind(self.objects, *_BINDINGS)
-        roles -= {(at(one, "roleRef.kind"), at(one, "roleRef.name")) for one in kept if one not in bound}
+        roles = {(at(item, "roleRef.kind"), at(item, "roleRef.name")) for item in bound}
+        bindings = of_kind(self.objects, *_BINDINGS)
+        roles -= {(at(item, "roleRef.kind"), at(item, "roleRef.name")) for item in bindings if item not in bound}
         samples = self.samples
         return [
-            one
-            for one in self.objects
-            if one.get("kind") not in _ELSEWHERE
-            and group_of(one) != _CERT_MANAGER
-            and one not in bound
-            and one not in samples
-            and (one.get("kind"), name_of(one)) not in roles
-            and not (one.get("kind") == "ServiceAccount" and name_of(one) in self.accounts)
+            item
+            for item in self.objects
+            if item.get("kind") not in _ELSEWHERE
+            and group_of(item) != _CERT_MANAGER
+            and item not in bound
+            and item not in samples
+            and (item.get("kind"), name_of(item)) not in roles
+            and not (item.get("kind") == "ServiceAccount" and name_of(item) in self.accounts)
         ]
 
 
@@ -109,10 +115,10 @@ def render(root: Path, kubectl: str, folder: str = MANIFESTS) -> Rendered:
     return parse(done.stdout, folder)
 
 
-def parse(said: str, folder: str = MANIFESTS) -> Rendered:
+def parse(rendered: str, folder: str = MANIFESTS) -> Rendered:
     """Parse rendered manifests; raises `CommandError`."""
     try:
-        documents: Iterable[object] = read_yaml(said)
+        documents: Iterable[object] = read_yaml(rendered)
     except InvalidYAML as error:
         raise CommandError(f"{folder} rendered invalid YAML: line {error.line}: {error}") from error
     return Rendered(tuple(mappings(list(documents))))
@@ -121,6 +127,8 @@ def parse(said: str, folder: str = MANIFESTS) -> Rendered:
 def _subjects(binding: Object) -> set[str]:
     # A subject of another kind makes the binding one that OLM has to apply.
     return {
-        text(one.get("name")) if one.get("kind") == "ServiceAccount" else f"{one.get('kind')}/{one.get('name')}"
-        for one in mappings(mapping(binding).get("subjects"))
+        text(subject.get("name"))
+        if subject.get("kind") == "ServiceAccount"
+        else f"{subject.get('kind')}/{subject.get('name')}"
+        for subject in mappings(mapping(binding).get("subjects"))
     }

@@ -34,11 +34,9 @@ def required(bundle: Bundle) -> Iterator[Finding]:
     if count != 1:
         yield Finding("error", "manifests", f"expected one ClusterServiceVersion, got {count}")
         return
-    where = bundle.version_file
-    yield from (
-        Finding("error", where, sentence) for sentence in schema_errors(CLUSTER_SERVICE_VERSION, bundle.version)
-    )
-    yield from (Finding("error", where, sentence) for sentence in ownership(bundle))
+    path = bundle.version_file
+    yield from (Finding("error", path, sentence) for sentence in schema_errors(CLUSTER_SERVICE_VERSION, bundle.version))
+    yield from (Finding("error", path, sentence) for sentence in ownership(bundle))
     csv = bundle.version
     for is_error, sentence in (
         *_version(csv),
@@ -47,7 +45,7 @@ def required(bundle: Bundle) -> Iterator[Finding]:
         *_examples(csv),
         *_webhooks(csv),
     ):
-        yield Finding("error" if is_error else "warning", where, sentence)
+        yield Finding("error" if is_error else "warning", path, sentence)
 
 
 Sentences = Iterator[tuple[bool, str]]
@@ -76,38 +74,39 @@ def _version(csv: Object) -> Sentences:
 
 
 def _images_and_annotations(csv: Object) -> Sentences:
-    for number, one in enumerate(mappings(at(csv, "spec.relatedImages"))):
-        if not _IMAGE.fullmatch(text(one.get("image"))):
+    for number, item in enumerate(mappings(at(csv, "spec.relatedImages"))):
+        if not _IMAGE.fullmatch(text(item.get("image"))):
             yield (
                 True,
-                f"invalid spec.relatedImages[{number}].image {text(one.get('image'))!r}: expected the name of an image",
+                f"invalid spec.relatedImages[{number}].image {text(item.get('image'))!r}: "
+                "expected the name of an image",
             )
     for key in mapping(at(csv, "metadata.annotations")):
-        known = next((one for one in _CASED if one.lower() == str(key).lower() and one != key), None)
-        if known:
-            yield True, f"invalid annotation {key}: expected the spelling {known}"
+        expected = next((item for item in _CASED if item.lower() == str(key).lower() and item != key), None)
+        if expected:
+            yield True, f"invalid annotation {key}: expected the spelling {expected}"
 
 
 def _modes(csv: Object) -> Sentences:
     modes = mappings(at(csv, "spec.installModes"))
-    types = [text(one.get("type")) for one in modes]
-    for twice in sorted({one for one in types if types.count(one) > 1}):
+    types = [text(item.get("type")) for item in modes]
+    for twice in sorted({item for item in types if types.count(item) > 1}):
         yield True, f"spec.installModes has {twice} twice"
-    supported = [text(one.get("type")) for one in modes if one.get("supported") is True]
+    supported = [text(item.get("type")) for item in modes if item.get("supported") is True]
     if modes and not supported:
         yield True, "spec.installModes supports no mode: OLM cannot install the operator"
-    converting = any(one.get("conversionCRDs") for one in mappings(at(csv, "spec.webhookdefinitions")))
+    converting = any(item.get("conversionCRDs") for item in mappings(at(csv, "spec.webhookdefinitions")))
     if converting and supported != ["AllNamespaces"]:
         yield True, "spec.installModes must support only AllNamespaces, because there is a conversion webhook"
 
 
 def _examples(csv: Object) -> Sentences:
-    said = text(at(csv, "metadata.annotations.alm-examples"))
-    if not said:
+    annotation = text(at(csv, "metadata.annotations.alm-examples"))
+    if not annotation:
         yield False, "the annotation alm-examples is missing: the catalogue shows no examples"
         return
     try:
-        examples: Any = json.loads(said)
+        examples: Any = json.loads(annotation)
     except (ValueError, RecursionError) as error:
         yield True, f"invalid annotation alm-examples: {error}"
         return
@@ -115,35 +114,35 @@ def _examples(csv: Object) -> Sentences:
         yield True, "invalid annotation alm-examples: expected a JSON list of objects"
         return
     provided = {
-        (text(one.get("name")).partition(".")[2] + "/" + text(one.get("version")), text(one.get("kind")))
-        for one in mappings(at(csv, "spec.customresourcedefinitions.owned"))
+        (text(item.get("name")).partition(".")[2] + "/" + text(item.get("version")), text(item.get("kind")))
+        for item in mappings(at(csv, "spec.customresourcedefinitions.owned"))
     } | {
-        (f"{text(one.get('group'))}/{text(one.get('version'))}", text(one.get("kind")))
-        for one in mappings(at(csv, "spec.apiservicedefinitions.owned"))
+        (f"{text(item.get('group'))}/{text(item.get('version'))}", text(item.get("kind")))
+        for item in mappings(at(csv, "spec.apiservicedefinitions.owned"))
     }
-    shown = {(text(one.get("apiVersion")), text(one.get("kind"))) for one in mappings(examples)}
-    for api, kind in sorted(shown - provided):
+    kinds = {(text(item.get("apiVersion")), text(item.get("kind"))) for item in mappings(examples)}
+    for api, kind in sorted(kinds - provided):
         yield True, f"alm-examples has a {kind} of {api}, which the operator does not own"
-    for api, kind in sorted(provided - shown):
+    for api, kind in sorted(provided - kinds):
         yield False, f"alm-examples has no {kind} of {api}: add one to config/samples"
 
 
 def _webhooks(csv: Object) -> Sentences:
-    deployments = {text(one.get("name")) for one in mappings(at(csv, "spec.install.spec.deployments"))}
-    owned = {text(one.get("name")) for one in mappings(at(csv, "spec.customresourcedefinitions.owned"))}
-    for one in mappings(at(csv, "spec.webhookdefinitions")):
-        name, port = text(one.get("generateName")), one.get("containerPort", 443)
-        if text(one.get("deploymentName")) not in deployments:
+    deployments = {text(item.get("name")) for item in mappings(at(csv, "spec.install.spec.deployments"))}
+    owned = {text(item.get("name")) for item in mappings(at(csv, "spec.customresourcedefinitions.owned"))}
+    for item in mappings(at(csv, "spec.webhookdefinitions")):
+        name, port = text(item.get("generateName")), item.get("containerPort", 443)
+        if text(item.get("deploymentName")) not in deployments:
             yield (
                 True,
-                f"the Deployment {one.get('deploymentName')!r} of the webhook {name} not found",
+                f"the Deployment {item.get('deploymentName')!r} of the webhook {name} not found",
             )
         if isinstance(port, int) and not 0 < port < 65536:
             yield True, f"the webhook {name} has the invalid containerPort {port}"
-        if text(one.get("webhookPath"))[:1] not in ("", "/"):
-            yield True, f"the webhook {name} has the invalid webhookPath {one['webhookPath']!r}: expected a leading /"
-        converts = texts(one.get("conversionCRDs"))
-        if one.get("type") == "ConversionWebhook" and not converts:
+        if text(item.get("webhookPath"))[:1] not in ("", "/"):
+            yield True, f"the webhook {name} has the invalid webhookPath {item['webhookPath']!r}: expected a leading /"
+        converts = texts(item.get("conversionCRDs"))
+        if item.get("type") == "ConversionWebhook" and not converts:
             yield True, f"the webhook {name} converts no CRDs: list them in conversionCRDs"
         for crd in sorted(set(converts) - owned):
             yield True, f"the webhook {name} converts {crd}, which the operator does not own"
@@ -197,18 +196,18 @@ def metadata_rules(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("error", path, f"{kind} of {version} was removed in Kubernetes {since}: use the stable API")
 
 
-def _annotations(said: Mapping[str, object]) -> Iterator[str]:
+def _annotations(annotations: Mapping[str, object]) -> Iterator[str]:
     for name, value in _MUST_BE.items():
-        if said.get(_PREFIX + name) != value:
-            yield f"invalid {_PREFIX}{name} {said.get(_PREFIX + name)!r}: expected {value!r}"
-    package = text(said.get(_PREFIX + "package.v1"))
+        if annotations.get(_PREFIX + name) != value:
+            yield f"invalid {_PREFIX}{name} {annotations.get(_PREFIX + name)!r}: expected {value!r}"
+    package = text(annotations.get(_PREFIX + "package.v1"))
     if not _PACKAGE.fullmatch(package):
         yield f"invalid {_PREFIX}package.v1 {package!r}: expected lower case letters, digits and '-'"
-    channels = text(said.get(_PREFIX + "channels.v1")).split(",")
+    channels = text(annotations.get(_PREFIX + "channels.v1")).split(",")
     for channel in channels:
         if not _CHANNEL.fullmatch(channel):
             yield f"invalid channel {channel!r} in {_PREFIX}channels.v1: expected comma-separated names"
-    default = said.get(_PREFIX + "channel.default.v1")
+    default = annotations.get(_PREFIX + "channel.default.v1")
     if default is not None and default not in channels:
         yield f"invalid {_PREFIX}channel.default.v1 {default!r}: expected one of the channels {', '.join(channels)}"
 
@@ -234,36 +233,36 @@ Key = tuple[str, str, str]
 
 def ownership(bundle: Bundle) -> Iterator[str]:
     """Yield mismatches between the owned kinds and the CRDs, and service accounts that OLM creates itself."""
-    there: dict[Key, bool] = {}
+    defined: dict[Key, bool] = {}
     for definition in bundle.of("CustomResourceDefinition"):
         yield from _definition(definition)
         for version in mappings(at(definition, "spec.versions")):
             key = name_of(definition), text(at(definition, "spec.names.kind")), text(version.get("name"))
-            if key in there:
+            if key in defined:
                 yield f"{' '.join(key)} is defined twice"
-            there[key] = bool(version.get("served"))
-    said = mappings(at(bundle.version, "spec.customresourcedefinitions.owned"))
-    owned = [(text(one.get("name")), text(one.get("kind")), text(one.get("version"))) for one in said]
-    yield from _owned(owned, there)
+            defined[key] = bool(version.get("served"))
+    declared = mappings(at(bundle.version, "spec.customresourcedefinitions.owned"))
+    owned = [(text(item.get("name")), text(item.get("kind")), text(item.get("version"))) for item in declared]
+    yield from _owned(owned, defined)
     names = {(name, kind) for name, kind, _ in owned}
-    for name, kind in sorted({(name, kind) for name, kind, _ in there} - names):
+    for name, kind in sorted({(name, kind) for name, kind, _ in defined} - names):
         yield f"the CRD {name} ({kind}) is missing in customresourcedefinitions.owned"
     deployments = mappings(at(bundle.version, "spec.install.spec.deployments"))
-    accounts = {text(at(one, "spec.template.spec.serviceAccountName")) for one in deployments}
-    for account in sorted({name_of(one) for one in bundle.of("ServiceAccount")} & accounts):
+    accounts = {text(at(item, "spec.template.spec.serviceAccountName")) for item in deployments}
+    for account in sorted({name_of(item) for item in bundle.of("ServiceAccount")} & accounts):
         yield f"OLM creates the ServiceAccount {account} of the Deployment: remove its manifest"
 
 
-def _owned(owned: list[Key], there: Mapping[Key, bool]) -> Iterator[str]:
+def _owned(owned: list[Key], defined: Mapping[Key, bool]) -> Iterator[str]:
     for key in owned:
         name, kind, version = key
         if "." not in name:
             yield f"invalid name of the owned CRD {name!r}: expected PLURAL.GROUP"
         if owned.count(key) > 1:
             yield f"the owned CRD {name} ({kind}, {version}) is listed twice"
-        if key not in there:
+        if key not in defined:
             yield f"the owned CRD {name} ({kind}, {version}) not found in manifests: add it with make bundle"
-        elif not there[key]:
+        elif not defined[key]:
             yield f"the owned CRD {name} ({kind}) does not serve its version {version}"
 
 
@@ -272,6 +271,6 @@ def _definition(definition: Object) -> Iterator[str]:
     group, plural = text(at(definition, "spec.group")), text(at(definition, "spec.names.plural"))
     if name != f"{plural}.{group}":
         yield f"invalid name of the CRD {name!r}: expected {plural}.{group}, from its plural and group"
-    stored = [one for one in mappings(at(definition, "spec.versions")) if one.get("storage") is True]
+    stored = [version for version in mappings(at(definition, "spec.versions")) if version.get("storage") is True]
     if len(stored) != 1:
         yield f"the CRD {name} stores {len(stored)} versions: exactly one must have `storage: true`"

@@ -43,14 +43,14 @@ def service_version(rendered: Rendered, release: Release) -> Object:
     """
     base = rendered.base
     spec = mapping(base.get("spec"))
-    deployments = [_deployment(rendered, one, release.image) for one in rendered.deployments]
+    deployments = [_deployment(rendered, deployment, release.image) for deployment in rendered.deployments]
     allowed, allowed_everywhere = permissions(rendered)
     install: Object = {"deployments": deployments}
     if allowed:
         install["permissions"] = allowed
     if allowed_everywhere:
         install["clusterPermissions"] = allowed_everywhere
-    made: Object = {
+    csv: Object = {
         "customresourcedefinitions": {
             **mapping(spec.get("customresourcedefinitions")),
             "owned": owned(rendered.definitions, at(spec, "customresourcedefinitions.owned")),
@@ -60,16 +60,16 @@ def service_version(rendered: Rendered, release: Release) -> Object:
     }
     webhooks = webhook_definitions(rendered)
     if webhooks:
-        made["webhookdefinitions"] = webhooks
+        csv["webhookdefinitions"] = webhooks
     if release.digests:
-        made["relatedImages"] = list(_related(deployments))
+        csv["relatedImages"] = list(_related(deployments))
     metadata = mapping(base.get("metadata"))
     annotations = {**mapping(metadata.get("annotations")), "alm-examples": _examples(rendered)}
     return {
         "apiVersion": OPERATORS,
         "kind": "ClusterServiceVersion",
         "metadata": {**metadata, "annotations": annotations, "name": release.name},
-        "spec": {**spec, **made},
+        "spec": {**spec, **csv},
     }
 
 
@@ -81,7 +81,7 @@ def _deployment(rendered: Rendered, deployment: Object, image: str) -> Object:
     spec = mapping(deployment.get("spec"))
     template = mapping(spec.get("template"))
     pod = without_certificates(rendered, mapping(template.get("spec")))
-    pod["containers"] = [_container(one, image) for one in mappings(pod.get("containers"))]
+    pod["containers"] = [_container(container, image) for container in mappings(pod.get("containers"))]
     return {
         "label": mapping(at(deployment, "metadata.labels")),
         "name": name_of(deployment),
@@ -90,11 +90,16 @@ def _deployment(rendered: Rendered, deployment: Object, image: str) -> Object:
 
 
 def _container(container: Object, image: str) -> Object:
-    said = {**container, "image": image} if container.get("image") == PLACEHOLDER else container
-    if "env" not in said:
-        return said
+    copied = {**container, "image": image} if container.get("image") == PLACEHOLDER else container
+    if "env" not in copied:
+        return copied
     # OLM notes the target namespaces on the pods of a manager that watches only some namespaces.
-    return {**said, "env": [_TARGETS if one.get("name") == _TARGETS["name"] else one for one in mappings(said["env"])]}
+    return {
+        **copied,
+        "env": [
+            _TARGETS if variable.get("name") == _TARGETS["name"] else variable for variable in mappings(copied["env"])
+        ],
+    }
 
 
 def _related(deployments: list[Object]) -> Iterator[Object]:
@@ -109,21 +114,21 @@ def _related(deployments: list[Object]) -> Iterator[Object]:
 _WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
-def owned(definitions: Iterable[Object], said: object) -> list[Object]:
+def owned(definitions: Iterable[Object], declared: object) -> list[Object]:
     """Return one description for each served version of each CRD.
 
-    Descriptions `said` in the base win; missing names, descriptions and descriptors come from the schema, which takes
-    them from docstrings and `Meta(description=...)`.
+    Descriptions `declared` in the base win; missing names, descriptions and descriptors come from the schema, which
+    takes them from docstrings and `Meta(description=...)`.
     """
-    known = {_key(one): one for one in mappings(said)}
-    made = [one for definition in definitions for one in _versions(definition)]
-    return [_merged(one, known.get(_key(one), {})) for one in sorted(made, key=_key)]
+    declared_by_key = {_key(item): item for item in mappings(declared)}
+    descriptions = [item for definition in definitions for item in _versions(definition)]
+    return [_merged(item, declared_by_key.get(_key(item), {})) for item in sorted(descriptions, key=_key)]
 
 
 def words(name: str) -> str:
     """Split a name into words: `availableReplicas` to `Available Replicas`, `IPPool` to `IP Pool`."""
-    parts = _WORDS.findall(name)
-    return " ".join(f"{part[0].upper()}{part[1:]}" for part in parts) or name
+    matches = _WORDS.findall(name)
+    return " ".join(f"{part[0].upper()}{part[1:]}" for part in matches) or name
 
 
 def _versions(definition: Object) -> Iterator[Object]:
@@ -150,12 +155,12 @@ def _descriptors(schema: object) -> Iterator[Object]:
         yield {**described, "displayName": words(name), "path": name}
 
 
-def _merged(made: Object, said: Object) -> Object:
-    result = {**made, **said}
+def _merged(generated: Object, declared: Object) -> Object:
+    result = {**generated, **declared}
     for name in ("specDescriptors", "statusDescriptors"):
-        own = {text(one.get("path")): one for one in mappings(said.get(name))}
-        others = [{**one, **own.pop(one["path"], {})} for one in made[name]]
-        result[name] = [*others, *own.values()]
+        declared_by_path = {text(item.get("path")): item for item in mappings(declared.get(name))}
+        merged = [{**item, **declared_by_path.pop(item["path"], {})} for item in generated[name]]
+        result[name] = [*merged, *declared_by_path.values()]
         if not result[name]:
             del result[name]
     return result
@@ -167,7 +172,7 @@ def _key(description: Object) -> tuple[str, str, str]:
 
 def permissions(rendered: Rendered) -> tuple[list[Object], list[Object]]:
     """Return the permissions of each account as (namespaced, cluster-wide)."""
-    roles = {(one["kind"], name_of(one)): mappings(one.get("rules")) for one in _roles(rendered)}
+    roles = {(role["kind"], name_of(role)): mappings(role.get("rules")) for role in _roles(rendered)}
     bindings = rendered.bindings()
     return (
         _by_account(of_kind(bindings, "RoleBinding"), roles),
@@ -180,9 +185,11 @@ def _roles(rendered: Rendered) -> list[Object]:
 
 
 def _by_account(bindings: Iterable[Object], roles: dict[tuple[str, str], list[Object]]) -> list[Object]:
-    found: dict[str, list[Object]] = {}
+    rules_by_account: dict[str, list[Object]] = {}
     for binding in bindings:
         rules = roles.get((at(binding, "roleRef.kind"), at(binding, "roleRef.name")), [])
-        for account in {str(one.get("name")) for one in mappings(binding.get("subjects"))}:
-            found.setdefault(account, []).extend(rules)
-    return [{"serviceAccountName": account, "rules": rules} for account, rules in sorted(found.items()) if rules]
+        for account in {str(subject.get("name")) for subject in mappings(binding.get("subjects"))}:
+            rules_by_account.setdefault(account, []).extend(rules)
+    return [
+        {"serviceAccountName": account, "rules": rules} for account, rules in sorted(rules_by_account.items()) if rules
+    ]

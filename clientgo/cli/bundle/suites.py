@@ -20,34 +20,32 @@ _CHANNELS = ("candidate", "fast", "stable")
 
 def operatorhub(bundle: Bundle) -> Iterator[Finding]:
     """Yield violations of the requirements of OperatorHub.io."""
-    csv, where = bundle.version, bundle.version_file
-    yield from (Finding("error", where, sentence) for sentence in (*_people(mapping(csv.get("spec"))),))
+    csv, path = bundle.version, bundle.version_file
+    yield from (Finding("error", path, sentence) for sentence in (*_people(mapping(csv.get("spec"))),))
     annotations = mapping(at(csv, "metadata.annotations"))
     for capability in [text(annotations.get("capabilities"))]:
         if capability not in CAPABILITIES:
             yield Finding(
-                "error", where, f"invalid capabilities {capability!r}: expected one of {', '.join(CAPABILITIES)}"
+                "error", path, f"invalid capabilities {capability!r}: expected one of {', '.join(CAPABILITIES)}"
             )
-    for category in filter(None, (one.strip() for one in text(annotations.get("categories")).split(","))):
+    for category in filter(None, (name.strip() for name in text(annotations.get("categories")).split(","))):
         if category not in CATEGORIES:
-            yield Finding("error", where, f"invalid category {category!r}: expected one of {', '.join(CATEGORIES)}")
+            yield Finding("error", path, f"invalid category {category!r}: expected one of {', '.join(CATEGORIES)}")
     if not mappings(at(csv, "spec.icon")):
-        yield Finding("warning", where, "spec.icon is missing")
+        yield Finding("warning", path, "spec.icon is missing")
 
 
 def good_practices(bundle: Bundle) -> Iterator[Finding]:
     """Yield violations of good practices, as warnings."""
-    csv, where = bundle.version, bundle.version_file
+    csv, path = bundle.version, bundle.version_file
     for deployment in mappings(at(csv, "spec.install.spec.deployments")):
         for container in mappings(at(deployment, "spec.template.spec.containers")):
             requests = mapping(at(container, "resources.requests"))
             if not {"cpu", "memory"} <= requests.keys():
-                yield Finding(
-                    "warning", where, f"the container {container.get('name')} has no CPU or no memory request"
-                )
+                yield Finding("warning", path, f"the container {container.get('name')} has no CPU or no memory request")
     for owned in mappings(at(csv, "spec.customresourcedefinitions.owned")):
         if not text(owned.get("description")):
-            yield Finding("warning", where, f"{owned.get('kind')} has no description: give its class a docstring")
+            yield Finding("warning", path, f"{owned.get('kind')} has no description: give its class a docstring")
     channels = text(bundle.annotations.get("operators.operatorframework.io.bundle.channels.v1")).split(",")
     for channel in channels:
         if not channel.startswith(_CHANNELS):
@@ -55,10 +53,10 @@ def good_practices(bundle: Bundle) -> Iterator[Finding]:
             yield Finding("warning", "metadata/annotations.yaml", message)
     if any(_makes_definitions(rule) for rule in _rules(bundle)):
         yield Finding(
-            "warning", where, "the operator may create CRDs, which is the task of OLM: put them into the bundle"
+            "warning", path, "the operator may create CRDs, which is the task of OLM: put them into the bundle"
         )
     if len(name_of(csv).split(".v")) != 2:
-        yield Finding("warning", where, f"metadata.name {name_of(csv)!r} is not PACKAGE.vVERSION")
+        yield Finding("warning", path, f"metadata.name {name_of(csv)!r} is not PACKAGE.vVERSION")
 
 
 SUITES: Mapping[str, Callable[[Bundle], Iterator[Finding]]] = {
@@ -70,17 +68,17 @@ SUITES: Mapping[str, Callable[[Bundle], Iterator[Finding]]] = {
 def _people(spec: Mapping[str, object]) -> Iterator[str]:
     if not text(mapping(spec.get("provider")).get("name")).strip():
         yield "spec.provider.name is missing"
-    for number, one in enumerate(mappings(spec.get("maintainers"))):
-        if not text(one.get("name")) or not _MAIL.fullmatch(text(one.get("email"))):
+    for number, item in enumerate(mappings(spec.get("maintainers"))):
+        if not text(item.get("name")) or not _MAIL.fullmatch(text(item.get("email"))):
             yield f"spec.maintainers[{number}] must have a name and an email address"
-    for number, one in enumerate(mappings(spec.get("links"))):
-        if not text(one.get("name")) or not _URL.fullmatch(text(one.get("url"))):
+    for number, item in enumerate(mappings(spec.get("links"))):
+        if not text(item.get("name")) or not _URL.fullmatch(text(item.get("url"))):
             yield f"spec.links[{number}] must have a name and a URL such as https://example.com"
     icons = mappings(spec.get("icon"))
     if len(icons) > 1:
         yield f"expected one icon in spec.icon, got {len(icons)}"
-    for one in icons:
-        if not text(one.get("base64data")) or one.get("mediatype") not in _MEDIA:
+    for item in icons:
+        if not text(item.get("base64data")) or item.get("mediatype") not in _MEDIA:
             yield f"spec.icon must have base64data, and a mediatype of {', '.join(_MEDIA)}"
 
 

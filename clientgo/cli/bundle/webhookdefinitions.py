@@ -29,8 +29,8 @@ _TAKEN_OVER = (
 
 def webhook_definitions(rendered: Rendered) -> list[Object]:
     """Return a definition for each admission webhook and each conversion endpoint."""
-    made = [*_admission(rendered), *_conversion(rendered)]
-    return sorted(made, key=lambda one: (one["generateName"], one["type"]))
+    definitions = [*_admission(rendered), *_conversion(rendered)]
+    return sorted(definitions, key=lambda definition: (definition["generateName"], definition["type"]))
 
 
 def without_certificates(rendered: Rendered, pod: Object) -> Object:
@@ -38,18 +38,20 @@ def without_certificates(rendered: Rendered, pod: Object) -> Object:
 
     OLM provides the certificate of the webhooks.
     """
-    made = {text(at(one, "spec.secretName")) for one in of_kind(rendered.objects, "Certificate")}
+    secrets = {text(at(item, "spec.secretName")) for item in of_kind(rendered.objects, "Certificate")}
     volumes = mappings(pod.get("volumes"))
-    gone = {text(one.get("name")) for one in volumes if text(at(one, "secret.secretName")) in made}
+    gone = {text(item.get("name")) for item in volumes if text(at(item, "secret.secretName")) in secrets}
     containers = []
     for container in mappings(pod.get("containers")):
         mounts = mappings(container.get("volumeMounts"))
-        folders = {text(one.get("mountPath")) for one in mounts if text(one.get("name")) in gone} - {CERTIFICATES}
-        kept = [one for one in mounts if text(one.get("name")) not in gone]
+        folders = {text(item.get("mountPath")) for item in mounts if text(item.get("name")) in gone} - {CERTIFICATES}
+        remaining = [item for item in mounts if text(item.get("name")) not in gone]
         flags = [flag for flag in texts(container.get("args")) if flag.partition("=")[2] not in folders]
         without = {**container, "args": flags} if "args" in container else {**container}
-        containers.append(_with(without, "volumeMounts", kept))
-    return _with({**pod, "containers": containers}, "volumes", [one for one in volumes if one.get("name") not in gone])
+        containers.append(_with(without, "volumeMounts", remaining))
+    return _with(
+        {**pod, "containers": containers}, "volumes", [item for item in volumes if item.get("name") not in gone]
+    )
 
 
 def _with(obj: Object, name: str, value: list[Object]) -> Object:
@@ -75,10 +77,10 @@ def _conversion(rendered: Rendered) -> Iterator[Object]:
     for definition in rendered.definitions:
         if at(definition, "spec.conversion.strategy") == "Webhook":
             service = mapping(at(definition, "spec.conversion.webhook.clientConfig.service"))
-            place = text(service.get("name")), text(service.get("path")), int(service.get("port") or _PORT)
-            places.setdefault(place, []).append(definition)
+            endpoint = text(service.get("name")), text(service.get("path")), int(service.get("port") or _PORT)
+            places.setdefault(endpoint, []).append(definition)
     for definitions in places.values():
-        names = sorted(name_of(one) for one in definitions)
+        names = sorted(name_of(item) for item in definitions)
         webhook = mapping(at(definitions[0], "spec.conversion.webhook"))
         yield {
             **_endpoint(rendered, mapping(at(webhook, "clientConfig.service"))),
@@ -92,19 +94,21 @@ def _conversion(rendered: Rendered) -> Iterator[Object]:
 
 def _endpoint(rendered: Rendered, service: Mapping[str, object]) -> Object:
     port = service.get("port") or _PORT
-    said: Object = {"containerPort": port, "webhookPath": text(service.get("path")) or "/"}
-    for found in of_kind(rendered.objects, "Service"):
-        if name_of(found) != service.get("name"):
+    definition: Object = {"containerPort": port, "webhookPath": text(service.get("path")) or "/"}
+    for candidate in of_kind(rendered.objects, "Service"):
+        if name_of(candidate) != service.get("name"):
             continue
-        for one in mappings(at(found, "spec.ports")):
-            if one.get("port") == port:
-                said["targetPort"] = one.get("targetPort", port)
-        for name in _selected(rendered.deployments, at(found, "spec.selector")):
-            said["deploymentName"] = name
-    return said
+        for port_entry in mappings(at(candidate, "spec.ports")):
+            if port_entry.get("port") == port:
+                definition["targetPort"] = port_entry.get("targetPort", port)
+        for name in _selected(rendered.deployments, at(candidate, "spec.selector")):
+            definition["deploymentName"] = name
+    return definition
 
 
 def _selected(deployments: Iterable[Object], selector: object) -> list[str]:
-    wanted = mapping(selector).items()
-    labels = ((name_of(one), mapping(at(one, "spec.template.metadata.labels"))) for one in deployments)
-    return [name for name, has in labels if wanted and wanted <= has.items()]
+    required = mapping(selector).items()
+    labels = (
+        (name_of(deployment), mapping(at(deployment, "spec.template.metadata.labels"))) for deployment in deployments
+    )
+    return [name for name, has in labels if required and required <= has.items()]

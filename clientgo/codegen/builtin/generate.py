@@ -50,9 +50,9 @@ def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
     """
     output, installed = Output(header_of(options)), installed_release()
     if installed != OFFICIAL_VERSION:
-        told = f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed"
+        problem = f"the built-in kinds are made from kubernetes {OFFICIAL_VERSION} and {installed} is installed"
         problems.at_module(
-            "clientgo/codegen/builtin/groups.py", 0, f"{told}: install that one, or raise OFFICIAL_VERSION here"
+            "clientgo/codegen/builtin/groups.py", 0, f"{problem}: install that one, or raise OFFICIAL_VERSION here"
         )
         return output
     output.add_modules(builtin_texts(survey()), options.root)
@@ -60,27 +60,27 @@ def generate_builtin(options: argparse.Namespace, problems: Problems) -> Output:
     return output
 
 
-def builtin_texts(found: Survey) -> Iterator[Text]:
+def builtin_texts(surveyed: Survey) -> Iterator[Text]:
     """Yield the modules of the package, and the fake clientset."""
-    kinds = [_kind(module, kind.api) for module, group in found.kinds.items() for kind in group if kind.api.verbs]
+    kinds = [_kind(module, kind.api) for module, group in surveyed.kinds.items() for kind in group if kind.api.verbs]
     places = {
         kind: kind.module.replace(".types.", ".applyconfigurations.") for kind in kinds if "apply" in kind.api.verbs
     }
     packages = {"types": _TYPES, "applyconfigurations": package_text(_APPLY_DOC, places, LAYOUT)}
     for package, body in packages.items():
         yield Text(LAYOUT.module(package), body, (SOURCE,), is_package=True)
-    for module in sorted({*found.places.values()}):
-        yield Text(LAYOUT.module("types", module), type_module(found, module, LAYOUT), (SOURCE,))
-        yield Text(LAYOUT.module("applyconfigurations", module), apply_module(found, module, LAYOUT), (SOURCE,))
+    for module in sorted({*surveyed.places.values()}):
+        yield Text(LAYOUT.module("types", module), type_module(surveyed, module, LAYOUT), (SOURCE,))
+        yield Text(LAYOUT.module("applyconfigurations", module), apply_module(surveyed, module, LAYOUT), (SOURCE,))
     yield from render(kinds, LAYOUT)
 
 
 def _kind(module: str, api: ApiType) -> Kind:
-    place, key = LAYOUT.module("types", module), (api.group, api.kind)
-    bodies = [(method, f"{place}:{plain_name(method.body) or api.kind}") for method in METHODS.get(key, ())]
+    module_path, key = LAYOUT.module("types", module), (api.group, api.kind)
+    bodies = [(method, f"{module_path}:{plain_name(method.body) or api.kind}") for method in METHODS.get(key, ())]
     methods = tuple(
         Method(name=method.name, verb=method.verb, subresource=method.subresource, input=body, result=body)
         for method, body in bodies
     )
     expansions = Expansions(client=EXPANSIONS.get(key, ""))
-    return Kind(api=api, class_name=api.kind, module=place, source=SOURCE, methods=methods, expansions=expansions)
+    return Kind(api=api, class_name=api.kind, module=module_path, source=SOURCE, methods=methods, expansions=expansions)

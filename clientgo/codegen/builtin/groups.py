@@ -91,9 +91,9 @@ def kinds_of(api_class: type[Any], models: Any) -> Iterator[OfficialKind]:
     methods = frozenset(
         name for name in vars(api_class) if not name.endswith(("_http_info", "_without_preload_content"))
     )
-    found = _creatable(api_class, methods)
+    verbs_by_kind = _creatable(api_class, methods)
     bodies = ((plain_name(name), (getattr(models, name), "")) for name in _BODIES.get(api_class.__name__, ()))
-    for kind, (model, noun) in (*sorted(found.items()), *bodies):
+    for kind, (model, noun) in (*sorted(verbs_by_kind.items()), *bodies):
         verbs = {verb for method, verbs in _VERBS.items() if f"{method}_{noun}" in methods for verb in verbs}
         status = f"replace_{noun}_status" in methods
         api = ApiType(
@@ -114,14 +114,14 @@ def kinds_of(api_class: type[Any], models: Any) -> Iterator[OfficialKind]:
 
 def _creatable(api_class: type[Any], methods: frozenset[str]) -> dict[str, tuple[type[Any], str]]:
     """Return model and noun of the kinds with a method `create_<noun>` named after them (no subresource)."""
-    found = {}
+    creatable = {}
     for method in methods:
         if noun := re.fullmatch(r"create_((?:namespaced_)?(\w+))", method):
             model = get_type_hints(getattr(api_class, method))["return"]
             kind = plain_name(model.__name__)
             if snake(kind) == noun[2].removeprefix("namespaced_"):
-                found[kind] = (model, noun[1])
-    return found
+                creatable[kind] = (model, noun[1])
+    return creatable
 
 
 def plain_name(official: str) -> str:

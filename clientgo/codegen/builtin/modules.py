@@ -19,7 +19,7 @@ def type_module(survey: Survey, module: str, layout: Layout) -> str:
     if title is None:
         api = survey.kinds[module][0].api
         title = f"The types of {api.group or 'core'}/{api.version}."
-    borrowed = {layout.module("types", place): names for place, names in survey.borrowed(module).items()}
+    borrowed = {layout.module("types", owner): names for owner, names in survey.borrowed(module).items()}
     return types_text(title, [model.record for model in in_order(survey.defined(module))], layout, borrowed)
 
 
@@ -28,10 +28,10 @@ def apply_module(survey: Survey, module: str, layout: Layout) -> str:
     records = [model.record for model in survey.defined(module)]
     applied = {record.name for record in records if record.api is not None and "apply" in record.api.verbs}
     # Kinds that other groups embed are defined elsewhere, and also exported by their own group.
-    here = {kind.api.kind for kind in survey.kinds.get(module, ()) if "apply" in kind.api.verbs}
+    kinds = {kind.api.kind for kind in survey.kinds.get(module, ()) if "apply" in kind.api.verbs}
     borrowed = {
-        layout.module("applyconfigurations", place): [f"{name}{SUFFIX}" for name in names]
-        for place, names in survey.borrowed(module).items()
+        layout.module("applyconfigurations", owner): [f"{name}{SUFFIX}" for name in names]
+        for owner, names in survey.borrowed(module).items()
     }
     return apply_text(
         f"Apply configurations for {module}.",
@@ -40,5 +40,5 @@ def apply_module(survey: Survey, module: str, layout: Layout) -> str:
         layout,
         nested=(model.record.name for model in survey.models.values()),
         borrowed=borrowed,
-        lent=[f"{kind}{SUFFIX}" for kind in here - applied],
+        lent=[f"{kind}{SUFFIX}" for kind in kinds - applied],
     )

@@ -38,18 +38,18 @@ class Survey:
 
     def defined(self, module: str) -> list[Model]:
         """Return the types that a module defines, by name."""
-        own = (self.models[official] for official, place in self.places.items() if place == module)
-        return sorted(own, key=lambda model: model.record.name)
+        models = (self.models[official] for official, owner in self.places.items() if owner == module)
+        return sorted(models, key=lambda model: model.record.name)
 
     def borrowed(self, module: str) -> dict[str, set[str]]:
         """Return the types that a module takes from others, by module."""
         # A group offers every type its kinds reach, wherever it is defined; `pods` only takes what it mentions.
-        wanted = set(self.uses.get(module, ())).union(*(model.needs for model in self.defined(module)))
-        found: dict[str, set[str]] = {}
-        for official in wanted:
+        needed = set(self.uses.get(module, ())).union(*(model.needs for model in self.defined(module)))
+        borrowed: dict[str, set[str]] = {}
+        for official in needed:
             if self.places.get(official, module) != module:
-                found.setdefault(self.places[official], set()).add(self.models[official].record.name)
-        return found
+                borrowed.setdefault(self.places[official], set()).add(self.models[official].record.name)
+        return borrowed
 
 
 def survey() -> Survey:
@@ -60,8 +60,8 @@ def survey() -> Survey:
     }
     models = _read_all({kind.model: kind.api for group in kinds.values() for kind in group})
     uses = {
-        group: _reachable((*(kind.model for kind in found), *_bodies(found[0].api.group)), models)
-        for group, found in kinds.items()
+        group: _reachable((*(kind.model for kind in members), *_bodies(members[0].api.group)), models)
+        for group, members in kinds.items()
     }
     users: dict[type[Any], set[str]] = defaultdict(set)
     for group, used in uses.items():
@@ -89,14 +89,14 @@ def _read_all(roots: Mapping[type[Any], ApiType]) -> dict[type[Any], Model]:
 
 
 def _reachable(roots: Iterable[type[Any]], models: Mapping[type[Any], Model]) -> set[type[Any]]:
-    found: set[type[Any]] = set()
+    reachable: set[type[Any]] = set()
     waiting = [root for root in roots if root in models]
     while waiting:
         model = waiting.pop()
-        if model not in found:
-            found.add(model)
+        if model not in reachable:
+            reachable.add(model)
             waiting += [need for need in models[model].needs if need in models]
-    return found
+    return reachable
 
 
 def _place(model: type[Any], groups: set[str]) -> str:

@@ -62,11 +62,11 @@ class _Place:
     """Enclosing list whose items have no identity."""
 
 
-def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
+def check_version(kind: OwnKind, schema: Schema, problems: Problems) -> None:
     """Report errors in one version of a CRD."""
-    messages = (*_at_root(schema, status=own.kind.api.status), *_paths(own, schema))
+    messages = (*_at_root(schema, status=kind.kind.api.status), *_paths(kind, schema))
     for fault in (*(SchemaProblem((), message) for message in messages), *_walked(schema)):
-        cls, field = _class_at(own.cls, fault.path)
+        cls, field = _class_at(kind.cls, fault.path)
         if field:
             problems.at_field(cls, field, fault.message)
         else:
@@ -75,19 +75,19 @@ def check_version(own: OwnKind, schema: Schema, problems: Problems) -> None:
 
 def _class_at(cls: type[Any], path: SchemaPath) -> tuple[type[Any], str]:
     """Return the class and field at a path, or the last of the user's classes on the way."""
-    found: tuple[type[Any], str] = (cls, "")
+    result: tuple[type[Any], str] = (cls, "")
     hint: Any = cls
     for part in path:
         bare = unwrap(hint)[0]
         if part == _EACH:
             hint = next((arg for arg in reversed(get_args(bare)) if arg is not ...), None)
             continue
-        here = members(bare) if isinstance(bare, type) and not is_built_in(bare) else ()
-        member = next((one for one in here if one.json_name == part), None)
+        candidates = members(bare) if isinstance(bare, type) and not is_built_in(bare) else ()
+        member = next((candidate for candidate in candidates if candidate.json_name == part), None)
         if member is None:
             break
-        found, hint = (bare, member.name), member.hint
-    return found
+        result, hint = (bare, member.name), member.hint
+    return result
 
 
 def _format_path(path: SchemaPath) -> str:
@@ -106,13 +106,13 @@ def _walked(schema: Schema) -> Iterator[SchemaProblem]:
     total = 0
     waiting = [(schema, _Place())]
     while waiting:
-        here, place = waiting.pop()
-        yield from _structure(here, place)
-        if rules := here.get("x-kubernetes-validations"):
-            faults, cost = _ruled(here, rules, place)
+        current, position = waiting.pop()
+        yield from _structure(current, position)
+        if rules := current.get("x-kubernetes-validations"):
+            faults, cost = _ruled(current, rules, position)
             yield from faults
             total += cost
-        waiting += _children(here, place)
+        waiting += _children(current, position)
     if total > CRD_LIMIT:
         most = f"the rules cost {total / CRD_LIMIT:.1f} times what the API server allows for a version:"
         yield SchemaProblem(
@@ -120,87 +120,93 @@ def _walked(schema: Schema) -> Iterator[SchemaProblem]:
         )
 
 
-def _children(schema: Schema, place: _Place) -> Iterator[tuple[Schema, _Place]]:
+def _children(schema: Schema, position: _Place) -> Iterator[tuple[Schema, _Place]]:
     for name, part in schema.get("properties", {}).items():
-        yield part, replace(place, path=(*place.path, name))
+        yield part, replace(position, path=(*position.path, name))
     for key, limit in (("items", "maxItems"), ("additionalProperties", "maxProperties")):
         part = schema.get(key)
         if not isinstance(part, dict):
             continue
         most = schema.get(limit)
-        times = None if place.times is None or most is None else place.times * most
-        unlimited = place.unlimited if most is not None else (*place.unlimited, place.path)
-        unordered = place.unordered
+        times = None if position.times is None or most is None else position.times * most
+        unlimited = position.unlimited if most is not None else (*position.unlimited, position.path)
+        unordered = position.unordered
         if unordered is None and key == "items" and schema.get("x-kubernetes-list-type") != "map":
-            unordered = place.path
-        yield part, _Place((*place.path, _EACH), times, unlimited, unordered)
+            unordered = position.path
+        yield part, _Place((*position.path, _EACH), times, unlimited, unordered)
 
 
-def _structure(schema: Schema, place: _Place) -> Iterator[SchemaProblem]:
+def _structure(schema: Schema, position: _Place) -> Iterator[SchemaProblem]:
     kind, preserving = schema.get("type"), schema.get("x-kubernetes-preserve-unknown-fields")
     if kind is not None and kind not in _TYPES:
-        yield SchemaProblem(place.path, f"invalid type {kind!r}: expected one of {', '.join(_TYPES)}")
-    if kind is None and place.path and not preserving and not schema.get("x-kubernetes-int-or-string"):
-        yield SchemaProblem(place.path, "a field must have a type: give Meta(type=...), or Meta(preserve_unknown=True)")
+        yield SchemaProblem(position.path, f"invalid type {kind!r}: expected one of {', '.join(_TYPES)}")
+    if kind is None and position.path and not preserving and not schema.get("x-kubernetes-int-or-string"):
+        yield SchemaProblem(
+            position.path, "a field must have a type: give Meta(type=...), or Meta(preserve_unknown=True)"
+        )
     if kind == "array" and "items" not in schema:
-        yield SchemaProblem(place.path, "a list must say what its items are: write tuple[X, ...]")
+        yield SchemaProblem(position.path, "a list must say what its items are: write tuple[X, ...]")
     if schema.get("x-kubernetes-int-or-string") and preserving:
-        yield SchemaProblem(place.path, "int_or_string and preserve_unknown exclude each other: leave one out")
+        yield SchemaProblem(position.path, "int_or_string and preserve_unknown exclude each other: leave one out")
     if schema.get("x-kubernetes-embedded-resource") and kind == "object":
-        yield from _embedded(schema, place)
+        yield from _embedded(schema, position)
 
 
-def _embedded(schema: Schema, place: _Place) -> Iterator[SchemaProblem]:
+def _embedded(schema: Schema, position: _Place) -> Iterator[SchemaProblem]:
     properties = schema.get("properties", {})
     if "additionalProperties" in schema or not (properties or schema.get("x-kubernetes-preserve-unknown-fields")):
         yield SchemaProblem(
-            place.path, "an embedded resource has fields or keeps unknown ones: write Mapping[str, Any]"
+            position.path, "an embedded resource has fields or keeps unknown ones: write Mapping[str, Any]"
         )
     for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
         if properties.get(name, {}).get("type", kind) != kind:
-            yield SchemaProblem((*place.path, name), f"the {name} of an embedded resource must be of the type {kind}")
+            yield SchemaProblem(
+                (*position.path, name), f"the {name} of an embedded resource must be of the type {kind}"
+            )
 
 
-def _ruled(schema: Schema, rules: list[Schema], place: _Place) -> tuple[list[SchemaProblem], int]:
+def _ruled(schema: Schema, rules: list[Schema], position: _Place) -> tuple[list[SchemaProblem], int]:
     """Return the errors in the rules of a schema, and their cost."""
     bounds = cel_type(schema)
     if bounds is None:
-        told = "rules and immutable need a typed value, and Any has no type: write a type, or Mapping[str, Any]"
-        return [SchemaProblem(place.path, told)], 0
+        message = "rules and immutable need a typed value, and Any has no type: write a type, or Mapping[str, Any]"
+        return [SchemaProblem(position.path, message)], 0
     faults, total = [], 0
     for entry in rules:
         rule = str(entry["rule"])
-        faults += [SchemaProblem(place.path, f"invalid rule {rule!r}: {told}") for told in _rule(schema, entry)]
+        faults += [
+            SchemaProblem(position.path, f"invalid rule {rule!r}: {message}") for message in _rule(schema, entry)
+        ]
         uses_old = _OLD.search(_STRINGS.sub("''", rule)) is not None
-        if uses_old and place.unordered is not None and not _UNSET.fullmatch(rule):
-            faults.append(SchemaProblem(place.path, _uncorrelated(rule, place)))
+        if uses_old and position.unordered is not None and not _UNSET.fullmatch(rule):
+            faults.append(SchemaProblem(position.path, _uncorrelated(rule, position)))
             continue
-        cost = cost_of(rule, bounds, times=place.times)
+        cost = cost_of(rule, bounds, times=position.times)
         if cost > RULE_LIMIT:
-            faults.append(SchemaProblem(place.path, _expensive(rule, cost, schema, place)))
+            faults.append(SchemaProblem(position.path, _expensive(rule, cost, schema, position)))
         total += cost
     return faults, total if not faults else 0
 
 
-def _uncorrelated(rule: str, place: _Place) -> str:
+def _uncorrelated(rule: str, position: _Place) -> str:
     what = "immutable" if rule == _IMMUTABLE else f"oldSelf in the rule {rule!r}"
-    where = _format_path(place.unordered or ())
+    list_path = _format_path(position.unordered or ())
     return (
-        f"{what} cannot be checked at {_format_path(place.path)}, because items of {where} have no identity: "
-        f"give {where} list_type='map' with list_map_keys=, or put the constraint on the whole list"
+        f"{what} cannot be checked at {_format_path(position.path)}, because items of {list_path} have no identity: "
+        f"give {list_path} list_type='map' with list_map_keys=, or put the constraint on the whole list"
     )
 
 
-def _expensive(rule: str, cost: int, schema: Schema, place: _Place) -> str:
+def _expensive(rule: str, cost: int, schema: Schema, position: _Place) -> str:
     what = "immutable" if rule == _IMMUTABLE else f"the rule {rule!r}"
-    limits = [f"max_items or max_properties of {_format_path(path)}" for path in place.unlimited]
+    limits = [f"max_items or max_properties of {_format_path(path)}" for path in position.unlimited]
     if schema.get("type") == "string" and not schema.keys() & {"maxLength", "enum"}:
-        limits.append(f"max_length of {_format_path(place.path)}")
+        limits.append(f"max_length of {_format_path(position.path)}")
     if schema.get("type") in ("array", "object") and not schema.keys() & {"maxItems", "maxProperties", "properties"}:
-        limits.append(f"max_items or max_properties of {_format_path(place.path)}")
+        limits.append(f"max_items or max_properties of {_format_path(position.path)}")
     fix = f"set {' and '.join(limits)}" if limits else "lower the limits of the lists, maps and texts around it"
     factor = f"{cost / RULE_LIMIT:.1f}" if cost < 100 * RULE_LIMIT else "more than 100"
-    return f"{what} costs {factor} times what the API server allows at {_format_path(place.path)}: {fix}"
+    return f"{what} costs {factor} times what the API server allows at {_format_path(position.path)}: {fix}"
 
 
 def _rule(schema: Schema, entry: Schema) -> Iterator[str]:
@@ -223,8 +229,8 @@ def _rule(schema: Schema, entry: Schema) -> Iterator[str]:
         # A missing type of an immutable field is reported at the field.
         typed = _UNSET.fullmatch(rule) is None
         fields = {name: part for name, part in schema.get("properties", {}).items() if name.isascii()}
-        known = {cel_name(name) for name, part in fields.items() if not typed or cel_type(part) is not None}
-        for name in sorted(set(_HAS.findall(rule)) - known):
+        usable = {cel_name(name) for name, part in fields.items() if not typed or cel_type(part) is not None}
+        for name in sorted(set(_HAS.findall(rule)) - usable):
             yield f"CEL cannot see the field {name}: its name must be ASCII, and its type known (not Any)"
 
 
@@ -232,29 +238,29 @@ def _schema_at(schema: Schema, path: str) -> Schema | None:
     """Return the schema at a JSON path, or None."""
     if not re.fullmatch(rf"(?:{_STEP.pattern})+", path):
         return None
-    here: Schema | None = schema
+    current: Schema | None = schema
     for name, quoted in _STEP.findall(path):
         part = name or quoted
-        properties = here.get("properties") if here is not None else None
-        here = properties.get(part) if properties is not None else (here or {}).get("additionalProperties")
-    return here
+        properties = current.get("properties") if current is not None else None
+        current = properties.get(part) if properties is not None else (current or {}).get("additionalProperties")
+    return current
 
 
-def _paths(own: OwnKind, schema: Schema) -> Iterator[str]:
-    api, selectable = own.kind.api, own.kind.api.selectable_fields
+def _paths(kind: OwnKind, schema: Schema) -> Iterator[str]:
+    api, selectable = kind.kind.api, kind.kind.api.selectable_fields
     paths = [*(column.json_path for column in api.columns), *selectable]
     if api.scale is not None:
         paths += [path for path in (api.scale.spec_path, api.scale.status_path, api.scale.selector_path) if path]
     for path in paths:
         if missing := _missing(schema, path):
-            yield f"path not found: {path} ({own.cls.__name__} has no {missing})"
+            yield f"path not found: {path} ({kind.cls.__name__} has no {missing})"
     if len(set(selectable)) > _MOST_SELECTABLE:
         yield f"{len(set(selectable))} selectable fields: at most {_MOST_SELECTABLE} are allowed"
     for path in selectable:
         if selectable.count(path) > 1:
             yield f"invalid selectable field {path!r}: it is named twice"
-        if told := _not_selectable(schema, path):
-            yield f"invalid selectable field {path!r}: {told}"
+        if problem := _not_selectable(schema, path):
+            yield f"invalid selectable field {path!r}: {problem}"
 
 
 def _not_selectable(schema: Schema, path: str) -> str:
@@ -270,12 +276,12 @@ def _not_selectable(schema: Schema, path: str) -> str:
 
 def _missing(schema: Schema, path: str) -> str:
     """Return the unknown part of a plain path such as `.spec.replicas`; other paths are not validated."""
-    here = schema
+    current = schema
     for part in path.removeprefix(".").split("."):
-        properties = here.get("properties")
+        properties = current.get("properties")
         if properties is None or not part.isidentifier():
             return ""
         if part not in properties:
             return part
-        here = properties[part]
+        current = properties[part]
     return ""

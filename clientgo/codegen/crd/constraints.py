@@ -93,8 +93,10 @@ def _map_keys(items: dict[str, Any], keys: tuple[str, ...]) -> Iterator[str]:
         yield f"duplicate key {key!r} of a list map"
     for key in keys:
         if not _is_scalar(properties.get(key, {})):
-            known = ", ".join(sorted(name for name, found in properties.items() if _is_scalar(found)))
-            yield f"the list's items have no scalar {key!r}: expected one of {known or 'their fields'}"
+            scalars = ", ".join(
+                sorted(name for name, property_schema in properties.items() if _is_scalar(property_schema))
+            )
+            yield f"the list's items have no scalar {key!r}: expected one of {scalars or 'their fields'}"
         elif key not in items.get("required", ()) and "default" not in properties[key]:
             yield f"the key {key!r} of a list map must be required or have a default"
         elif properties[key].get("nullable"):

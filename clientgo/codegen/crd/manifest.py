@@ -33,11 +33,11 @@ def crds(
 ) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
     """Return the definition, as one document, and the inputs by file name, for every resource of `kinds`."""
     resources: dict[tuple[str, str], list[OwnKind]] = {}
-    for own in kinds:
-        if own.kind.api.crd:
-            resources.setdefault((own.kind.api.group, own.kind.api.plural), []).append(own)
+    for kind in kinds:
+        if kind.kind.api.crd:
+            resources.setdefault((kind.kind.api.group, kind.kind.api.plural), []).append(kind)
     return {
-        f"{group}_{plural}.yaml": ([_manifest(members, maker, problems)], [own.kind.source for own in members])
+        f"{group}_{plural}.yaml": ([_manifest(members, maker, problems)], [kind.kind.source for kind in members])
         for (group, plural), members in sorted(resources.items())
     }
 
@@ -47,23 +47,23 @@ def whole_schema(maker: SchemaMaker, cls: type[Any]) -> Schema:
     schema = top_schema(maker.of_class(cls))
     if maker.max_description is None:
         return schema
-    own = deepcopy(schema)  # its parts are shared
-    _shorten(own, maker.max_description)
-    return own
+    copied = deepcopy(schema)  # its parts are shared
+    _shorten(copied, maker.max_description)
+    return copied
 
 
 def _manifest(members: list[OwnKind], maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
-    stored = next((own for own in members if own.kind.api.storage), members[0]).kind.api
+    stored = next((member for member in members if member.kind.api.storage), members[0]).kind.api
     metadata = {
         "name": f"{stored.plural}.{stored.group}",
         "annotations": dict(sorted(stored.annotations)),
         "labels": dict(sorted(stored.labels)),
     }
-    members = sorted(members, key=lambda own: own.kind.api.version)
+    members = sorted(members, key=lambda member: member.kind.api.version)
     spec: dict[str, Any] = {"group": stored.group, "names": _names(stored), "scope": stored.scope}
     if stored.conversion is not None:
         spec["conversion"] = _conversion(stored.conversion)
-    spec["versions"] = [_version(own, maker, problems) for own in members]
+    spec["versions"] = [_version(member, maker, problems) for member in members]
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -103,8 +103,8 @@ def _shorten(value: Any, limit: int) -> None:
 def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
-    whole = text[:limit].rpartition(". ")[0]
-    return f"{whole}." if whole else text[:limit]
+    sentences = text[:limit].rpartition(". ")[0]
+    return f"{sentences}." if sentences else text[:limit]
 
 
 def _names(api: ApiType) -> dict[str, Any]:
@@ -118,12 +118,12 @@ def _names(api: ApiType) -> dict[str, Any]:
     })  # fmt: skip
 
 
-def _version(own: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
-    api, schema = own.kind.api, whole_schema(maker, own.cls)
+def _version(kind: OwnKind, maker: SchemaMaker, problems: Problems) -> dict[str, Any]:
+    api, schema = kind.kind.api, whole_schema(maker, kind.cls)
     subresources: dict[str, Any] = {"status": {}} if api.status else {}
     if api.scale is not None:
         subresources["scale"] = to_builtins(api.scale)
-    check_version(own, schema, problems)
+    check_version(kind, schema, problems)
     optional = {
         "deprecated": api.deprecated,
         "deprecationWarning": api.deprecation_warning,
@@ -143,10 +143,10 @@ def top_schema(schema: Schema) -> Schema:
 
 def typed_top(schema: Schema) -> Schema:
     """Return the schema of an object with the optional fields apiVersion and kind."""
-    own = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
+    fields = {name: field for name, field in schema.get("properties", {}).items() if name not in _TOP}
     required = [name for name in schema.get("required", ()) if name not in _TOP]
     metadata = schema["properties"]["metadata"]
-    top = {**schema, "properties": {**_TOP, "metadata": metadata, **own}}
+    top = {**schema, "properties": {**_TOP, "metadata": metadata, **fields}}
     top.pop("required", None)
     return {**top, "required": required} if required else top
 

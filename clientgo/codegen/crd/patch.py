@@ -36,20 +36,20 @@ def _patched(path: Path, kinds: Sequence[OwnKind], maker: SchemaMaker, problems:
     except InvalidYAML as error:
         problems.at_module(str(path), error.line, f"invalid YAML: {error}")
         return ""
-    found = [place for document in documents for place in _places(document, kinds)]
-    if not found:
+    occurrences = [occurrence for document in documents for occurrence in _places(document, kinds)]
+    if not occurrences:
         problems.at_module(str(path), 1, "no kind of the input found: give its module with --input-module")
     # From last to first, so that the positions of earlier ones stay valid.
-    for own, version in reversed(found):
+    for kind, version in reversed(occurrences):
         parent = _value(version, "schema")
         schema = _value(parent, _KEY)
         if not isinstance(parent, yaml.MappingNode) or schema is None:
             line = version.start_mark.line + 1
             problems.at_module(str(path), line, "the version has no schema: add `schema: {openAPIV3Schema: {}}` here")
             continue
-        made = whole_schema(maker, own.cls)
-        check_version(own, made, problems)
-        text = _replaced(text, parent, schema, made)
+        new_schema = whole_schema(maker, kind.cls)
+        check_version(kind, new_schema, problems)
+        text = _replaced(text, parent, schema, new_schema)
     return text
 
 
@@ -59,11 +59,13 @@ def _places(document: yaml.Node, kinds: Sequence[OwnKind]) -> Iterator[tuple[Own
     versions = _value(spec, "versions")
     if _scalar(document, "kind") != "CustomResourceDefinition" or not isinstance(versions, yaml.SequenceNode):
         return
-    known = {own.kind.api.version: own for own in kinds if (own.kind.api.group, own.kind.api.kind) == name}
+    kinds_by_version = {
+        kind.kind.api.version: kind for kind in kinds if (kind.kind.api.group, kind.kind.api.kind) == name
+    }
     for version in versions.value:
-        own = known.get(_scalar(version, "name"))
-        if own is not None:
-            yield own, version
+        kind = kinds_by_version.get(_scalar(version, "name"))
+        if kind is not None:
+            yield kind, version
 
 
 def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
@@ -87,7 +89,7 @@ def _replaced(text: str, parent: yaml.MappingNode, node: yaml.Node, schema: Sche
     # A value on the line of its key moves below it.
     line = text[text.rindex("\n", 0, start) + 1 : start]
     indent = len(line) - len(line.lstrip(" -")) + 2
-    return text[:start].rstrip(" ") + "".join(f"\n{' ' * indent}{made}" for made in lines) + text[end:]
+    return text[:start].rstrip(" ") + "".join(f"\n{' ' * indent}{new_line}" for new_line in lines) + text[end:]
 
 
 def _end(node: yaml.Node) -> int:

@@ -31,8 +31,10 @@ def choice_rules(meta: Meta, json_names: Mapping[str, str]) -> Iterator[Rule]:
         ("at least one", ">= 1", meta.at_least_one_of),
     ):
         if names:
-            told = [json_names[name] for name in names]
-            yield Rule(rule=_counted(told, comparison), message=f"{words} of the fields {', '.join(told)} must be set")
+            listed = [json_names[name] for name in names]
+            yield Rule(
+                rule=_counted(listed, comparison), message=f"{words} of the fields {', '.join(listed)} must be set"
+            )
 
 
 def _counted(json_names: Sequence[str], comparison: str) -> str:

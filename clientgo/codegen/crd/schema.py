@@ -99,17 +99,19 @@ class SchemaMaker:
         schema: Schema = {"type": "object"}
         if doc := _own_doc(cls):
             schema["description"] = doc
-        found = self._members(cls)
-        if found:
-            schema["properties"] = {m.json_name: self._of_member(m, _Place(cls, m.name, (*inside, cls))) for m in found}
-        if required := [member.json_name for member in found if _is_required(member)]:
+        class_members = self._members(cls)
+        if class_members:
+            schema["properties"] = {
+                m.json_name: self._of_member(m, _Place(cls, m.name, (*inside, cls))) for m in class_members
+            }
+        if required := [member.json_name for member in class_members if _is_required(member)]:
             schema["required"] = required
-        self._constrain_class(cls, schema, found)
+        self._constrain_class(cls, schema, class_members)
         add_type_facts(cls, schema)
         return schema
 
-    def _constrain_class(self, cls: type[Any], schema: Schema, found: list[Member]) -> None:
-        json_names = {member.name: member.json_name for member in found}
+    def _constrain_class(self, cls: type[Any], schema: Schema, class_members: list[Member]) -> None:
+        json_names = {member.name: member.json_name for member in class_members}
         rules: list[Rule] = []
         for meta in constraints_of(cls):
             for message in apply_constraints(schema, [meta]):
@@ -117,9 +119,9 @@ class SchemaMaker:
             try:
                 rules += choice_rules(meta, json_names)
             except KeyError as error:
-                known = ", ".join(json_names)
-                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: expected one of {known}")
-        rules += [kept(m.json_name) for m in found if _is_immutable(m) and not _is_required(m)]
+                names = ", ".join(json_names)
+                self._problems.at_class(cls, f"{cls.__name__} has no field {error}: expected one of {names}")
+        rules += [kept(m.json_name) for m in class_members if _is_immutable(m) and not _is_required(m)]
         if rules:
             schema.setdefault("x-kubernetes-validations", []).extend(map(msgspec.to_builtins, rules))
 
@@ -130,9 +132,9 @@ class SchemaMaker:
             self._problems.at_class(cls, f"cannot read the annotations of {cls.__name__}: {error}")
             return []
 
-    def _of_member(self, member: Member, place: "_Place") -> Schema:
-        schema, nullable = self._of_hint(member.hint, place)
-        add_field_facts(place.cls, member.json_name, schema)
+    def _of_member(self, member: Member, position: "_Place") -> Schema:
+        schema, nullable = self._of_hint(member.hint, position)
+        add_field_facts(position.cls, member.json_name, schema)
         if nullable and member.required and _noted(member, "required") is not False:
             schema.setdefault("nullable", True)
         if member.doc:
@@ -142,63 +144,63 @@ class SchemaMaker:
             default = member.default
         if isinstance(default, Unencodable):
             if "type" in schema or member.hint is Any:  # any other type has been rejected itself
-                self._complain(place, f"invalid default: {default}")
+                self._complain(position, f"invalid default: {default}")
         elif default is not msgspec.UNSET:
-            self._complain(place, *default_errors(schema, default))
+            self._complain(position, *default_errors(schema, default))
             schema["default"] = default
         return schema
 
-    def _of_item(self, hint: Any, place: "_Place") -> Schema:
-        schema, nullable = self._of_hint(hint, place)
+    def _of_item(self, hint: Any, position: "_Place") -> Schema:
+        schema, nullable = self._of_hint(hint, position)
         if nullable:
             schema["nullable"] = True
         return schema
 
-    def _of_hint(self, hint: Any, place: "_Place") -> tuple[Schema, bool]:
+    def _of_hint(self, hint: Any, position: "_Place") -> tuple[Schema, bool]:
         bare, metas, nullable = unwrap(hint)
         free = bare is float and (self._allow_floats or any(meta.allow_float for meta in metas))
-        schema: Schema = {"type": "number"} if free else self._of_type(bare, place)
-        self._complain(place, *apply_constraints(schema, metas))
+        schema: Schema = {"type": "number"} if free else self._of_type(bare, position)
+        self._complain(position, *apply_constraints(schema, metas))
         return schema, nullable
 
-    def _of_type(self, hint: Any, place: "_Place") -> Schema:
+    def _of_type(self, hint: Any, position: "_Place") -> Schema:
         origin, args = get_origin(hint), get_args(hint)
         if hint is ObjectMeta and self._embedded_meta:
             return dict(_EMBEDDED_META)
         if hint in _SCALARS:
             return dict(_SCALARS[hint])
         if origin is Literal:
-            return self._enum(args, place)
+            return self._enum(args, position)
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
-            return self._enum([member.value for member in hint], place)
+            return self._enum([member.value for member in hint], position)
         if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or issubclass(hint, msgspec.Struct)):
-            return self.of_class(hint, place.inside)
+            return self.of_class(hint, position.inside)
         if origin in (Union, types.UnionType) and set(args) == {int, str}:
             return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
-        return self._of_collection(hint, origin, args, place)
+        return self._of_collection(hint, origin, args, position)
 
-    def _of_collection(self, hint: Any, origin: Any, args: tuple[Any, ...], place: "_Place") -> Schema:
+    def _of_collection(self, hint: Any, origin: Any, args: tuple[Any, ...], position: "_Place") -> Schema:
         if origin is list or (origin is tuple and args[1:] == (...,)):
-            return {"type": "array", "items": self._of_item(args[0], place)}
+            return {"type": "array", "items": self._of_item(args[0], position)}
         if isinstance(origin, type) and issubclass(origin, Mapping):
             if unwrap(args[1])[0] is Any:
                 return {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-            return {"type": "object", "additionalProperties": self._of_item(args[1], place)}
-        if is_built_in(place.cls) and (hint is float or set(args) == {int, float}):
+            return {"type": "object", "additionalProperties": self._of_item(args[1], position)}
+        if is_built_in(position.cls) and (hint is float or set(args) == {int, float}):
             return {"type": "number"}
         if hint is float:
-            self._complain(place, _FLOAT)
+            self._complain(position, _FLOAT)
         # Any; a union in a built-in type, which cannot be changed; or a type that the check of the class has rejected.
         return {"x-kubernetes-preserve-unknown-fields": True}
 
-    def _enum(self, values: Iterable[Any], place: "_Place") -> Schema:
+    def _enum(self, values: Iterable[Any], position: "_Place") -> Schema:
         values = list(values)
         kinds = {type(value) for value in values}
         return {**_SCALARS[kinds.pop()], "enum": values} if kinds in ({str}, {int}) else {"type": "string"}
 
-    def _complain(self, place: "_Place", *messages: str) -> None:
+    def _complain(self, position: "_Place", *messages: str) -> None:
         for message in messages:
-            self._problems.at_field(place.cls, place.field, message)
+            self._problems.at_field(position.cls, position.field, message)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -213,17 +215,17 @@ _NOTHING = Meta()
 
 def _noted(member: Member, name: str) -> Any:
     """Return the value of the outermost constraint, or the default of `Meta`."""
-    unsaid = found = getattr(_NOTHING, name)
+    unsaid = noted = getattr(_NOTHING, name)
     for meta in unwrap(member.hint)[1]:
         value = getattr(meta, name)
         if value is not unsaid:
-            found = value
-    return found
+            noted = value
+    return noted
 
 
 def _is_required(member: Member) -> bool:
-    said = _noted(member, "required")
-    return member.required if said is None else bool(said)
+    required = _noted(member, "required")
+    return member.required if required is None else bool(required)
 
 
 def _is_immutable(member: Member) -> bool:

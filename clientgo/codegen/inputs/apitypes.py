@@ -29,9 +29,9 @@ class OwnKind:
 
 def read_modules(names: Iterable[str], problems: Problems) -> list[OwnKind]:
     """Read the kinds of these modules; errors go to `problems`."""
-    found = [kind for name in names for kind in _read_module(name, problems)]
-    _check_together(found, problems)
-    return found
+    kinds = [kind for name in names for kind in _read_module(name, problems)]
+    _check_together(kinds, problems)
+    return kinds
 
 
 def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
@@ -92,10 +92,10 @@ def _raised_at(error: BaseException, name: str) -> tuple[str, int]:
 
 def _field_line(error: BaseException, file: str) -> int:
     """Return the line of a field with a mutable default; the error of dataclasses names only the field."""
-    found = re.search(r" for field (\w+) is not allowed", str(error))
-    if found is None:
+    match = re.search(r" for field (\w+) is not allowed", str(error))
+    if match is None:
         return 0
-    pattern = re.compile(rf"\s+{found[1]}\s*:.*=\s*(\[|\{{|list\(|dict\(|set\()")
+    pattern = re.compile(rf"\s+{match[1]}\s*:.*=\s*(\[|\{{|list\(|dict\(|set\()")
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
 
@@ -124,10 +124,10 @@ def _check_class(cls: type[Any], problems: Problems) -> bool:
 
 def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
     resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
-    for own in kinds:
+    for kind in kinds:
         # Bodies of subresources are not stored.
-        if own.kind.api.verbs or own.kind.api.crd:
-            resources[own.kind.api.group, own.kind.api.plural].append(own)
+        if kind.kind.api.verbs or kind.kind.api.crd:
+            resources[kind.kind.api.group, kind.kind.api.plural].append(kind)
     for members in resources.values():
         _check_versions(members, problems)
 
@@ -135,19 +135,19 @@ def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
 def _check_versions(members: list[OwnKind], problems: Problems) -> None:
     first = members[0].kind.api
     seen: dict[str, str] = {}
-    for own in members:
-        api = own.kind.api
+    for member in members:
+        api = member.kind.api
         if api.version in seen:
             other = seen[api.version]
             problems.at_class(
-                own.cls, f"{api.plural}.{api.group}/{api.version} is already defined at {other}: use another plural="
+                member.cls, f"{api.plural}.{api.group}/{api.version} is already defined at {other}: use another plural="
             )
-        seen.setdefault(api.version, ":".join(map(str, place_of(own.cls))))
+        seen.setdefault(api.version, ":".join(map(str, place_of(member.cls))))
         if _names(api) != _names(first):
-            problems.at_class(own.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
-    storage = [own for own in members if own.kind.api.storage]
+            problems.at_class(member.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
+    storage = [member for member in members if member.kind.api.storage]
     if len(storage) != 1 and len(seen) == len(members):
-        stored = ", ".join(own.kind.api.version for own in storage) or "none"
+        stored = ", ".join(member.kind.api.version for member in storage) or "none"
         problems.at_class(
             members[-1].cls,
             f"invalid storage versions of {first.kind} ({stored}): set storage=False in all but one",

@@ -39,13 +39,13 @@ def read_files(
     paths: Iterable[Path], read: Callable[[Path], Iterable[ForeignKind]], problems: Problems, *, what: str, missing: str
 ) -> list[ForeignKind]:
     """Read the kinds in these files; errors go to `problems`, `missing` if a file has none."""
-    found: list[ForeignKind] = []
+    kinds: list[ForeignKind] = []
     for path in paths:
         line, message = 0, ""
         try:
-            here = list(read(path))
-            found += here
-            line, message = 1, "" if here else missing
+            file_kinds = list(read(path))
+            kinds += file_kinds
+            line, message = 1, "" if file_kinds else missing
         except (OSError, UnicodeDecodeError) as error:
             message = f"cannot read the file: {reason_of(error)}"
         except NoDefinition as error:
@@ -58,7 +58,7 @@ def read_files(
             line, message = getattr(error, "lineno", 0), f"invalid JSON: {error}"
         if message:
             problems.at_module(str(path), line, message)
-    return found
+    return kinds
 
 
 def read_definitions(paths: Iterable[Path], problems: Problems) -> list[ForeignKind]:
@@ -113,9 +113,11 @@ def _api(spec: "_Spec", version: "_Version") -> ApiType:
     )
 
 
-def check_foreign(own: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool) -> None:
+def check_foreign(
+    own_kinds: Iterable[OwnKind], foreign: Iterable[ForeignKind], problems: Problems, *, needed: bool
+) -> None:
     """Report duplicate kinds, and missing input if kinds are `needed`."""
-    seen = {each.kind.api.gvk: each.kind.source for each in own}
+    seen = {each.kind.api.gvk: each.kind.source for each in own_kinds}
     for kind in foreign:
         other = seen.get(kind.api.gvk)
         seen[kind.api.gvk] = kind.source
@@ -205,30 +207,30 @@ def converted(document: Any, cls: type[T]) -> T:
         raise NoDefinition(str(error).replace("`", "").replace("$.", "")) from error
 
 
-def check_schema(schema: Any, place: str) -> None:
+def check_schema(schema: Any, location: str) -> None:
     """Validate the parts of a schema that the generator reads.
 
     Raises:
         NoDefinition: a part has a wrong type, is nested too deep, or has an invalid property name.
     """
-    pending = [(schema, place, 0)]
+    pending = [(schema, location, 0)]
     while pending:
-        part, where, depth = pending.pop()
+        part, path, depth = pending.pop()
         if depth > DEEPEST_SCHEMA:
-            raise NoDefinition(f"{where} has more than {DEEPEST_SCHEMA} nested types")
+            raise NoDefinition(f"{path} has more than {DEEPEST_SCHEMA} nested types")
         try:
             properties = converted(part, _Schema).properties
         except NoDefinition as error:
-            raise NoDefinition(f"{where}: {error}") from error
+            raise NoDefinition(f"{path}: {error}") from error
         for name in filter(_NAMELESS.search, properties):
             raise NoDefinition(
-                f"{where}: invalid property name {name!r}: contains a quote, backslash or control character"
+                f"{path}: invalid property name {name!r}: contains a quote, backslash or control character"
             )
         children = [(f"properties.{name}", child) for name, child in properties.items()]
         children += [(name, part[name]) for name in ("items", "additionalProperties") if name in part]
         # `additionalProperties` may be a boolean.
         pending += [
-            (child, f"{where}.{name[:_SHOWN]}", depth + 1) for name, child in children if not isinstance(child, bool)
+            (child, f"{path}.{name[:_SHOWN]}", depth + 1) for name, child in children if not isinstance(child, bool)
         ]
 
 
@@ -238,19 +240,19 @@ def without_nulls(document: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         NoDefinition: the document expands to more than `MOST_TEXT` characters.
     """
-    left = MOST_TEXT
+    budget = MOST_TEXT
 
     def read(value: Any) -> Any:
-        nonlocal left
+        nonlocal budget
         if isinstance(value, str):
-            left -= len(value)
+            budget -= len(value)
         elif isinstance(value, dict):
-            left -= sum(len(key) for key in value if isinstance(key, str))
-        if left < 0:
+            budget -= sum(len(key) for key in value if isinstance(key, str))
+        if budget < 0:
             raise NoDefinition(f"it expands to more than {MOST_TEXT} characters")
         if isinstance(value, dict):
             return {key: read(part) for key, part in value.items() if part is not None}
         return [read(part) for part in value] if isinstance(value, list) else value
 
-    made: dict[str, Any] = read(document)
-    return made
+    copied: dict[str, Any] = read(document)
+    return copied

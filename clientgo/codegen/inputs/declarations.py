@@ -56,8 +56,8 @@ class SourceModule:
 
     def full_name(self, node: ast.expr) -> str:
         """Return the full name of an expression such as `rbac` or `declarations.rbac`."""
-        first, dot, rest = ast.unparse(node).partition(".")
-        return f"{self.imported.get(first, first)}{dot}{rest}"
+        first, dot, attributes = ast.unparse(node).partition(".")
+        return f"{self.imported.get(first, first)}{dot}{attributes}"
 
     def value(self, node: ast.expr, *, within: frozenset[str] = frozenset()) -> Any:
         """Evaluate a literal, which may contain constants of the module; `within` are those being evaluated.
@@ -107,21 +107,21 @@ def parsed(name: str, problems: Problems) -> SourceModule | None:
 
 def read_declarations(names: Iterable[str], problems: Problems) -> list[Declared]:
     """Read the declarations of these modules; errors go to `problems`."""
-    found: list[Declared] = []
+    declarations: list[Declared] = []
     for name in names:
         source = parsed(name, problems)
         if source is not None:
             calls = _calls(source)
             if not calls:
                 problems.at_module(source.file, 1, "no declarations found: add @rbac(...) to the controller")
-            found += [declared for call in calls for declared in _declared(call, source, problems)]
-    return found
+            declarations += [declared for call in calls for declared in _declared(call, source, problems)]
+    return declarations
 
 
 def _calls(source: SourceModule) -> list[ast.Call]:
-    found = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
-    made = (call for call in found if source.full_name(call.func) in _MAKERS)
-    return sorted(made, key=lambda call: (call.lineno, call.col_offset))
+    calls = (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+    makers = (call for call in calls if source.full_name(call.func) in _MAKERS)
+    return sorted(makers, key=lambda call: (call.lineno, call.col_offset))
 
 
 def _named(keyword: ast.keyword) -> str:
@@ -159,12 +159,14 @@ Plurals = Mapping[str, set[str]]
 """Plurals of kinds by API group."""
 
 
-def check_declarations(found: Iterable[Declared], own: Plurals, built_in: Plurals, problems: Problems) -> None:
-    """Report invalid declarations; `own` are the project's kinds."""
-    for declared in found:
+def check_declarations(
+    declarations: Iterable[Declared], own_plurals: Plurals, built_in: Plurals, problems: Problems
+) -> None:
+    """Report invalid declarations; `own_plurals` are the project's kinds."""
+    for declared in declarations:
         declaration = declared.declaration
         complaints = _of_rule(declaration) if isinstance(declaration, RbacRule) else _of_webhook(declaration)
-        for message in (*complaints, *_unknown(declaration, own, built_in)):
+        for message in (*complaints, *_unknown(declaration, own_plurals, built_in)):
             problems.at_module(declared.file, declared.line, message)
 
 
@@ -196,27 +198,27 @@ def _of_webhook(hook: WebhookDeclaration) -> Iterator[str]:
         yield "the API server rejects these side effects: use side_effects='None' or 'NoneOnDryRun'"
 
 
-def _unknown(declaration: Declaration, own: Plurals, built_in: Plurals) -> Iterator[str]:
+def _unknown(declaration: Declaration, own_plurals: Plurals, built_in: Plurals) -> Iterator[str]:
     groups = ["" if group == "core" else group for group in declaration.groups]
     for group in groups:
         if group not in ("", "*") and "." not in group and group not in built_in:
             yield f"unknown group {group!r}: expected {_suggestion(group, built_in) or 'a domain, such as example.com'}"
             return
-    known = [own.get(group) or built_in.get(group) for group in groups]
+    plurals = [own_plurals.get(group) or built_in.get(group) for group in groups]
     for resource in declaration.resources:
         plain = resource.partition("/")[0]
-        if plain == "*" or any(plain in (names or ()) for names in known):
+        if plain == "*" or any(plain in (names or ()) for names in plurals):
             continue
-        offered = sorted(name for names in known for name in names or ())
-        where = f"unknown plural {plain!r} in {', '.join(declaration.groups)}: expected"
-        if known and all(group in own for group in groups):
-            yield f"{where} one of {', '.join(offered)}"
-        elif all(known):
+        offered = sorted(name for names in plurals for name in names or ())
+        problem = f"unknown plural {plain!r} in {', '.join(declaration.groups)}: expected"
+        if plurals and all(group in own_plurals for group in groups):
+            yield f"{problem} one of {', '.join(offered)}"
+        elif all(plurals):
             # A cluster may serve kinds that the library has no types for: only what looks like a mistake is one.
             homes = [f"groups={group or 'core'!r}" for group, names in built_in.items() if plain in names]
             if likely := _suggestion(plain, offered) or " or ".join(homes):
-                yield f"{where} {likely}"
+                yield f"{problem} {likely}"
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    return "".join(repr(match) for match in get_close_matches(word, known, n=1, cutoff=0.8))
+def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    return "".join(repr(match) for match in get_close_matches(word, candidates, n=1, cutoff=0.8))

@@ -29,27 +29,27 @@ class Expansion:
 
 def read_expansions(names: Iterable[str], problems: Problems) -> list[Expansion]:
     """Read the expansion classes of these modules; errors go to `problems`."""
-    found: list[Expansion] = []
+    expansions: list[Expansion] = []
     for name in names:
         source = parsed(name, problems)
         if source is None:
             continue
         classes = [node for node in source.tree.body if isinstance(node, ast.ClassDef)]
-        here = [
+        module_expansions = [
             Expansion(node.name, name, source.file, node.lineno) for node in classes if node.name.endswith("Expansion")
         ]
-        if not here:
+        if not module_expansions:
             message = "no expansion class found: name it FooExpansion, FooListerExpansion"
             problems.at_module(source.file, 1, f"{message} or FooNamespaceListerExpansion for a kind Foo")
-        found += here
-    return found
+        expansions += module_expansions
+    return expansions
 
 
-def expanded(kinds: Sequence[Kind], found: Iterable[Expansion], problems: Problems) -> list[Kind]:
+def expanded(kinds: Sequence[Kind], expansions: Iterable[Expansion], problems: Problems) -> list[Kind]:
     """Return the kinds with their expansions; expansions of unknown kinds go to `problems`."""
-    given: dict[str, Expansions] = {}
+    by_kind: dict[str, Expansions] = {}
     names = {kind.class_name: kind for kind in kinds}
-    for expansion in found:
+    for expansion in expansions:
         fitting = [
             (kind, part)
             for suffix, part in _PARTS.items()
@@ -60,9 +60,9 @@ def expanded(kinds: Sequence[Kind], found: Iterable[Expansion], problems: Proble
             problems.at_module(expansion.file, expansion.line, message)
             continue
         kind, part = fitting[0]
-        before = given.get(kind.class_name, Expansions())
-        given[kind.class_name] = replace(before, **{part: f"{expansion.module}:{expansion.name}"})
-    return [replace(kind, expansions=given.get(kind.class_name, kind.expansions)) for kind in kinds]
+        before = by_kind.get(kind.class_name, Expansions())
+        by_kind[kind.class_name] = replace(before, **{part: f"{expansion.module}:{expansion.name}"})
+    return [replace(kind, expansions=by_kind.get(kind.class_name, kind.expansions)) for kind in kinds]
 
 
 def _wrong(expansion: Expansion, fitting: tuple[Kind, str] | None = None) -> str:

@@ -42,8 +42,8 @@ def members(cls: type[Any]) -> Iterator[Member]:
             yield Member(part.name, part.encode_name, hints[part.name], required, doc=docs.get(part.name, ""))
         return
     for field in dataclasses.fields(cls):
-        made = field.default_factory is not dataclasses.MISSING
-        required = field.default is dataclasses.MISSING and not made
+        has_factory = field.default_factory is not dataclasses.MISSING
+        required = field.default is dataclasses.MISSING and not has_factory
         default = field.default_factory() if callable(field.default_factory) else field.default
         yield Member(
             field.name, camel(field.name), hints[field.name], required, _json(default), docs.get(field.name, "")

@@ -55,8 +55,8 @@ class _Address(msgspec.Struct, frozen=True):
 
     def methods(self) -> dict[str, _Operation]:
         """Return the operations by HTTP method."""
-        found = {method: getattr(self, method) for method in self.__struct_fields__}
-        return {method: operation for method, operation in found.items() if operation is not None}
+        operations = {method: getattr(self, method) for method in self.__struct_fields__}
+        return {method: operation for method, operation in operations.items() if operation is not None}
 
 
 class _Components(msgspec.Struct, frozen=True):
@@ -73,8 +73,8 @@ def read_documents(paths: Iterable[Path], problems: Problems) -> list[ForeignKin
 
     def read(path: Path) -> Iterator[ForeignKind]:
         document = json.loads(path.read_bytes())
-        whole = without_nulls(document) if isinstance(document, dict) else {}
-        return _kinds(converted(whole, _Document), told_source(path))
+        complete = without_nulls(document) if isinstance(document, dict) else {}
+        return _kinds(converted(complete, _Document), told_source(path))
 
     command = "`kubectl get --raw /openapi/v3/apis/GROUP/VERSION` (api/v1 for the core group)"
     missing = f"no kind found: give the output of {command}"
@@ -97,11 +97,11 @@ def _kinds(document: _Document, source: str) -> Iterator[ForeignKind]:
             or "metadata" not in properties
         ):
             continue
-        api, whole = _api(kinds[0], served[kinds[0]]), _Resolver(schemas).resolved(schema)
+        api, resolved_schema = _api(kinds[0], served[kinds[0]]), _Resolver(schemas).resolved(schema)
         for message in misnamed(api, built_in=True):
             raise NoDefinition(message)
-        check_schema(whole, f"components.schemas.{name}")
-        yield ForeignKind(api, whole, source)
+        check_schema(resolved_schema, f"components.schemas.{name}")
+        yield ForeignKind(api, resolved_schema, source)
 
 
 @dataclass(slots=True)
@@ -124,11 +124,11 @@ def _served(paths: Mapping[str, _Address]) -> dict[_Gvk, _Served]:
         if kind and not match["rest"]:
             plurals[match["plural"]] = served.setdefault(kind, _Served(match["plural"]))
     for match, methods in addresses:
-        if (found := plurals.get(match["plural"])) is not None:
-            rest = match["rest"] or ""
-            found.namespaced |= match["space"] is not None
-            found.rests.add(rest.removeprefix("/{name}"))
-            found.verbs.update(verb for method in methods for verb in _VERBS.get(rest, {}).get(method, ()))
+        if (entry := plurals.get(match["plural"])) is not None:
+            suffix = match["rest"] or ""
+            entry.namespaced |= match["space"] is not None
+            entry.rests.add(suffix.removeprefix("/{name}"))
+            entry.verbs.update(verb for method in methods for verb in _VERBS.get(suffix, {}).get(method, ()))
     return served
 
 
@@ -181,15 +181,17 @@ class _Resolver:
             return {key: self.resolved(part, inside, depth + 1) for key, part in value.items()}
         if name in inside or not isinstance(self._schemas.get(name), dict):
             return _FREE
-        own = {key: part for key, part in value.items() if key not in ("$ref", "allOf")}
-        beside = {key: self.resolved(part, inside, depth + 1) for key, part in own.items()}
+        members = {key: part for key, part in value.items() if key not in ("$ref", "allOf")}
+        beside = {key: self.resolved(part, inside, depth + 1) for key, part in members.items()}
         return {**self.resolved(self._schemas[name], (*inside, name), depth + 1), **beside}
 
 
 def _referred(schema: Mapping[str, Any]) -> str | None:
     """Return the referenced schema name, from `$ref` or a single `allOf`."""
     every = schema.get("allOf")
-    parts = [schema, *(every if isinstance(every, list) and len(every) == 1 else ())]
-    found = (part["$ref"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("$ref"), str))
-    reference = next(found, None)
+    candidates = [schema, *(every if isinstance(every, list) and len(every) == 1 else ())]
+    references = (
+        part["$ref"] for part in candidates if isinstance(part, Mapping) and isinstance(part.get("$ref"), str)
+    )
+    reference = next(references, None)
     return None if reference is None else reference.rpartition("/")[2]

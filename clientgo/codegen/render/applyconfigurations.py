@@ -43,10 +43,10 @@ def apply_text(
     `nested` are classes of other modules that have a configuration, too. Names of `borrowed` are imported if they are
     used, configurations in `lent` are offered in any case.
     """
-    known = {"ObjectMeta", *nested, *(record.name for record in records)}
-    code = joined((_class(record, known, is_kind=record.name in kinds) for record in records), blank_lines=2)
+    configured = {"ObjectMeta", *nested, *(record.name for record in records)}
+    code = joined((_class(record, configured, is_kind=record.name in kinds) for record in records), blank_lines=2)
     places: dict[str, Iterable[str]] = {
-        "clientgo.meta.objects": {"Time", *(one.__name__ for one in _RUNTIME)} - known,
+        "clientgo.meta.objects": {"Time", *(runtime_class.__name__ for runtime_class in _RUNTIME)} - configured,
         RUNTIME: ("NO_LIST", SUFFIX, "ListOrUnset", f"Object{SUFFIX}", f"ObjectMeta{SUFFIX}"),
         "msgspec": ("UNSET", "UnsetType"),
         **borrowed,
@@ -56,28 +56,28 @@ def apply_text(
     return fill(
         "applyconfigurations",
         title=title,
-        imports=used_imports(code, places, layout, more=more, whole=["msgspec"] if "msgspec.field" in code else []),
+        imports=used_imports(code, places, layout, more=more, modules=["msgspec"] if "msgspec.field" in code else []),
         names=assignment("__all__ = ", sorted({*lent, *(f"{record.name}{SUFFIX}" for record in records)})),
         classes=code,
     )
 
 
-def _class(struct: StructType, known: Collection[str], *, is_kind: bool) -> str:
+def _class(struct: StructType, configured: Collection[str], *, is_kind: bool) -> str:
     base = f"Object{SUFFIX}[{struct.name}]" if is_kind else SUFFIX
     lines = [call(f"class {struct.name}{SUFFIX}", [base, "frozen=True", "kw_only=True"], end=":")]
     lines += [docstring("Fields to apply; unset fields are not changed.", indent="    "), ""]
     if is_kind:
         lines += [f"    kind = {struct.name}", ""]
-    lines += [_field(attribute, known) for attribute in struct.attributes]
+    lines += [_field(attribute, configured) for attribute in struct.attributes]
     return "\n".join(lines).rstrip()
 
 
-def _field(attribute: Attribute, known: Collection[str]) -> str:
+def _field(attribute: Attribute, configured: Collection[str]) -> str:
     # Only a required nullable field can be applied as null.
     plain = attribute.type if attribute.default == "" else attribute.type.removesuffix(" | None")
-    hint = re.sub(r"\b[A-Z]\w*\b", lambda found: found[0] + SUFFIX if found[0] in known else found[0], plain)
-    found = LIST.fullmatch(hint)
-    hint, unset = (f"ListOrUnset[{found[1]}]", "NO_LIST") if found else (f"{hint} | UnsetType", "UNSET")
+    hint = re.sub(r"\b[A-Z]\w*\b", lambda match: match[0] + SUFFIX if match[0] in configured else match[0], plain)
+    match = LIST.fullmatch(hint)
+    hint, unset = (f"ListOrUnset[{match[1]}]", "NO_LIST") if match else (f"{hint} | UnsetType", "UNSET")
     head = f"    {attribute.name}: {hint} = "
     if camel(attribute.name) != attribute.json_name:
         value = f"default={unset}, name={quoted(attribute.json_name)}"
@@ -100,12 +100,12 @@ def apply_texts(
     for group in groups:
         reader = ClassReader()
         kinds = {reader.read(classes[kind]): kind.module for kind in group.kinds if kind in classes}
-        found = dict(reader.records)
+        read_records = dict(reader.records)
         for kind in group.kinds:
             if kind in records:
                 kinds[kind.class_name] = kind.module
-                found.update(records[kind])
-        ordered = sorted(found.values(), key=lambda record: (record.name in kinds, record.name))
+                read_records.update(records[kind])
+        ordered = sorted(read_records.values(), key=lambda record: (record.name in kinds, record.name))
         title = f"Apply configurations for {group.api_version}."
         body = apply_text(title, ordered, kinds, layout, borrowed=reader.imports)
         yield Text(layout.module("applyconfigurations", group.module), body, group.sources)

@@ -52,14 +52,14 @@ def _listers(group: GroupVersion, layout: Layout) -> Text:
 
 
 def _lister(kind: Kind) -> str:
-    own = kind.expansions
+    expansions = kind.expansions
     template = "lister_namespaced" if kind.api.namespaced else "lister_cluster"
     return fill(
-        "lister_expanded" if own.namespace_lister else template,
+        "lister_expanded" if expansions.namespace_lister else template,
         name=kind.class_name,
         accessor=kind.accessor,
-        head=_lister_head(kind, "Lister", own.lister),
-        namespace_head=_lister_head(kind, "NamespaceLister", own.namespace_lister),
+        head=_lister_head(kind, "Lister", expansions.lister),
+        namespace_head=_lister_head(kind, "NamespaceLister", expansions.namespace_lister),
     )
 
 
@@ -101,7 +101,7 @@ def _informer(kind: Kind) -> str:
 def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
     package = layout.module("informers")
     imports = [(f"{package}.{version.module}", [f"{version.class_name}Informers"]) for version in versions]
-    parts = joined(
+    properties = joined(
         fill(
             "informer_version",
             version=version.version_name,
@@ -112,7 +112,7 @@ def _group(name: str, versions: Sequence[GroupVersion], layout: Layout) -> Text:
     )
     group = versions[0].group or "core"
     block = import_block([*imports, ("clientgo.cache.factory", ["InformerGroup"])], layout)
-    body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=parts)
+    body = fill("informer_group", group=group, group_class=class_case(name), imports=block, versions=properties)
     sources = tuple(sorted({source for version in versions for source in version.sources}))
     return Text(f"{package}.{name}", body, sources)
 
@@ -122,7 +122,7 @@ def _factory(
 ) -> Text:
     package = layout.module("informers")
     classes = {name: f"{class_case(name)}Informers" for name, _ in names}
-    imports = [(f"{package}.{name}", [found]) for name, found in classes.items()]
+    imports = [(f"{package}.{name}", [class_name]) for name, class_name in classes.items()]
     needed: list[Import] = [
         ("clientgo.cache.factory", ["InformerFactory"]),
         ("clientgo.meta.objects", ["GroupVersionResource"]),
@@ -144,6 +144,6 @@ def _factory(
 
 def _entry(kind: Kind, module: str) -> str:
     key = ", ".join(quoted(part) for part in (kind.api.group, kind.api.version, kind.api.plural))
-    head, place = f"        GroupVersionResource({key}): ", quoted(f"{module}:{kind.class_name}Informer")
-    line = f"{head}{place},"
-    return line if len(line) <= WIDTH else f"{head}(\n            {place}\n        ),"
+    head, target = f"        GroupVersionResource({key}): ", quoted(f"{module}:{kind.class_name}Informer")
+    line = f"{head}{target},"
+    return line if len(line) <= WIDTH else f"{head}(\n            {target}\n        ),"

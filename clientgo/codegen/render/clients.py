@@ -73,8 +73,8 @@ def _clients(group: GroupVersion, layout: Layout) -> Text:
     classes = joined((_client(kind) for kind in group.kinds), blank_lines=2)
     imports: list[Import] = [("clientgo.typed.create", ["ClientGroup"])]
     for kind in group.kinds:
-        for place in (f"{kind.module}:{kind.class_name}", kind.expansions.client, *bodies_of(kind)):
-            imports += import_of(place)
+        for target in (f"{kind.module}:{kind.class_name}", kind.expansions.client, *bodies_of(kind)):
+            imports += import_of(target)
     body = fill(
         "clients",
         api_version=group.api_version,
@@ -96,8 +96,8 @@ def _base(kind: Kind) -> str:
 
 
 def _client(kind: Kind) -> str:
-    name, own = kind.class_name, kind.expansions.client.partition(":")[2]
-    bases = [own] if own else []
+    name, base = kind.class_name, kind.expansions.client.partition(":")[2]
+    bases = [base] if base else []
     bases += [f"SubresourceClient[{name}]"] if kind.methods else []
     head = call(f"class {name}Client", [*bases, f"{_base(kind)}[{name}]"], end=":")
     methods = "".join(f"\n\n{method_text(method)}" for method in kind.methods)
@@ -123,19 +123,19 @@ def _accessor(kind: Kind) -> str:
 
 def _clientset(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
     places = {group: layout.module(layout.clients, group.module) for group in groups}
-    imports: list[Import] = [(place, [group.class_name]) for group, place in places.items()]
-    parts = joined(
+    imports: list[Import] = [(module, [group.class_name]) for group, module in places.items()]
+    properties = joined(
         fill(
             "clientset_group",
             module=group.module,
             group_version=group.class_name,
             api_version=group.api_version,
-            load=load(place, group.class_name, layout),
+            load=load(module, group.class_name, layout),
         )
-        for group, place in places.items()
+        for group, module in places.items()
     )
     block = group_imports(imports, [("clientgo.typed.clientset", ["BaseClientset"])], layout)
-    return Text(layout.module(layout.clientset), fill("clientset", imports=block, groups=parts), sources)
+    return Text(layout.module(layout.clientset), fill("clientset", imports=block, groups=properties), sources)
 
 
 def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, ...]) -> Text:
@@ -144,8 +144,8 @@ def _scheme(groups: Sequence[GroupVersion], layout: Layout, sources: tuple[str, 
         *((layout.module(layout.clients, group.module), [group.class_name]) for group in groups),
     ]
     # Bodies of subresources are not among the kinds of a group.
-    bodies = sorted({place for group in groups for kind in group.kinds for place in bodies_of(kind)})
-    imports += [place for body in bodies for place in import_of(body)]
+    bodies = sorted({target for group in groups for kind in group.kinds for target in bodies_of(kind)})
+    imports += [target for body in bodies for target in import_of(body)]
     named = [f"*{group.class_name}.kinds" for group in groups] + [body.partition(":")[2] for body in bodies]
     kinds = assignment("KINDS: tuple[type, ...] = ", tuple(map(Code, named)))
     body = fill("scheme", imports=import_block(imports, layout), kinds=kinds)

@@ -14,7 +14,7 @@ class _Form(NamedTuple):
     called: str
     parameters: tuple[str, ...]
     arguments: tuple[str, ...]
-    answer: str = "{got}"
+    result_type: str = "{got}"
 
 
 _OPTIONS = ("dry_run: bool = False",)
@@ -44,7 +44,7 @@ _FORMS: Mapping[str, _Form] = {
 def method_text(method: Method) -> str:
     """Return the source of a method."""
     form = _FORMS[method.verb]
-    sent, got = (place.partition(":")[2] for place in (method.input, method.result))
+    sent, got = (body.partition(":")[2] for body in (method.input, method.result))
 
     def named(*texts: str) -> list[str]:
         return [text.format(sent=sent, got=got) for text in texts]
@@ -53,7 +53,7 @@ def method_text(method: Method) -> str:
     head = f"{'' if method.verb == 'delete' else 'return '}self.{form.called}"
     return "\n".join([
         call(f"def {method.name}", ["self", "name: str", *named(*form.parameters)], indent="    ",
-             end=f" -> {named(form.answer)[0]}:"),
+             end=f" -> {named(form.result_type)[0]}:"),
         docstring(f"{named(form.doc)[0]} at the subresource {method.subresource} of an object.", indent=" " * 8),
         call(head, [*first, "name", quoted(method.subresource), *named(*form.arguments)], indent=" " * 8),
     ])  # fmt: skip
@@ -61,8 +61,8 @@ def method_text(method: Method) -> str:
 
 def bodies_of(kind: Kind) -> set[str]:
     """Return the classes of requests and responses of a kind's methods, besides its own, as `module:class`."""
-    found: set[str] = set()
+    bodies: set[str] = set()
     for method in kind.methods:
         form = " ".join((*_FORMS[method.verb].parameters, *_FORMS[method.verb].arguments))
-        found.update(place for word, place in (("{sent}", method.input), ("{got}", method.result)) if word in form)
-    return found - {f"{kind.module}:{kind.class_name}"}
+        bodies.update(body for word, body in (("{sent}", method.input), ("{got}", method.result)) if word in form)
+    return bodies - {f"{kind.module}:{kind.class_name}"}

@@ -50,8 +50,8 @@ class _PartMaker(SchemaMaker):
     def _of_repeated(self, cls: type[Any]) -> Schema:
         return {"type": "object"}
 
-    def _of_type(self, hint: Any, place: Any) -> Schema:
-        return self.of_class(hint, place.inside) if hint is ObjectMeta else super()._of_type(hint, place)
+    def _of_type(self, hint: Any, position: Any) -> Schema:
+        return self.of_class(hint, position.inside) if hint is ObjectMeta else super()._of_type(hint, position)
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class _Definitions:
 
     maker: SchemaMaker
     group: GroupVersion | None = None
-    found: dict[str, Schema] = field(default_factory=dict)
+    schemas: dict[str, Schema] = field(default_factory=dict)
     classes: dict[str, type[Any]] = field(default_factory=dict)
     borrowed: dict[str, type[Any]] = field(default_factory=dict)
     """Referenced built-in types."""
@@ -69,7 +69,7 @@ class _Definitions:
         """Define a class and the own classes that it refers to."""
         self.classes[name] = cls
         needs: dict[str, type[Any]] = {}
-        self.found[name] = self._referring(self.maker.of_class(cls) if schema is None else schema, needs)
+        self.schemas[name] = self._referring(self.maker.of_class(cls) if schema is None else schema, needs)
         for needed, part in needs.items():
             if needed not in self.classes and needed not in self.borrowed:
                 self.define(needed, part)
@@ -115,7 +115,7 @@ def openapi_texts(
     `foreign` has the schemas of third-party kinds, without references.
     """
     maker = _PartMaker(problems, allow_floats=allow_floats)
-    classes = {own.kind: own.cls for own in kinds}
+    classes = {own_kind.kind: own_kind.cls for own_kind in kinds}
     shared, modules = _Definitions(maker), []
     groups = group_versions([*classes, *foreign])
     for group in groups:
@@ -141,8 +141,8 @@ def openapi_texts(
         imports = import_block([("clientgo.meta.openapi", ["Definitions", "Reference", "component"]),
                                 (package, modules)], layout)  # fmt: skip
         schemas = "{" + ", ".join(f"**{module}.SCHEMAS" for module in modules) + "}"
-        made = call("return Definitions", [schemas, "ref"], indent="    ")
-        body = fill("openapi_package", imports=imports, made=made)
+        call_text = call("return Definitions", [schemas, "ref"], indent="    ")
+        body = fill("openapi_package", imports=imports, made=call_text)
         yield Text(package, body, sources, is_package=True)
 
 
@@ -164,7 +164,7 @@ def _define_with_list(definitions: _Definitions, kind: str, cls: type[Any], sche
 
 
 def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, sources: tuple[str, ...]) -> Text:
-    schemas = assignment("SCHEMAS: Mapping[str, Schema] = ", dict(sorted(definitions.found.items())))
+    schemas = assignment("SCHEMAS: Mapping[str, Schema] = ", dict(sorted(definitions.schemas.items())))
     names = ["Ref", "Schema"] if '"$ref": Ref(' in schemas else ["Schema"]
     imports = import_block([("clientgo.meta.openapi", names)], layout)
     return Text(layout.module("openapi", module), fill("openapi", doc=doc, imports=imports, schemas=schemas), sources)
@@ -208,15 +208,15 @@ def published_schemas(
     foreign: Iterable[ForeignKind], kinds: Iterable[Kind], problems: Problems
 ) -> dict[Kind, dict[str, Any]]:
     """Return the schemas of third-party kinds; errors go to `problems`."""
-    found = {}
+    schemas = {}
     by_name = {kind.api.gvk: kind for kind in foreign}
     for kind in kinds:
         try:
-            found[kind] = published_schema(by_name[kind.api.gvk])
+            schemas[kind] = published_schema(by_name[kind.api.gvk])
         except Unpublishable as error:
             message = f"the schema of {kind.api.gvk} cannot be an OpenAPI definition: {error}"
             problems.at_module(kind.source, 0, f"{message}; remove openapi from --generators")
-    return found
+    return schemas
 
 
 def published_schema(kind: ForeignKind) -> dict[str, Any]:
@@ -232,18 +232,18 @@ def published_schema(kind: ForeignKind) -> dict[str, Any]:
         raise Unpublishable("it has an infinite number, or one with thousands of digits") from error
     if length > MOST_TEXT:
         raise Unpublishable(f"it is longer than {MOST_TEXT:,} characters of JSON")
-    made: dict[str, Any] = {**schema, "type": "object", "properties": {**schema.get("properties", {})}}
-    return made
+    published: dict[str, Any] = {**schema, "type": "object", "properties": {**schema.get("properties", {})}}
+    return published
 
 
-def _plain(value: Any, left: int) -> Any:
+def _plain(value: Any, depth: int) -> Any:
     """Return the value as JSON, with YAML dates as strings."""
-    if left == 0:
+    if depth == 0:
         raise Unpublishable(f"it nests more than {DEEPEST} levels")
     if isinstance(value, Mapping):
-        return {_key(key): _plain(part, left - 1) for key, part in value.items()}
+        return {_key(key): _plain(part, depth - 1) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(part, left - 1) for part in value]
+        return [_plain(part, depth - 1) for part in value]
     if isinstance(value, date):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float):

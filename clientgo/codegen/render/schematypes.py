@@ -58,11 +58,11 @@ class SchemaTypes:
         properties = schema.get("properties", {})
         required = frozenset(schema.get("required", ()))
         names = UniqueNames(_IN_OBJECTS if root else (), "_")
-        wanted = sorted(name for name in properties if not root or name not in _TOP)
+        selected = sorted(name for name in properties if not root or name not in _TOP)
         attributes = (
-            self._attribute(owner, name, properties[name], required=name in required, root=root) for name in wanted
+            self._attribute(owner, name, properties[name], required=name in required, root=root) for name in selected
         )
-        return [replace(one, name=names.unused(one.name)) for one in attributes]
+        return [replace(attribute, name=names.unused(attribute.name)) for attribute in attributes]
 
     def _attribute(self, owner: str, json_name: str, schema: Schema, *, required: bool, root: bool) -> Attribute:
         shape = self._shape(owner + class_case(json_name), schema)
@@ -102,8 +102,8 @@ class SchemaTypes:
             return _Shape(f"Mapping[str, {self._inside(name, values)}]", "EMPTY_MAP", "no_entries")
         if not schema.get("properties") or values is True or schema.get("x-kubernetes-preserve-unknown-fields"):
             return _Shape("Mapping[str, Any]", sent="no_entries")
-        made = self._struct(name, schema)
-        return _Shape(made, sent=made)
+        struct = self._struct(name, schema)
+        return _Shape(struct, sent=struct)
 
 
 def _sentence(schema: Schema) -> str:
@@ -151,19 +151,19 @@ def class_name(kind: str) -> str:
 class UniqueNames:
     """Assigns unique names; those in `taken` are reserved, and `suffix` stands before the number of a further one."""
 
-    def __init__(self, taken: Iterable[str], suffix: str) -> None:
-        self._taken = set(taken)
+    def __init__(self, reserved: Iterable[str], suffix: str) -> None:
+        self._taken = set(reserved)
         self._suffix = suffix
         self._numbers: dict[str, int] = {}
 
     def unused(self, name: str) -> str:
         """Return `name`, with a suffix if it is used already."""
-        made = name = name[:_LONGEST]
-        while made in self._taken:
+        candidate = name = name[:_LONGEST]
+        while candidate in self._taken:
             number = self._numbers[name] = self._numbers.get(name, 0) + 1
-            made = f"{name}{self._suffix}{number if number > 1 else ''}"
-        self._taken.add(made)
-        return made
+            candidate = f"{name}{self._suffix}{number if number > 1 else ''}"
+        self._taken.add(candidate)
+        return candidate
 
 
 def _attribute_name(json_name: str) -> str:

@@ -64,8 +64,8 @@ def first_sentence(text: str) -> str:
     flat = " ".join(plain.split("\n\n")[0].split())
     if not flat:
         return ""
-    found = re.match(r"(.+?[a-z0-9)\]`\"'])\.(?= [A-Z\"'`(]|$)", flat)
-    sentence = found.group(1) if found else flat.rstrip(".:; ")
+    match = re.match(r"(.+?[a-z0-9)\]`\"'])\.(?= [A-Z\"'`(]|$)", flat)
+    sentence = match.group(1) if match else flat.rstrip(".:; ")
     return sentence + "."
 
 

@@ -53,16 +53,16 @@ class StructType:
 def types_text(title: str, records: Iterable[StructType], layout: Layout, borrowed: Mapping[str, Iterable[str]]) -> str:
     """Return a module of types; `borrowed` are types of other modules, which it offers, too."""
     records = list(records)
-    own = {record.name for record in records}
-    later, hints, classes = set(own), [], []
+    record_names = {record.name for record in records}
+    later, hints, classes = set(record_names), [], []
     for record in records:
         attributes = [_with_list(attribute) for attribute in record.attributes]
         hints += [attribute.type for attribute in attributes]
         # Annotations that mention a class not defined yet become strings. Only these: strings are compiled and
         # evaluated when the first client of a kind is created.
-        for index, one in enumerate(attributes):
-            if not later.isdisjoint(re.findall(r"\w+", one.type)):
-                attributes[index] = replace(one, type=quoted(one.type))
+        for index, member in enumerate(attributes):
+            if not later.isdisjoint(re.findall(r"\w+", member.type)):
+                attributes[index] = replace(member, type=quoted(member.type))
         classes.append(_struct_text(replace(record, attributes=tuple(attributes))))
         later.discard(record.name)
     source = joined(classes, blank_lines=2)
@@ -71,28 +71,28 @@ def types_text(title: str, records: Iterable[StructType], layout: Layout, borrow
         title=title,
         imports=used_imports(
             f"{source} {' '.join(hints)}",
-            {module: set(names) - own for module, names in _PLACES.items()},
+            {module: set(names) - record_names for module, names in _PLACES.items()},
             layout,
             more=borrowed.items(),
-            whole=["msgspec"] if "msgspec." in source else [],
+            modules=["msgspec"] if "msgspec." in source else [],
         ),
-        names=assignment("__all__ = ", sorted(own.union(*borrowed.values()))),
+        names=assignment("__all__ = ", sorted(record_names.union(*borrowed.values()))),
         classes=source,
     )
 
 
 def _with_list(attribute: Attribute) -> Attribute:
     """Return a list attribute in the form that constructors accept lists for; others as they are."""
-    found = LIST.fullmatch(attribute.type)
-    if found is None:
+    match = LIST.fullmatch(attribute.type)
+    if match is None:
         return attribute
     default = "NO_ITEMS" if attribute.default == "()" else attribute.default
-    return replace(attribute, type=f"ListOf[{found[1]}]", default=default)
+    return replace(attribute, type=f"ListOf[{match[1]}]", default=default)
 
 
 def _struct_text(struct: StructType) -> str:
     lines = [call("@api_type", _mark(struct.api, struct.name))] if struct.api else []
-    base = "StructWithLists" if any("ListOf[" in one.type for one in struct.attributes) else "msgspec.Struct"
+    base = "StructWithLists" if any("ListOf[" in member.type for member in struct.attributes) else "msgspec.Struct"
     lines.append(call(f"class {struct.name}", (base, *_ARGUMENTS), end=":"))
     lines.append(docstring(struct.doc or f"{struct.name}.", indent="    "))
     if struct.attributes:
@@ -116,10 +116,10 @@ def _assignment(head: str, attribute: Attribute) -> str:
 def _mark(api: ApiType, name: str) -> list[str]:
     """Return the arguments of `@api_type` on the class `name`, without those that are the default."""
     plain = ApiType(group="", version="", kind=name, plural=plural_of(name.lower()), singular=name.lower())
-    said = [("group", api.group), ("version", api.version)]
+    arguments = [("group", api.group), ("version", api.version)]
     words = ("plural", "kind", "singular", "list_kind", "scope", "status")
-    said += [(word, value) for word in words if (value := getattr(api, word)) != getattr(plain, word)]
-    mark = [f"{word}={literal(value)}" for word, value in said]
+    arguments += [(word, value) for word in words if (value := getattr(api, word)) != getattr(plain, word)]
+    mark = [f"{word}={literal(value)}" for word, value in arguments]
     if api.scale is not None:
         paths = (api.scale.spec_path, api.scale.status_path, api.scale.selector_path)
         mark.append(f"scale=ScaleSubresource({', '.join(quoted(path) for path in paths if path)})")

@@ -26,9 +26,9 @@ class Layout:
     beside_runtime: bool = False
     """True if clientgo is part of the same project, so that import sorters place it with the project's modules."""
 
-    def module(self, *parts: str) -> str:
+    def module(self, *names: str) -> str:
         """Return the full name of a module of the package."""
-        return ".".join([self.package, *parts])
+        return ".".join([self.package, *names])
 
     @property
     def fake_module(self) -> str:
@@ -69,28 +69,28 @@ def joined(texts: Iterable[str], *, blank_lines: int = 1) -> str:
 Import = tuple[str, Iterable[str]]
 
 
-def import_of(place: str) -> list[Import]:
+def import_of(target: str) -> list[Import]:
     """Return the import of a class given as `module:class`, or none if empty."""
-    module, _, name = place.partition(":")
-    return [(module, [name])] if place else []
+    module, _, name = target.partition(":")
+    return [(module, [name])] if target else []
 
 
 _STRING = re.compile(r'"""[^\n]*|"(?:[^"\\\n]|\\.)*"?' + r"|'(?:[^'\\\n]|\\.)*'?")
 _STANDARD = {"collections.abc": ("Mapping", "Sequence"), "datetime": ("datetime",), "typing": ("Any",)}
 
 
-def import_block(imports: Iterable[Import], layout: Layout, *, whole: Iterable[str] = ()) -> str:
-    """Return sorted imports: standard library, third-party, project; `whole` are modules imported by name."""
+def import_block(imports: Iterable[Import], layout: Layout, *, modules: Iterable[str] = ()) -> str:
+    """Return sorted imports: standard library, third-party, project; `modules` are modules imported by name."""
     merged: dict[str, set[str]] = {}
     for module, names in imports:
         merged.setdefault(module, set()).update(names)
     foreign = ("msgspec",) if layout.beside_runtime else ("msgspec", "clientgo")
-    parts: tuple[list[str], list[str], list[str]] = ([], [f"import {module}" for module in whole], [])
+    sections: tuple[list[str], list[str], list[str]] = ([], [f"import {module}" for module in modules], [])
     for module, names in sorted(merged.items()):
         if names:
             part = 0 if module in _STANDARD else 1 if module.split(".")[0] in foreign else 2
-            parts[part].append(import_line(module, names))
-    return "\n\n".join("\n".join(part) for part in parts if part)
+            sections[part].append(import_line(module, names))
+    return "\n\n".join("\n".join(part) for part in sections if part)
 
 
 def group_imports(groups: Iterable[Import], needed: Iterable[Import], layout: Layout) -> str:
@@ -114,11 +114,11 @@ def used_imports(
     layout: Layout,
     *,
     more: Iterable[Import],
-    whole: Iterable[str] = (),
+    modules: Iterable[str] = (),
 ) -> str:
     """Return the imports of the names in `places` that a source uses, by module, and of all names in `more`."""
     more = [(module, set(names)) for module, names in more]
-    taken = set[str]().union(*(names for _, names in more))
-    words = set(re.findall(r"\w+", _STRING.sub("", code))) - taken
+    extra_names = set[str]().union(*(names for _, names in more))
+    words = set(re.findall(r"\w+", _STRING.sub("", code))) - extra_names
     used = [(module, words.intersection(names)) for module, names in (*_STANDARD.items(), *places.items())]
-    return import_block([*used, *more], layout, whole=whole)
+    return import_block([*used, *more], layout, modules=modules)

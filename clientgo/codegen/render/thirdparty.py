@@ -25,10 +25,10 @@ class ForeignGroup:
         return Text(self.module, body, tuple(sorted({kind.source for kind in self.kinds})))
 
 
-def foreign_groups(found: Iterable[ForeignKind], own_groups: Iterable[str], package: str) -> Iterator[ForeignGroup]:
+def foreign_groups(foreign: Iterable[ForeignKind], own_groups: Iterable[str], package: str) -> Iterator[ForeignGroup]:
     """Yield the kinds by group version; `own_groups` are the groups of own kinds in the same package."""
     groups: dict[tuple[str, str], list[ForeignKind]] = {}
-    for kind in found:
+    for kind in foreign:
         groups.setdefault((kind.api.group, kind.api.version), []).append(kind)
     names = group_names({*own_groups, *(group for group, _ in groups)})
     for (group, version), members in sorted(groups.items()):

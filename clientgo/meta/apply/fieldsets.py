@@ -51,59 +51,61 @@ def is_tree(value: Any) -> bool:
     return isinstance(value, dict) and all(is_tree(child) for child in value.values())
 
 
-def union(one: Tree, other: Tree) -> Tree:
+def union(tree: Tree, other: Tree) -> Tree:
     """Return the set of the paths of both."""
-    if not one or not other:
-        return one or other
-    merged = dict(one)
+    if not tree or not other:
+        return tree or other
+    merged = dict(tree)
     for element, node in other.items():
-        known = merged.get(element)
-        if known is None:
+        existing = merged.get(element)
+        if existing is None:
             merged[element] = node
         elif element != ".":
-            children = union(_children(known), _children(node))
-            merged[element] = _node(children, member=_is_member(known) or _is_member(node))
+            children = union(_children(existing), _children(node))
+            merged[element] = _node(children, member=_is_member(existing) or _is_member(node))
     return merged
 
 
 def difference(tree: Tree, lost: Tree) -> Tree:
     """Return the set without the paths of `lost`; the same object if it contains none of them."""
-    left: Tree = {}
+    remaining: Tree = {}
     same = True
     for element, node in tree.items():
         gone = lost.get(element)
-        rest = node if gone is None or element == "." else _without(node, gone)
-        same = same and rest is node
-        if rest is not None:
-            left[element] = rest
-    return tree if same else left
+        remaining_node = node if gone is None or element == "." else _without(node, gone)
+        same = same and remaining_node is node
+        if remaining_node is not None:
+            remaining[element] = remaining_node
+    return tree if same else remaining
 
 
-def intersection(one: Tree, other: Tree) -> Tree:
+def intersection(tree: Tree, other: Tree) -> Tree:
     """Return the set of the paths that are in both."""
     common: Tree = {}
-    for element, node in one.items():
+    for element, node in tree.items():
         if element in other and element != ".":
             also = other[element]
             member = _is_member(node) and _is_member(also)
-            found = _node(intersection(node, also), member=member)
-            if found is not None:
-                common[element] = found
+            shared = _node(intersection(node, also), member=member)
+            if shared is not None:
+                common[element] = shared
     return common
 
 
 def managed(obj: dict[str, Any], ignored: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the object without the fields that no manager owns and without `ignored` top-level fields."""
-    kept = {
+    managed_metadata = {
         field: value
         for field, value in obj.items()
         if field not in ("apiVersion", "kind", "metadata") and field not in ignored
     }
     if "metadata" not in ignored:
-        found = obj.get("metadata") or {}
+        metadata = obj.get("metadata") or {}
         # Always there, so that no manager owns the field itself.
-        kept["metadata"] = {field: value for field, value in found.items() if field not in _UNMANAGED_META}
-    return kept
+        managed_metadata["metadata"] = {
+            field: value for field, value in metadata.items() if field not in _UNMANAGED_META
+        }
+    return managed_metadata
 
 
 def field_set(value: Any, rules: MergeRules) -> Tree:
@@ -111,24 +113,25 @@ def field_set(value: Any, rules: MergeRules) -> Tree:
     return _node_of(value, rules, ()) or {}
 
 
-def _node_of(value: Any, rules: MergeRules, where: FieldPath) -> Tree | None:
+def _node_of(value: Any, rules: MergeRules, path: FieldPath) -> Tree | None:
     if not isinstance(value, _NESTED):
         return {}
-    rule = rules(where)
+    rule = rules(path)
     if isinstance(value, dict) and value and not _atomic(rule):
-        found = (
-            (f"f:{name}", _node_of(child, rules, (*where, name)), _is_entry(name, rule))
-            for name, child in value.items()
+        members = (
+            (f"f:{name}", _node_of(child, rules, (*path, name)), _is_entry(name, rule)) for name, child in value.items()
         )
     elif isinstance(value, list) and rule is not None and _merges(rule):
-        parts, leaves = _parts(value, rule, in_map=False), _leaf_items(rule)
-        found = (
-            (element, {} if leaves or not isinstance(item, dict) else _node_of(item, rules, where), True)
-            for element, item in parts.items()
+        children, leaves = _children_by_element(value, rule, in_map=False), _leaf_items(rule)
+        members = (
+            (element, {} if leaves or not isinstance(item, dict) else _node_of(item, rules, path), True)
+            for element, item in children.items()
         )
     else:
         return {}
-    nodes = ((element, _node(_children(node or {}), member=own or node == {})) for element, node, own in found)
+    nodes = (
+        (element, _node(_children(node or {}), member=is_member or node == {})) for element, node, is_member in members
+    )
     return {element: node for element, node in nodes if node is not None} or None
 
 
@@ -140,35 +143,35 @@ def added(zero: dict[str, Any], obj: dict[str, Any], rules: MergeRules) -> Tree:
     return _added_members(zero, obj, rules, ())
 
 
-def _added_members(zero: Any, obj: dict[str, Any], rules: MergeRules, where: FieldPath) -> Tree:
+def _added_members(zero: Any, obj: dict[str, Any], rules: MergeRules, path: FieldPath) -> Tree:
     tree: Tree = {}
-    known = zero if isinstance(zero, dict) else {}
+    zero_members = zero if isinstance(zero, dict) else {}
     for field, child in obj.items():
-        was = known.get(field, _ABSENT)
+        was = zero_members.get(field, _ABSENT)
         if was is _ABSENT or not same(was, child):
-            node = _added_node(was, child, rules, (*where, field)) if isinstance(child, _NESTED) else {}
+            node = _added_node(was, child, rules, (*path, field)) if isinstance(child, _NESTED) else {}
             if node is not None:
                 tree[f"f:{field}"] = node
     return tree
 
 
-def _added_node(zero: Any, value: Any, rules: MergeRules, where: FieldPath) -> Tree | None:
-    rule = rules(where) if value else None
+def _added_node(zero: Any, value: Any, rules: MergeRules, path: FieldPath) -> Tree | None:
+    rule = rules(path) if value else None
     if isinstance(value, dict):
-        children = _added_members(zero, value, rules, where) if value and not _atomic(rule) else None
+        children = _added_members(zero, value, rules, path) if value and not _atomic(rule) else None
     else:
-        children = _added_items(value, rule, rules, where) if rule is not None and _merges(rule) else None
+        children = _added_items(value, rule, rules, path) if rule is not None and _merges(rule) else None
     if children is None:
         return {}
     return {".": {}, **children} if zero is _ABSENT else children or None
 
 
-def _added_items(values: list[Any], rule: MergeRule, rules: MergeRules, where: FieldPath) -> Tree:
+def _added_items(values: list[Any], rule: MergeRule, rules: MergeRules, path: FieldPath) -> Tree:
     tree: Tree = {}
     leaves = _leaf_items(rule)
     for element, item in items(values, rule):
         leaf = leaves or element in tree or not isinstance(item, dict)
-        tree[element] = {} if leaf or not item else {".": {}, **_added_members(None, item, rules, where)}
+        tree[element] = {} if leaf or not item else {".": {}, **_added_members(None, item, rules, path)}
     return tree
 
 
@@ -188,12 +191,12 @@ def compare(old: dict[str, Any], new: dict[str, Any], rules: MergeRules) -> Comp
 _Nodes = tuple[Tree | None, Tree | None]
 
 
-def _compare(old: Any, new: Any, rules: MergeRules, where: FieldPath) -> _Nodes:
+def _compare(old: Any, new: Any, rules: MergeRules, path: FieldPath) -> _Nodes:
     for kind in _NESTED:
         if (isinstance(old, kind) and old) or (isinstance(new, kind) and new):
-            rule = rules(where)
+            rule = rules(path)
             if not _atomic(rule) if kind is dict else _merges(rule):
-                return _compare_parts(old, new, rule, rules, where)
+                return _compare_parts(old, new, rule, rules, path)
     return _leaf(new)
 
 
@@ -201,9 +204,9 @@ def _leaf(new: Any) -> _Nodes:
     return (None, {}) if new is _ABSENT else ({}, None)
 
 
-def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, where: FieldPath) -> _Nodes:
+def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules, path: FieldPath) -> _Nodes:
     in_map = any(isinstance(side, dict) and side for side in (old, new))
-    before, after = _parts(old, rule, in_map=in_map), _parts(new, rule, in_map=in_map)
+    before, after = _children_by_element(old, rule, in_map=in_map), _children_by_element(new, rule, in_map=in_map)
     nested = _NESTED if in_map else () if _leaf_items(rule) else (dict,)
     changed: Tree = {}
     removed: Tree = {}
@@ -212,7 +215,7 @@ def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules
         if was is child or same(was, child):
             continue
         if isinstance(child, nested) or isinstance(was, nested):
-            come, gone = _compare(was, child, rules, (*where, name) if in_map else where)
+            come, gone = _compare(was, child, rules, (*path, name) if in_map else path)
         else:
             come, gone = _leaf(child)
         element = f"f:{name}" if in_map else name
@@ -224,30 +227,30 @@ def _compare_parts(old: Any, new: Any, rule: MergeRule | None, rules: MergeRules
     return _node(changed, member=old is _ABSENT or mixed), _node(removed, member=new is _ABSENT)
 
 
-def _parts(value: Any, rule: MergeRule | None, *, in_map: bool) -> dict[str, Any]:
+def _children_by_element(value: Any, rule: MergeRule | None, *, in_map: bool) -> dict[str, Any]:
     """Return the members of a map by name, or the items of a list that merges by element: duplicates as a tuple."""
     if in_map:
         return value if isinstance(value, dict) else {}
-    parts: dict[str, Any] = {}
+    by_element: dict[str, Any] = {}
     if isinstance(value, list) and rule is not None:
         for element, item in items(value, rule):
-            parts[element] = (parts[element], item) if element in parts else item
-    return parts
+            by_element[element] = (by_element[element], item) if element in by_element else item
+    return by_element
 
 
 def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
     if rule.list_type == "set":
         return [("v:" + canonical(value).decode(), value) for value in values]
-    found = []
+    pairs = []
     defaults = dict(rule.key_defaults)
     for item in values:
         members = item if isinstance(item, dict) else {}
         key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
         key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
         key = {name: value for name, value in key.items() if value is not None}
-        found.append(("k:" + canonical(key).decode(), item))
-    return found
+        pairs.append(("k:" + canonical(key).decode(), item))
+    return pairs
 
 
 def read_element(element: str) -> Any:
@@ -287,8 +290,8 @@ def _without(node: Tree, gone: Tree) -> Tree | None:
     member = _is_member(node)
     stays = member and not _is_member(gone)
     children = _children(node)
-    left = difference(children, _children(gone))
-    return node if stays == member and left is children else _node(left, member=stays)
+    remaining = difference(children, _children(gone))
+    return node if stays == member and remaining is children else _node(remaining, member=stays)
 
 
 def _atomic(rule: MergeRule | None) -> bool:

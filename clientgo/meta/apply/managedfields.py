@@ -65,21 +65,21 @@ class FieldManager:
         return {**entry, "subresource": self.subresource} if self.subresource else entry
 
 
-def present_entries(given: list[Object] | None, live: list[Object]) -> list[Object]:
+def present_entries(submitted: list[Object] | None, live: list[Object]) -> list[Object]:
     """Return the entries that an update starts from: those of the client, or the live ones if they are unreadable.
 
     An empty list and one empty entry are requests to remove all of them.
     """
-    if given is live:
+    if submitted is live:
         return live
-    if given in ([], [{}]):
+    if submitted in ([], [{}]):
         return []
-    return given if given and all(map(_is_readable, given)) else live
+    return submitted if submitted and all(map(_is_readable, submitted)) else live
 
 
 def _is_readable(entry: Object) -> bool:
-    known = entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
-    return known and is_tree(entry.get("fieldsV1", {}))
+    is_valid = entry.get("operation") in ("Apply", "Update") and entry.get("fieldsType") == "FieldsV1"
+    return is_valid and is_tree(entry.get("fieldsV1", {}))
 
 
 def after_update(
@@ -95,14 +95,14 @@ def after_update(
         return [who.entry(fields, time)] if fields else []
     changed, removed = compare(managed(old, kind.ignored), after, kind.rules)
     lost = union(changed, removed)
-    kept: list[Object] = []
+    updated: list[Object] = []
     for entry in entries:
         fields = difference(entry.get("fieldsV1", {}), lost)
         if changed and who.owns(entry):
             changed = union(fields, changed)
         elif fields:
-            kept.append(entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields})
-    return _capped(sort([*kept, who.entry(changed, time)] if changed else kept))
+            updated.append(entry if fields is entry.get("fieldsV1") else {**entry, "fieldsV1": fields})
+    return _capped(sort([*updated, who.entry(changed, time)] if changed else updated))
 
 
 def _capped(entries: list[Object]) -> list[Object]:
@@ -119,7 +119,7 @@ def _capped(entries: list[Object]) -> list[Object]:
         if first is not entry:
             fields = union(first.get("fieldsV1", {}), entry.get("fieldsV1", {}))
             bucket = FieldManager(_OLD_UPDATES, "Update", version).entry(fields, entry.get("time", ""))
-            entries = sort([bucket, *(one for one in entries if one is not first and one is not entry)])
+            entries = sort([bucket, *(item for item in entries if item is not first and item is not entry)])
             buckets[version], excess = bucket, excess - 1
     return entries
 
@@ -135,8 +135,10 @@ def after_scale(entries: list[Object], path: FieldPath, who: FieldManager) -> li
     for element in reversed(path):
         fields = {element: fields}
     time = next((entry.get("time", "") for entry in entries if who.owns(entry)), "")
-    rest = [(entry, difference(entry.get("fieldsV1", {}), fields)) for entry in entries if not who.owns(entry)]
-    return sort([*({**entry, "fieldsV1": left} for entry, left in rest if left), who.entry(fields, time)])
+    reduced = [(entry, difference(entry.get("fieldsV1", {}), fields)) for entry in entries if not who.owns(entry)]
+    return sort(
+        [*({**entry, "fieldsV1": remaining} for entry, remaining in reduced if remaining), who.entry(fields, time)]
+    )
 
 
 def sort(entries: list[Object]) -> list[Object]:
@@ -145,20 +147,20 @@ def sort(entries: list[Object]) -> list[Object]:
     return sorted(entries, key=lambda entry: [entry.get(name) or "" for name in names])
 
 
-def equal_ignoring_timestamps(one: Object, other: Object) -> bool:
+def equal_ignoring_timestamps(obj: Object, other: Object) -> bool:
     """Report whether two objects are equal except for resourceVersion and times in managedFields."""
     # Metadata is compared last: it takes a copy, and most objects that differ do so elsewhere.
     return (
-        one.keys() == other.keys()
-        and all(same(value, other[field]) for field, value in one.items() if field != "metadata")
-        and same(_timeless(one["metadata"]), _timeless(other["metadata"]))
+        obj.keys() == other.keys()
+        and all(same(value, other[field]) for field, value in obj.items() if field != "metadata")
+        and same(_timeless(obj["metadata"]), _timeless(other["metadata"]))
     )
 
 
 def _timeless(meta: Object) -> Object:
-    kept = {field: value for field, value in meta.items() if field != "resourceVersion"}
-    if "managedFields" in kept:
-        kept["managedFields"] = [
-            {field: value for field, value in entry.items() if field != "time"} for entry in kept["managedFields"]
+    metadata = {field: value for field, value in meta.items() if field != "resourceVersion"}
+    if "managedFields" in metadata:
+        metadata["managedFields"] = [
+            {field: value for field, value in entry.items() if field != "time"} for entry in metadata["managedFields"]
         ]
-    return kept
+    return metadata

@@ -164,7 +164,7 @@ def field_rule(owner: str, field: str, target: str) -> MergeRule | None:
     return _ATOMIC if rule is None else replace(rule, atomic_items=True)
 
 
-_PLACES: Mapping[str, tuple[str, ...]] = {
+_LOCATIONS: Mapping[str, tuple[str, ...]] = {
     "ObjectMeta": ("metadata",),
     "Container": ("containers", "initContainers"),
     "EphemeralContainer": ("ephemeralContainers",),
@@ -178,9 +178,9 @@ _PLACES: Mapping[str, tuple[str, ...]] = {
 }
 _ROOTS = {"ServiceAccount", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 _BY_PATH = {
-    f"{place}.{field}": rule
-    for name, places in _PLACES.items()
-    for place in places
+    f"{location}.{field}": rule
+    for name, locations in _LOCATIONS.items()
+    for location in locations
     for field, rule in TYPE_RULES[name].items()
 }
 

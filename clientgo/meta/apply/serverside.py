@@ -63,24 +63,30 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
     if live and not entries:
         first = FieldManager(BEFORE_FIRST_APPLY, "Update", who.api_version)
         entries = after_update([], {}, live, first, kind, time=time)
-    wanted = _fields_of(config, kind)
+    applied = _fields_of(config, kind)
     mine: Object = next((entry for entry in entries if who.owns(entry)), {})
-    others = [entry for entry in entries if not who.owns(entry)]
-    merged = _prune(merge(live, config, rules, ()), mine.get("fieldsV1", {}), wanted, others, rules)
+    other_entries = [entry for entry in entries if not who.owns(entry)]
+    merged = _prune(merge(live, config, rules, ()), mine.get("fieldsV1", {}), applied, other_entries, rules)
     changed, removed = compare(managed(live, kind.ignored), managed(merged, kind.ignored), rules)
-    conflicts = [(entry, path) for entry in others for path in paths(intersection(entry.get("fieldsV1", {}), changed))]
+    conflicts = [
+        (entry, path) for entry in other_entries for path in paths(intersection(entry.get("fieldsV1", {}), changed))
+    ]
     if conflicts and not force:
-        taken = _last_applied(live, kind) if who.name == _KUBECTL else {}
-        left = [(entry, path) for entry, path in conflicts if not contains(taken, path)]
-        if left:
-            raise _conflict(left)
+        last_applied = _last_applied(live, kind) if who.name == _KUBECTL else {}
+        remaining = [(entry, path) for entry, path in conflicts if not contains(last_applied, path)]
+        if remaining:
+            raise _conflict(remaining)
     lost = union(changed, removed)
-    kept = [{**entry, "fieldsV1": rest} for entry in others if (rest := difference(entry.get("fieldsV1", {}), lost))]
+    reduced = [
+        {**entry, "fieldsV1": fields}
+        for entry in other_entries
+        if (fields := difference(entry.get("fieldsV1", {}), lost))
+    ]
     # As on a real server, an apply that changes nothing does not set a time.
     when = time if changed or removed or not live else mine.get("time", "")
     if who.name == _KUBECTL:
         merged = _with_last_applied(merged, config)
-    return Applied(merged, sort([*kept, *([who.entry(wanted, when)] if wanted else [])]))
+    return Applied(merged, sort([*reduced, *([who.entry(applied, when)] if applied else [])]))
 
 
 def _fields_of(obj: Object, kind: ManagedType) -> Tree:
@@ -113,33 +119,35 @@ def _with_last_applied(merged: Object, config: Object) -> Object:
     return {**merged, "metadata": {**merged["metadata"], "annotations": {**notes, LAST_APPLIED: text}}}
 
 
-def merge(live: Any, config: Any, rules: MergeRules, where: FieldPath) -> Any:
+def merge(live: Any, config: Any, rules: MergeRules, path: FieldPath) -> Any:
     """Return the live value merged with the configuration; lists that merge keep the items of other managers."""
-    rule = rules(where)
+    rule = rules(path)
     atomic = rule is not None and rule.list_type == "atomic"
     if isinstance(live, dict) and isinstance(config, dict) and not atomic:
         merged = dict(live)
         for field, value in config.items():
-            merged[field] = merge(live.get(field), value, rules, (*where, field))
+            merged[field] = merge(live.get(field), value, rules, (*path, field))
         return merged
     if config is None and isinstance(live, dict) and not atomic:
         return live  # a null owns the field but changes nothing
     if isinstance(live, list) and isinstance(config, list) and rule is not None and rule.list_type in ("map", "set"):
         mine = dict(items(config, rule))
-        found = [
-            (element, merge(item, mine[element], rules, where) if element in mine else item)
+        members = [
+            (element, merge(item, mine[element], rules, path) if element in mine else item)
             for element, item in items(live, rule)
         ]
-        known = {element for element, _ in found}
-        return [item for _, item in found] + [item for element, item in mine.items() if element not in known]
+        elements = {element for element, _ in members}
+        return [item for _, item in members] + [item for element, item in mine.items() if element not in elements]
     return config
 
 
-def _prune(merged: Object, before: Tree, wanted: Tree, others: list[Object], rules: MergeRules) -> Object:
+def _prune(merged: Object, before: Tree, applied: Tree, other_entries: list[Object], rules: MergeRules) -> Object:
     """Remove fields that this manager set before and does not set now, unless another manager owns them."""
 
     def is_dropped(path: FieldPath) -> bool:
-        return not _within(wanted, path) and not any(_within(entry.get("fieldsV1", {}), path) for entry in others)
+        return not _within(applied, path) and not any(
+            _within(entry.get("fieldsV1", {}), path) for entry in other_entries
+        )
 
     dropped = {path for path in paths(before) if is_dropped(path)}
     dropped |= {parent for path in dropped for parent in _parents(path, rules) if is_dropped(parent)}
@@ -186,19 +194,19 @@ def _within(tree: Tree, path: FieldPath) -> bool:
     return True
 
 
-def _without(value: Any, gone: Tree, rules: MergeRules, where: FieldPath) -> Any:
+def _without(value: Any, gone: Tree, rules: MergeRules, path: FieldPath) -> Any:
     """Return the value without the fields in a tree of `_insert`, in one pass over it."""
     if isinstance(value, dict):
         members = ((f"f:{field}", field, child) for field, child in value.items())
         return {
-            field: _without(child, gone[element], rules, (*where, field)) if gone.get(element) else child
+            field: _without(child, gone[element], rules, (*path, field)) if gone.get(element) else child
             for element, field, child in members
             if element not in gone or gone[element] is not None
         }
-    rule = rules(where)
+    rule = rules(path)
     if isinstance(value, list) and rule is not None and rule.list_type in ("map", "set"):
         return [
-            _without(item, gone[element], rules, where) if gone.get(element) else item
+            _without(item, gone[element], rules, path) if gone.get(element) else item
             for element, item in items(value, rule)
             if element not in gone or gone[element] is not None
         ]
@@ -206,7 +214,7 @@ def _without(value: Any, gone: Tree, rules: MergeRules, where: FieldPath) -> Any
 
 
 def _conflict(conflicts: list[tuple[Object, FieldPath]]) -> ApplyConflict:
-    conflicts = sorted(conflicts, key=lambda found: [found[0].get(name, "") for name in _IDENTITY])
+    conflicts = sorted(conflicts, key=lambda conflict: [conflict[0].get(name, "") for name in _IDENTITY])
     causes = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {_named(entry)}", "field": show(path)}
         for entry, path in conflicts

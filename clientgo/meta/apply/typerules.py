@@ -27,33 +27,33 @@ class TypeRules:
 
     def __init__(self, cls: type[Any]) -> None:
         self._cls = cls
-        self._known: dict[FieldPath, MergeRule | None] = {}
+        self._rules: dict[FieldPath, MergeRule | None] = {}
 
     def __repr__(self) -> str:
         return f"<TypeRules {self._cls.__name__}>"
 
     def __call__(self, path: FieldPath) -> MergeRule | None:
         """Return the rule at this path, or None."""
-        if path not in self._known:
-            self._known[path] = self._find(path)
-        return self._known[path]
+        if path not in self._rules:
+            self._rules[path] = self._find(path)
+        return self._rules[path]
 
     def _find(self, path: FieldPath) -> MergeRule | None:
-        here: Any = self._cls
+        hint: Any = self._cls
         metas: Iterable[Meta] = ()
         rule: MergeRule | None = None
         for name in path:
-            if _is_mapping(here):
-                here, metas, rule = get_args(here)[1], (), None
+            if _is_mapping(hint):
+                hint, metas, rule = get_args(hint)[1], (), None
             else:
-                owner = _item(here)
+                owner = _item(hint)
                 hints = _hints(owner) if isinstance(owner, type) else {}
                 if name not in hints:
                     return None
-                here = hints[name]
-                rule = field_rule(owner.__name__, name, _built_in_name(_item(bare_type(here))))
-            here, metas, _ = unwrap(here)
-        return _declared([*metas, *_of_class(here)]) or rule
+                hint = hints[name]
+                rule = field_rule(owner.__name__, name, _built_in_name(_item(bare_type(hint))))
+            hint, metas, _ = unwrap(hint)
+        return _declared([*metas, *_of_class(hint)]) or rule
 
 
 def _is_mapping(hint: Any) -> bool:
@@ -85,10 +85,10 @@ def _of_class(hint: Any) -> Iterable[Meta]:
 
 
 def _declared(metas: Iterable[Meta]) -> MergeRule | None:
-    found = None
+    rule = None
     for meta in metas:
         if meta.map_type == "atomic":
-            found = _ATOMIC
+            rule = _ATOMIC
         elif meta.list_type is not None:
-            found = MergeRule(list_type=meta.list_type, map_keys=meta.list_map_keys)
-    return found
+            rule = MergeRule(list_type=meta.list_type, map_keys=meta.list_map_keys)
+    return rule

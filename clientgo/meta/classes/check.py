@@ -38,8 +38,8 @@ def check_class(cls: type[Any]) -> None:
     Raises:
         TypeError: the message has all faults, each with its class, field and remedy.
     """
-    if found := list(dict.fromkeys(map(str, faults(cls)))):
-        raise TypeError(f"{cls.__module__}.{cls.__qualname__} cannot be used as an API type: {'; '.join(found)}")
+    if messages := list(dict.fromkeys(map(str, faults(cls)))):
+        raise TypeError(f"{cls.__module__}.{cls.__qualname__} cannot be used as an API type: {'; '.join(messages)}")
 
 
 def faults(cls: type[Any]) -> Iterator[ClassFault]:
@@ -135,12 +135,12 @@ def _dataclass_faults(cls: type[Any], hints: Mapping[str, Any]) -> Iterator[Clas
 
 
 def _name_faults(cls: type[Any], fields: Collection[str]) -> Iterator[ClassFault]:
-    taken = dict.fromkeys(_RESERVED, "@api_type") if "__api_type__" in vars(cls) else {}
+    used = dict.fromkeys(_RESERVED, "@api_type") if "__api_type__" in vars(cls) else {}
     for name in fields:
         json_name = camel(name)
-        if json_name in taken:
-            yield ClassFault(cls, name, f"the JSON name {json_name} is that of {taken[json_name]}: use another name")
-        taken[json_name] = name
+        if json_name in used:
+            yield ClassFault(cls, name, f"the JSON name {json_name} is that of {used[json_name]}: use another name")
+        used[json_name] = name
 
 
 def _classes_in(hint: Any) -> Iterator[type[Any]]:

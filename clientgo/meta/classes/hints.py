@@ -25,8 +25,8 @@ def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:
         elif aliased is not None and not isinstance(hint, type):
             hint = aliased
         elif origin in (Union, types.UnionType) and type(None) in get_args(hint):
-            rest = tuple(arg for arg in get_args(hint) if arg is not type(None))
-            hint, nullable = Union[rest], True  # noqa: UP007  # built from a tuple of types
+            alternatives = tuple(arg for arg in get_args(hint) if arg is not type(None))
+            hint, nullable = Union[alternatives], True  # noqa: UP007  # built from a tuple of types
         else:
             return hint, metas, nullable
 
@@ -34,5 +34,5 @@ def unwrap(hint: Any) -> tuple[Any, list[Meta], bool]:
 def camel(name: str) -> str:
     """Return the JSON name of an attribute, like msgspec's `rename="camel"`."""
     plain = name.lstrip("_")
-    first, *rest = plain.split("_")
-    return name[: len(name) - len(plain)] + first + "".join(part.title() for part in rest)
+    first, *following = plain.split("_")
+    return name[: len(name) - len(plain)] + first + "".join(part.title() for part in following)

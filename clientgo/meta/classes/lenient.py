@@ -67,9 +67,9 @@ def _bare_reader(hint: Any) -> Reader | None:
     """Return the reader of a type without wrappers; None for a scalar."""
     origin, args = get_origin(hint), get_args(hint)
     if hint in (Any, object):
-        return lambda value, path, whole: value
+        return lambda value, path, complete: value
     if has_fields(hint):
-        return lambda value, path, whole: _of_class(hint)(value, path, whole)  # a built-in class may be recursive
+        return lambda value, path, complete: _of_class(hint)(value, path, complete)  # a built-in class may be recursive
     if origin is Literal:
         return _of_values(args)
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
@@ -87,11 +87,11 @@ def _allows_null(hint: Any) -> bool:
 
 
 def _nullable(read: Reader) -> Reader:
-    return lambda value, path, whole: None if value is None else read(value, path, whole)
+    return lambda value, path, complete: None if value is None else read(value, path, complete)
 
 
 def _of_scalar(hint: Any) -> Reader:
-    def read(value: Json, path: str, whole: bool) -> Any:
+    def read(value: Json, path: str, complete: bool) -> Any:
         try:
             scalar = msgspec.convert(value, hint, dec_hook=decode_hook)
         except (msgspec.ValidationError, ValueError) as error:
@@ -108,7 +108,7 @@ def _of_scalar(hint: Any) -> Reader:
 def _of_values(values: tuple[Any, ...]) -> Reader:
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str, whole: bool) -> Any:
+    def read(value: Json, path: str, complete: bool) -> Any:
         return value if is_among(value, values) else _unknown(value, kinds, path)
 
     return read
@@ -118,7 +118,7 @@ def _of_enum(cls: type[enum.Enum]) -> Reader:
     values = [member.value for member in cls]
     kinds = tuple({type(value) for value in values})
 
-    def read(value: Json, path: str, whole: bool) -> Any:
+    def read(value: Json, path: str, complete: bool) -> Any:
         if type(value) not in kinds:
             return _unknown(value, kinds, path)
         try:
@@ -138,20 +138,20 @@ def _unknown(value: Json, kinds: tuple[type, ...], path: str) -> Any:
 
 
 def _of_items(kind: Callable[[Iterator[Any]], Any], read: Reader) -> Reader:
-    def read_all(value: Json, path: str, whole: bool) -> Any:
+    def read_all(value: Json, path: str, complete: bool) -> Any:
         if not isinstance(value, list):
             raise Misfit(f"expected an array, got {value!r:.100}", path)
-        return kind(read(item, f"{path}[{index}]", whole) for index, item in enumerate(value))
+        return kind(read(item, f"{path}[{index}]", complete) for index, item in enumerate(value))
 
     return read_all
 
 
 def _of_entries(nulls: bool, read: Reader) -> Reader:
-    def read_all(value: Json, path: str, whole: bool) -> Any:
+    def read_all(value: Json, path: str, complete: bool) -> Any:
         if not isinstance(value, dict):
             raise Misfit(f"expected an object, got {value!r:.100}", path)
         return {
-            key: read(item, path + step_text(key), whole) for key, item in value.items() if nulls or item is not None
+            key: read(item, path + step_text(key), complete) for key, item in value.items() if nulls or item is not None
         }
 
     return read_all
@@ -172,20 +172,20 @@ def _of_class(cls: type) -> Reader:
     fields = tuple(_fields(cls))
     make = _make_struct if issubclass(cls, msgspec.Struct) else _make_dataclass
 
-    def read(content: Json, path: str, whole: bool) -> Any:
+    def read(content: Json, path: str, complete: bool) -> Any:
         if not isinstance(content, dict):
             raise Misfit(f"expected an object, got {content!r:.100}", path)
         attributes: dict[str, Any] = {}
         for field in fields:
             value = content.get(field.json_name, _ABSENT)
             if value is not _ABSENT and (value is not None or field.nulls):
-                attributes[field.name] = field.read(value, f"{path}.{field.json_name}", whole)
+                attributes[field.name] = field.read(value, f"{path}.{field.json_name}", complete)
             elif field.default is not None:
                 attributes[field.name] = field.default()
-            elif whole:
+            elif complete:
                 raise Misfit(f"the required field `{field.json_name}` is missing", path)
         try:
-            return make(cls, attributes) if whole else None
+            return make(cls, attributes) if complete else None
         except KeyboardInterrupt:
             raise
         except BaseException as error:
@@ -200,12 +200,12 @@ def _make_struct(cls: type[Any], attributes: dict[str, Any]) -> Any:
 
 def _make_dataclass(cls: type[Any], attributes: dict[str, Any]) -> Any:
     # As msgspec does: a class may exclude fields from its `__init__`, or define another one.
-    made = object.__new__(cls)
+    instance = object.__new__(cls)
     for name, value in attributes.items():
-        object.__setattr__(made, name, value)
-    if hasattr(made, "__post_init__"):
-        made.__post_init__()
-    return made
+        object.__setattr__(instance, name, value)
+    if hasattr(instance, "__post_init__"):
+        instance.__post_init__()
+    return instance
 
 
 def _fields(cls: type[Any]) -> Iterator[_Field]:
@@ -243,4 +243,4 @@ def _of_quantity(read: Reader, numbers: Any) -> Reader:
         is_number = isinstance(value, numbers) and not isinstance(value, bool)
         return str(ParsedQuantity(value)) if is_number else value
 
-    return lambda value, path, whole: read(convert(value), path, whole)
+    return lambda value, path, complete: read(convert(value), path, complete)

@@ -92,8 +92,8 @@ def _wire_default(field: "dataclasses.Field[Any]") -> Any:
         # msgspec omits an empty dict only if the default factory is `dict`.
         return msgspec.field(default_factory=dict)
     if dataclasses.is_dataclass(field.default) and not isinstance(field.default, type):
-        made = to_wire(field.default)
-        return msgspec.field(default_factory=lambda: made)
+        value = to_wire(field.default)
+        return msgspec.field(default_factory=lambda: value)
     return msgspec.field(default=field.default)
 
 
@@ -110,8 +110,8 @@ def _is_empty(default: Any) -> bool:
 
 def _wire(hint: Any, types: _Types, default: _Default) -> Any:
     bare, _, nullable = unwrap(hint)
-    made = _bare_wire(bare, types, default)
-    return made | None if nullable and made is not Any else made
+    wire_type = _bare_wire(bare, types, default)
+    return wire_type | None if nullable and wire_type is not Any else wire_type
 
 
 def _bare_wire(hint: Any, types: _Types, default: _Default) -> Any:

@@ -33,9 +33,9 @@ def diff(old: Json, new: Json) -> list[Operation]:
 
     Only what differs is named, so that two webhooks that change different fields do not undo each other's changes.
     """
-    found: list[Operation] = []
-    _compare(old, new, "", found)
-    return found
+    operations: list[Operation] = []
+    _compare(old, new, "", operations)
+    return operations
 
 
 def common_ends(old: list[Json], new: list[Json]) -> tuple[int, int]:
@@ -68,40 +68,40 @@ def apply(value: Json, patch: Iterable[Mapping[str, Any]]) -> Json:
     return document.root
 
 
-def _compare(old: Json, new: Json, path: str, found: list[Operation]) -> None:
+def _compare(old: Json, new: Json, path: str, operations: list[Operation]) -> None:
     if old is new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
-        _compare_members(old, new, path, found)
+        _compare_members(old, new, path, operations)
     elif isinstance(old, list) and isinstance(new, list):
-        _compare_items(old, new, path, found)
+        _compare_items(old, new, path, operations)
     elif not same(old, new):
-        found.append({"op": "replace", "path": path, "value": new})
+        operations.append({"op": "replace", "path": path, "value": new})
 
 
-def _compare_members(old: dict[str, Json], new: dict[str, Json], path: str, found: list[Operation]) -> None:
+def _compare_members(old: dict[str, Json], new: dict[str, Json], path: str, operations: list[Operation]) -> None:
     for name, value in old.items():
         below = f"{path}/{_escaped(name)}"
         if name in new:
-            _compare(value, new[name], below, found)
+            _compare(value, new[name], below, operations)
         else:
-            found.append({"op": "remove", "path": below})
+            operations.append({"op": "remove", "path": below})
     for name, value in new.items():
         if name not in old:
-            found.append({"op": "add", "path": f"{path}/{_escaped(name)}", "value": value})
+            operations.append({"op": "add", "path": f"{path}/{_escaped(name)}", "value": value})
 
 
-def _compare_items(old: list[Json], new: list[Json], path: str, found: list[Operation]) -> None:
+def _compare_items(old: list[Json], new: list[Json], path: str, operations: list[Operation]) -> None:
     """Compare lists: keep equal items at both ends, compare the others in pairs, and add or remove the rest."""
     begin, end = common_ends(old, new)
     pairs = min(len(old), len(new)) - begin - end
     for index in range(begin, begin + pairs):
-        _compare(old[index], new[index], f"{path}/{index}", found)
+        _compare(old[index], new[index], f"{path}/{index}", operations)
     behind = begin + pairs
     # From the last on, because each that goes moves those behind it up.
-    found += [{"op": "remove", "path": f"{path}/{index}"} for index in range(len(old) - end - 1, behind - 1, -1)]
+    operations += [{"op": "remove", "path": f"{path}/{index}"} for index in range(len(old) - end - 1, behind - 1, -1)]
     for index in range(behind, len(new) - end):
-        found.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
+        operations.append({"op": "add", "path": f"{path}/{index}", "value": new[index]})
 
 
 class _Document:

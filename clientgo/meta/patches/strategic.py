@@ -18,7 +18,7 @@ _ORDER = "$setElementOrder/"
 _DELETED: Any = object()
 
 
-def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> Any:
+def apply(target: Any, patch: Any, rules: MergeRules, path: FieldPath = ()) -> Any:
     """Return `target` with the patch merged in by the merge rules of its kind.
 
     Raises:
@@ -45,21 +45,23 @@ def apply(target: Any, patch: Any, rules: MergeRules, where: FieldPath = ()) -> 
         if value is None:
             merged.pop(field, None)
         else:
-            merged[field] = _member(merged.get(field), value, rules, (*where, field))
-    _order_members(merged, patch, target if isinstance(target, dict) else {}, (rules, where))
+            merged[field] = _member(merged.get(field), value, rules, (*path, field))
+    _order_members(merged, patch, target if isinstance(target, dict) else {}, (rules, path))
     return merged
 
 
-def _member(target: Any, value: Any, rules: MergeRules, where: FieldPath) -> Any:
+def _member(target: Any, value: Any, rules: MergeRules, path: FieldPath) -> Any:
     if isinstance(value, list):
-        rule = rules(where)
+        rule = rules(path)
         if rule is None or not rule.merge or not isinstance(target, list):
             return _plain(value)
-        return _merge_list(target, value, rule, (rules, where))
-    return apply(target, value, rules, where)
+        return _merge_list(target, value, rule, (rules, path))
+    return apply(target, value, rules, path)
 
 
-def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tuple[MergeRules, FieldPath]) -> list[Any]:
+def _merge_list(
+    target: list[Any], patch: list[Any], rule: MergeRule, position: tuple[MergeRules, FieldPath]
+) -> list[Any]:
     if not rule.patch_key:
         present = set(map(canonical, target))
         return _ordered([*target, *(value for value in patch if canonical(value) not in present)], patch, target)
@@ -72,17 +74,17 @@ def _merge_list(target: list[Any], patch: list[Any], rule: MergeRule, place: tup
     for item in patch:
         if not isinstance(item, dict) or key not in item:
             raise UnmergeablePatch("map: {} does not contain declared merge key: {}", item, key)
-        found = places[canonical(item[key])]
+        index = places[canonical(item[key])]
         if item.get("$patch") == "delete":
-            if found:
-                merged[found.popleft()] = _DELETED
-        elif not found:
-            found.append(len(merged))
-            merged.append(apply({}, item, *place))
+            if index:
+                merged[index.popleft()] = _DELETED
+        elif not index:
+            index.append(len(merged))
+            merged.append(apply({}, item, *position))
         else:
-            merged[found[0]] = apply(merged[found[0]], item, *place)
-    left = [item for item in merged if item is not _DELETED]
-    return _ordered(left, _names(patch, key), _names(target, key), key)
+            merged[index[0]] = apply(merged[index[0]], item, *position)
+    remaining = [item for item in merged if item is not _DELETED]
+    return _ordered(remaining, _names(patch, key), _names(target, key), key)
 
 
 def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
@@ -95,15 +97,15 @@ def _remove_primitives(merged: dict[str, Any], patch: dict[str, Any]) -> None:
 
 
 def _order_members(
-    merged: dict[str, Any], patch: dict[str, Any], target: dict[str, Any], place: tuple[MergeRules, FieldPath]
+    merged: dict[str, Any], patch: dict[str, Any], target: dict[str, Any], position: tuple[MergeRules, FieldPath]
 ) -> None:
-    rules, where = place
+    rules, path = position
     for field, order in patch.items():
         if not field.startswith(_ORDER) or not isinstance(merged.get(field[len(_ORDER) :]), list):
             continue
         _check_list(order, "setElementOrder list")
         name = field[len(_ORDER) :]
-        rule = rules((*where, name))
+        rule = rules((*path, name))
         key = rule.patch_key if rule is not None else ""
         _check_order(patch.get(name), order, key)
         merged[name] = _ordered(merged[name], _names(order, key), _names(target.get(name) or (), key), key)
@@ -111,34 +113,34 @@ def _order_members(
 
 def _check_order(items: Any, order: list[Any], key: str) -> None:
     """Check that the items of a patch occur in the order that it gives for its list."""
-    given = [item for item in items or () if not (isinstance(item, dict) and item.get("$patch") == "delete")]
-    left = map(canonical, _names(order, key))
-    if not all(canonical(name) in left for name in _names(given, key)):
+    present = [item for item in items or () if not (isinstance(item, dict) and item.get("$patch") == "delete")]
+    ordered = map(canonical, _names(order, key))
+    if not all(canonical(name) in ordered for name in _names(present, key)):
         template = "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n"
-        raise UnmergeablePatch(template, given, order)
+        raise UnmergeablePatch(template, present, order)
 
 
 def _names(items: Iterable[Any], key: str) -> list[Any]:
     return [item.get(key) if isinstance(item, dict) else item for item in items]
 
 
-def _ordered(items: list[Any], wanted: list[Any], before: list[Any], key: str = "") -> list[Any]:
+def _ordered(items: list[Any], order: list[Any], before: list[Any], key: str = "") -> list[Any]:
     """Sort items as listed; others come behind a listed one unless they were `before` it in the target."""
-    places, earlier = _places(wanted), _places(before)
+    places, earlier = _places(order), _places(before)
     named = [(canonical(name), item) for name, item in zip(_names(items, key), items, strict=True)]
     listed = deque(sorted((pair for pair in named if pair[0] in places), key=lambda pair: places[pair[0]]))
-    others = deque(pair for pair in named if pair[0] not in places)
-    found = []
-    while listed and others:
-        first, second = others[0][0], listed[0][0]
+    unordered = deque(pair for pair in named if pair[0] not in places)
+    result = []
+    while listed and unordered:
+        first, second = unordered[0][0], listed[0][0]
         ahead = first in earlier and second in earlier and earlier[first] < earlier[second]
-        found.append((others if ahead else listed).popleft())
-    return [item for _, item in (*found, *listed, *others)]
+        result.append((unordered if ahead else listed).popleft())
+    return [item for _, item in (*result, *listed, *unordered)]
 
 
 def _places(values: list[Any]) -> dict[bytes, int]:
     """Return the position of the first of each value."""
-    return {canonical(value): place for place, value in reversed([*enumerate(values)])}
+    return {canonical(value): index for index, value in reversed([*enumerate(values)])}
 
 
 def _check_list(value: Any, what: str) -> None:

@@ -48,7 +48,7 @@ class Dialer:
         self._lookups = Group()
         self._metrics = ConnectionMetrics(url.netloc)
         self.base_path = url.path.rstrip("/")
-        self.where = f"{url.scheme}://{url.netloc}"
+        self.origin = f"{url.scheme}://{url.netloc}"
         self.host_header = url.netloc
         self._host = url.hostname or ""
         self._port = url.port or (443 if url.scheme == "https" else 80)
@@ -56,18 +56,18 @@ class Dialer:
         self._tls: TLSContexts | None = None
         if url.scheme == "https":
             self._tls = TLSContexts(config, certificate, metrics=self._metrics, clock=clock)
-        self._proxy = self._proxy_at(proxy_for(self.where, config.proxy_url, environ))
+        self._proxy = self._proxy_at(proxy_for(self.origin, config.proxy_url, environ))
         forwarded = self._proxy is not None and self._tls is None
-        self.target_prefix = self.where if forwarded else ""
+        self.target_prefix = self.origin if forwarded else ""
         """Prefix of each request's path for a forwarding proxy; else empty."""
         self.extra_headers = tuple(self._proxy.headers.items()) if forwarded and self._proxy is not None else ()
 
     def __repr__(self) -> str:
-        return f"<Dialer {self.where}>"
+        return f"<Dialer {self.origin}>"
 
     def generation(self, now: float) -> int:
         """Return the generation of the certificates; connections of an earlier one should not be reused."""
-        return 0 if self._tls is None else self._tls.look(now)
+        return 0 if self._tls is None else self._tls.check(now)
 
     def dial(self, timeout: float | None = None) -> Any:
         """Return a connected socket, or an object with a socket's methods; raise `ConnectionFailed`."""
@@ -80,7 +80,7 @@ class Dialer:
             return sock if context is None else self._secured(sock, context)
         # ValueError (UnicodeError is one): a host name that cannot be encoded.
         except (*FAILURES, ValueError) as error:
-            raise dial_failure(error, self.where, limit, "" if self._proxy is None else self._proxy.name) from error
+            raise dial_failure(error, self.origin, limit, "" if self._proxy is None else self._proxy.name) from error
 
     def _secured(self, sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
         # A certificate contains host names without a trailing dot, and addresses without a zone.

@@ -122,10 +122,10 @@ def _is_number(text: str) -> bool:
 
 @lru_cache(_KEPT_LINES)
 def _status_line(line: str) -> tuple[int, bool]:
-    version, _, rest = line.partition(" ")
-    code = rest[:3]
+    version, _, remainder = line.partition(" ")
+    code = remainder[:3]
     is_known = version in ("HTTP/1.1", "HTTP/1.0") and is_header_value(line)
-    if not is_known or not _is_number(code) or len(code) != 3 or rest[3:4].strip():
+    if not is_known or not _is_number(code) or len(code) != 3 or remainder[3:4].strip():
         raise ProtocolError(f"invalid status line: {line[:80]!r}")
     return int(code), version == "HTTP/1.1"
 
@@ -268,10 +268,10 @@ class ReplyReader:
             else:
                 yield from self._up_to(size)
                 self._end_chunk()
-        left = _MAX_HEAD
+        budget = _MAX_HEAD
         while line := self._line():  # ignore trailers
-            left -= len(line)
-            if left < 0:
+            budget -= len(line)
+            if budget < 0:
                 raise ProtocolError(f"no end of trailers within {_MAX_HEAD} bytes")
 
     def _arrived(self, size: int) -> bytes:
@@ -279,15 +279,15 @@ class ReplyReader:
 
         A server sends each event of a watch as a chunk, and each piece costs as much as decoding a small event.
         """
-        parts = [self._take(size)]
+        pieces = [self._take(size)]
         self._end_chunk()
-        while found := _NEXT_CHUNK(self._buffer, self._position):
-            start, size = found.end(), int(found[1], 16)
+        while match := _NEXT_CHUNK(self._buffer, self._position):
+            start, size = match.end(), int(match[1], 16)
             if not size or self._buffer[start + size : start + size + 2] != b"\r\n":
                 break
-            parts.append(self._buffer[start : start + size])
+            pieces.append(self._buffer[start : start + size])
             self._position = start + size + 2
-        return b"".join(parts)
+        return b"".join(pieces)
 
     def _end_chunk(self) -> None:
         if self._exactly(2) != b"\r\n":

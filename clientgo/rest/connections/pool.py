@@ -111,19 +111,19 @@ class _Connection:
 
     def _receive(self, size: int) -> bytes:
         # A slow body must not exceed the request's deadline.
-        if self._timeout is not None and (left := time_left()) < self._timeout:
-            if left <= 0:
+        if self._timeout is not None and (remaining := time_left()) < self._timeout:
+            if remaining <= 0:
                 raise TimeoutError
-            self.set_timeout(left)
+            self.set_timeout(remaining)
         return cast(bytes, self.sock.recv(size))
 
     def _check_time(self) -> None:
         if self._timeout is not None and time_left() <= 0:
             raise TimeoutError
 
-    def _send_rest(self, rest: memoryview) -> None:
+    def _send_rest(self, unsent: memoryview) -> None:
         try:
-            self.sock.sendall(rest)
+            self.sock.sendall(unsent)
         except (BrokenPipeError, ConnectionResetError):
             # A server may respond to a large body before it has read it all, and close: the response can still be read.
             return
@@ -153,7 +153,7 @@ class PoolTransport:
         forks.register(self)
 
     def __repr__(self) -> str:
-        return f"<PoolTransport {self._dialer.where}, {len(self._idle)} idle>"
+        return f"<PoolTransport {self._dialer.origin}, {len(self._idle)} idle>"
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
         """Return the whole response of any status; raise `ConnectionFailed`."""
@@ -162,7 +162,7 @@ class PoolTransport:
             content = connection.reader.body(head)
         except FAILURES as error:
             connection.close()
-            raise exchange_failure(error, self._dialer.where, timeout, begun=True) from error
+            raise exchange_failure(error, self._dialer.origin, timeout, begun=True) from error
         except BaseException:
             connection.close()
             raise
@@ -205,7 +205,9 @@ class PoolTransport:
 
     def failed(self, error: Exception, connection: _Connection, timeout: float | None) -> ConnectionFailed:
         """Return the `ConnectionFailed` for an error on an open connection."""
-        return exchange_failure(error, self._dialer.where, timeout, sent=connection.sent, begun=connection.reader.begun)
+        return exchange_failure(
+            error, self._dialer.origin, timeout, sent=connection.sent, begun=connection.reader.begun
+        )
 
     def _start(
         self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float

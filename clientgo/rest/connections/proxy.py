@@ -57,8 +57,8 @@ class Proxy:
         self._open = open_socket
         self.headers = _credentials(url)
         """Additional headers for the proxy, of a request or of CONNECT."""
-        parts = urlsplit(url)
-        self.name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        address = urlsplit(url)
+        self.name = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
         """Its URL without the password."""
         try:
             self._url = parse_url(url)
@@ -128,9 +128,9 @@ class Proxy:
 
 
 def _credentials(url: str) -> dict[str, str]:
-    parts = urlsplit(url)
-    if not parts.username:
+    address = urlsplit(url)
+    if not address.username:
         return {}
-    name, password = unquote(parts.username), unquote(parts.password or "")
+    name, password = unquote(address.username), unquote(address.password or "")
     register_secret(password)
     return {"proxy-authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}

@@ -17,9 +17,9 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
     Raises:
         ConfigError: the URL does not start with http:// or https://, or is invalid.
     """
-    parts = urlsplit(server)
-    host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    chosen = explicit or _from_environment(parts.scheme, host, port, environ)
+    server_url = urlsplit(server)
+    host, port = server_url.hostname or "", server_url.port or (443 if server_url.scheme == "https" else 80)
+    chosen = explicit or _from_environment(server_url.scheme, host, port, environ)
     if not chosen:
         return ""
     address = chosen if "://" in chosen else f"http://{chosen}"
@@ -30,10 +30,10 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
 
 def _usable(address: str) -> bool:
     try:
-        parts = urlsplit(address)
+        split = urlsplit(address)
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_header_value(address)
+    return split.scheme in ("http", "https") and bool(split.hostname) and is_header_value(address)
 
 
 def _from_environment(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> str:
@@ -81,5 +81,5 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _without_password(url: str) -> str:
-    scheme, mark, rest = url.partition("://")
-    return f"{scheme}{mark}{rest.rpartition('@')[2]}"
+    scheme, mark, location = url.partition("://")
+    return f"{scheme}{mark}{location.rpartition('@')[2]}"

@@ -27,11 +27,11 @@ def _socket_options() -> list[tuple[int, int, int]]:
     options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     # Idle 30 s, then three probes 10 s apart. USER_TIMEOUT is the same for a peer that vanished while we were sending,
     # where keep-alive does not look.
-    wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": DEAD_AFTER * 1000}
+    values = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": DEAD_AFTER * 1000}
     if not hasattr(socket, "TCP_KEEPIDLE"):
-        wanted["TCP_KEEPALIVE"] = 30  # its name on macOS
-    found = {getattr(socket, name): value for name, value in wanted.items() if hasattr(socket, name)}
-    return options + [(socket.IPPROTO_TCP, option, value) for option, value in found.items()]
+        values["TCP_KEEPALIVE"] = 30  # its name on macOS
+    supported = {getattr(socket, name): value for name, value in values.items() if hasattr(socket, name)}
+    return options + [(socket.IPPROTO_TCP, option, value) for option, value in supported.items()]
 
 
 SOCKET_OPTIONS = _socket_options()
@@ -187,8 +187,8 @@ class Connector:
     def _ordered(self, addresses: Sequence[SocketAddress]) -> list[SocketAddress]:
         """Return the addresses with alternating families, the preferred one first."""
         first = [to for to in addresses if to.family == addresses[0].family]
-        others = [to for to in addresses if to.family != addresses[0].family]
-        ordered = [to for to in chain.from_iterable(zip_longest(first, others)) if to is not None]
+        other_family = [to for to in addresses if to.family != addresses[0].family]
+        ordered = [to for to in chain.from_iterable(zip_longest(first, other_family)) if to is not None]
         preferred = self._preferred
         if preferred is not None and self._clock.now() < preferred[1]:
             ordered.sort(key=lambda to: to != preferred[0])
@@ -205,17 +205,17 @@ class _Race:
         self._pending: dict[socket.socket, SocketAddress] = {}
         self._failure: OSError | None = None
 
-    def advance(self, left: float) -> tuple[socket.socket, SocketAddress] | None:
+    def advance(self, remaining: float) -> tuple[socket.socket, SocketAddress] | None:
         """Start the next attempt, wait until one ends or the next is due, and return the first success.
 
         Raises:
             OSError: all attempts failed, or no time is left.
         """
-        if left <= 0 or not (self._waiting or self._pending):
+        if remaining <= 0 or not (self._waiting or self._pending):
             raise self._failure or TimeoutError("timed out")
         if self._waiting and not self._start(self._waiting.popleft()):
             return None
-        ended = self._network.wait(list(self._pending), min(left, self._delay) if self._waiting else left)
+        ended = self._network.wait(list(self._pending), min(remaining, self._delay) if self._waiting else remaining)
         if not ended and not self._waiting:
             raise self._failure or TimeoutError("timed out")
         for sock in ended:

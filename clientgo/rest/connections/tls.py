@@ -73,16 +73,16 @@ class TLSContexts:
 
     def current(self) -> ssl.SSLContext:
         """Return the context for a new connection."""
-        self._metrics.context(made=self._look())
+        self._metrics.context(created=self._check())
         return self._context
 
-    def look(self, now: float) -> int:
+    def check(self, now: float) -> int:
         """Return the generation of the certificates, checked at most a minute ago; `now` is the clock's time."""
         if now >= self._look_at:
-            self._look()
+            self._check()
         return self.generation
 
-    def _look(self) -> bool:
+    def _check(self) -> bool:
         """Read the files; return whether they changed."""
         self._look_at = self._clock.now() + REREAD_SECONDS
         try:

@@ -33,7 +33,7 @@ def test_invalid_address_is_a_config_error(host: str) -> None:
 
 def test_dialer_has_address_path_and_host_header() -> None:
     dialer = Dialer(Config("http://[::1]:8080/prefix/"), environ={})
-    assert (dialer.where, dialer.base_path, dialer.host_header) == ("http://[::1]:8080", "/prefix", "[::1]:8080")
+    assert (dialer.origin, dialer.base_path, dialer.host_header) == ("http://[::1]:8080", "/prefix", "[::1]:8080")
 
 
 class SlowClock(FakeClock):
