@@ -54,14 +54,14 @@ def main(
     stop = stop_on_signals()
     try:
         with _serving(options) as (url, path):
-            place = shlex.quote(str(path))
-            out.write(f"API server at {url}, kubeconfig {place}; try: kubectl --kubeconfig {place} api-resources\n")
+            quoted = shlex.quote(str(path))
+            out.write(f"API server at {url}, kubeconfig {quoted}; try: kubectl --kubeconfig {quoted} api-resources\n")
             out.flush()
             stop.wait()
     except (ApiFailure, ConfigError, DataUnusable, OSError) as error:
         in_use = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-        why = f"port {options.port} of {options.host} is in use" if in_use else str(error)
-        err.write(f"cannot start the API server: {why}\n")
+        reason = f"port {options.port} of {options.host} is in use" if in_use else str(error)
+        err.write(f"cannot start the API server: {reason}\n")
         return 1
     return 0
 

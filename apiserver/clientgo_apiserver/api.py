@@ -82,15 +82,15 @@ class Api:
     async def answer(self, request: HTTPRequest, route: RequestInfo | None = None) -> Answer:
         """Handle a request; errors become responses. The server's own controllers know the `route` of theirs."""
         for hook in self.hooks:
-            given = hook(request)
-            if given is not None:
-                return given
+            response = hook(request)
+            if response is not None:
+                return response
         if self._audit is None:
             return await self._respond(request, route)
         with self._audit.account(request, partial(_attributes_of, request)) as account:
-            answer = await self._respond(request, route)
-            account.code = 200 if callable(answer) else answer.status
-        return answer
+            response = await self._respond(request, route)
+            account.code = 200 if callable(response) else response.status
+        return response
 
     async def _respond(self, request: HTTPRequest, route: RequestInfo | None) -> Answer:
         try:
@@ -98,27 +98,27 @@ class Api:
                 check_timeout(request.query)
             self._authorize(request)
             route = route or self._route(request)
-            answer = self._non_resource(request) if route is None else await handle(self.state, route, request)
+            response = self._non_resource(request) if route is None else await handle(self.state, route, request)
         except ApiFailure as failure:
-            answer = json_response(failure.body, failure.code)
-            answer.headers.extend(failure.headers)
+            response = json_response(failure.body, failure.code)
+            response.headers.extend(failure.headers)
         except PageNotFound:
-            answer = self._nowhere(request.path)
+            response = self._nowhere(request.path)
         except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
-            answer = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
+            response = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
         self.state.settle()  # controllers that react before the response
-        if isinstance(answer, HTTPResponse):
-            _finish(answer, request)
+        if isinstance(response, HTTPResponse):
+            _finish(response, request)
         if route is not None and not request.internal:
-            self._count(route, request, answer)
-        return answer
+            self._count(route, request, response)
+        return response
 
     def _nowhere(self, path: str) -> HTTPResponse:
         """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
-        _, root, *rest = [*path.split("/"), ""]
+        _, root, *segments = [*path.split("/"), ""]
         groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}
-        if rest and (root in ("api", "version") or (root == "apis" and rest[0] in groups - {""})):
+        if segments and (root in ("api", "version") or (root == "apis" and segments[0] in groups - {""})):
             return json_response(no_such_resource().body, 404)
         return text_response("404 page not found\n", 404)
 
@@ -153,20 +153,20 @@ class Api:
         extra = self.extra.get(request.path.partition("/")[2].partition("/")[0])
         if extra is not None:
             return extra(request)  # nosec B610  # not Django's QuerySet.extra
-        answer = nonresource.answer(self.state, request)
+        response = nonresource.answer(self.state, request)
         # Other paths, also those of /apis and its groups, have handlers of any method on a real server.
-        root, *rest = request.path.strip("/").split("/")
-        if request.method != "GET" and (root in ("api", "version") or (root == "apis" and len(rest) > 1)):
+        root, *segments = request.path.strip("/").split("/")
+        if request.method != "GET" and (root in ("api", "version") or (root == "apis" and len(segments) > 1)):
             raise method_not_allowed()
-        return answer
+        return response
 
-    def _count(self, route: RequestInfo, request: HTTPRequest, answer: Answer) -> None:
+    def _count(self, route: RequestInfo, request: HTTPRequest, response: Answer) -> None:
         resource = route.resource
         scope = "resource" if route.name or route.verb == "create" else "namespace" if route.namespace else "cluster"
         verb = _COUNTED.get(route.verb, route.verb.upper())
         if verb == "PATCH" and request.headers.get("content-type", "").startswith("application/apply-patch"):
             verb = "APPLY"
-        code = 200 if callable(answer) else answer.status
+        code = 200 if callable(response) else response.status
         call = Call(verb, resource.group, resource.version, resource.plural, route.subresource, scope, code)
         self.state.calls[call] += 1
 
@@ -224,7 +224,7 @@ def _check_path(resource: Resource, target: Target) -> None:
         raise PageNotFound
     if target.name and resource.namespaced and not target.namespace and not target.watch:
         raise PageNotFound
-    if target.subresource and all(one.name != target.subresource for one in resource.subresources):
+    if target.subresource and all(subresource.name != target.subresource for subresource in resource.subresources):
         raise not_found(resource, target.name) if resource.custom else PageNotFound
 
 
@@ -232,7 +232,7 @@ def _check_verb(route: RequestInfo, target: Target) -> None:
     """Check that the resource or subresource supports the verb (405)."""
     resource, verb = route.resource, route.verb
     if route.subresource:
-        part = next(one for one in resource.subresources if one.name == route.subresource)
+        part = next(subresource for subresource in resource.subresources if subresource.name == route.subresource)
         if verb not in part.verbs:
             raise method_not_supported(resource, verb) if resource.custom else method_not_allowed()
     elif verb not in resource.verbs or (

@@ -109,18 +109,18 @@ class Audit:
         finally:
             _ACCOUNT.reset(token)
             account.ended = True
-        wanted = attributes()
-        if not wanted.path and (self._reads or wanted.verb not in _READS):
+        requested = attributes()
+        if not requested.path and (self._reads or requested.verb not in _READS):
             first = account.revisions[0] if account.revisions else 0
-            account.events.append((first, self._request_event(request, account, wanted)))
+            account.events.append((first, self._request_event(request, account, requested)))
         if parent is not None:
             # A reaction to a write ends before the write: events follow the store's order, not that of the responses.
             parent.events += account.events
         else:
-            self._emit_committed([event for _, event in sorted(account.events, key=lambda one: one[0])])
+            self._emit_committed([event for _, event in sorted(account.events, key=lambda pair: pair[0])])
 
-    def _request_event(self, request: HTTPRequest, account: _Account, wanted: Attributes) -> Object:
-        event = self._event(account, wanted, account.code)
+    def _request_event(self, request: HTTPRequest, account: _Account, attributes: Attributes) -> Object:
+        event = self._event(account, attributes, account.code)
         query = urlencode(request.query)
         event["auditID"] = request.audit_id or event["auditID"]
         event["requestURI"] = f"{request.path}?{query}" if query else request.path
@@ -145,8 +145,8 @@ class Audit:
             return
         account = _Account(self._now(), [self._store.revision], obj["metadata"])
         version = obj["apiVersion"].rpartition("/")[2]
-        wanted = Attributes(_SERVER, _VERBS[kind], key[0], version, key[1], "", *name_of(obj))
-        self._emit_committed([self._event(account, wanted, 200)])
+        attributes = Attributes(_SERVER, _VERBS[kind], key[0], version, key[1], "", *name_of(obj))
+        self._emit_committed([self._event(account, attributes, 200)])
 
     def _emit_committed(self, events: list[Object]) -> None:
         """Emit the events once the changes are committed."""
@@ -165,21 +165,25 @@ class Audit:
                 event["responseStatus"]["code"] = failure.code
             self._emit(event)
 
-    def _event(self, account: _Account, wanted: Attributes, code: int) -> Object:
-        several = wanted.verb == "deletecollection"
+    def _event(self, account: _Account, attributes: Attributes, code: int) -> Object:
+        several = attributes.verb == "deletecollection"
         written = {} if several else account.written
-        reference = {"resource": wanted.resource, "namespace": wanted.namespace}
-        reference |= {"name": wanted.name or written.get("name", ""), "uid": written.get("uid", "")}
-        reference |= {"apiGroup": wanted.group, "apiVersion": wanted.version, "subresource": wanted.subresource}
+        reference = {"resource": attributes.resource, "namespace": attributes.namespace}
+        reference |= {"name": attributes.name or written.get("name", ""), "uid": written.get("uid", "")}
+        reference |= {
+            "apiGroup": attributes.group,
+            "apiVersion": attributes.version,
+            "subresource": attributes.subresource,
+        }
         event: Object = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
             "level": "Metadata",
             "auditID": str(uuid.uuid4()),
             # A watch is logged when it begins: its end says nothing about the server.
-            "stage": "ResponseStarted" if wanted.verb == "watch" else "ResponseComplete",
-            "verb": wanted.verb,
-            "user": wanted.user.info,
+            "stage": "ResponseStarted" if attributes.verb == "watch" else "ResponseComplete",
+            "verb": attributes.verb,
+            "user": attributes.user.info,
             "objectRef": {member: value for member, value in reference.items() if value},
             "responseStatus": {"metadata": {}, "code": code},
             "requestReceivedTimestamp": account.received,

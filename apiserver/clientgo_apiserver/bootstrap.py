@@ -24,8 +24,8 @@ def create_cluster_objects(state: State, port: int) -> None:
     """Store the missing objects of `bootstrap.yaml` and `roles.txt`; the server listens on `port`."""
     now = timestamp(state.clock)
     text = (files(__package__) / "bootstrap.yaml").read_text(encoding="utf-8")
-    others = read_yaml(text.replace(": NOW", f': "{now}"').replace(": PORT", f": {port}"))
-    for obj in (*others, *roles_and_bindings(read_sections(__package__, "roles.txt"))):
+    objects = read_yaml(text.replace(": NOW", f': "{now}"').replace(": PORT", f": {port}"))
+    for obj in (*objects, *roles_and_bindings(read_sections(__package__, "roles.txt"))):
         _add(state, obj, now)
 
 

@@ -115,4 +115,4 @@ def _install(definition: Object, api: Api) -> None:
 def _is_established(name: str, api: Api) -> bool:
     definition = api.state.store.get(KEY, "", name) or {}
     conditions = (definition.get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions)

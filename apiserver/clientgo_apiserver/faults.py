@@ -167,7 +167,7 @@ class Faults:
 
     def remove(self, active: ActiveFault) -> None:
         """Remove a fault; it may be removed already."""
-        self._active = tuple(one for one in self._active if one is not active)
+        self._active = tuple(other for other in self._active if other is not active)
 
     def clear(self) -> None:
         """Remove all faults, the clock skew and the full disk; dropped history stays dropped."""
@@ -204,7 +204,7 @@ class Faults:
 
     def matching(self, request: HTTPRequest) -> list[Fault]:
         """Return the faults that affect this request."""
-        return [one.fault for one in self._active if one.matches(request)]
+        return [fault.fault for fault in self._active if fault.matches(request)]
 
     def answer(self, later: Run, request: HTTPRequest) -> HTTPResponse:
         """Answer a request below `/faults`, on the server's loop; `later` calls back after the response.
@@ -230,16 +230,16 @@ class Faults:
             later(self._disconnect)
         elif route != "GET ":
             raise PageNotFound if name else method_not_allowed()
-        return json_response(body if name else {"items": [_fault_json(one) for one in self._active]})
+        return json_response(body if name else {"items": [_fault_json(fault) for fault in self._active]})
 
     def _removed(self, name: str) -> dict[str, Any]:
         if not name:
             self.clear()
             return {"items": []}
-        for one in self._active:
-            if name == str(one.number):
-                self.remove(one)
-                return _fault_json(one)
+        for fault in self._active:
+            if name == str(fault.number):
+                self.remove(fault)
+                return _fault_json(fault)
         raise PageNotFound
 
 
@@ -253,18 +253,18 @@ def _body(request: HTTPRequest) -> dict[str, Any]:
         raise bad_request(f"the body must be a JSON object: {error}") from error
 
 
-def _member(body: dict[str, Any], field: str, types: tuple[type, ...], wanted: str) -> Any:
+def _member(body: dict[str, Any], field: str, types: tuple[type, ...], expected: str) -> Any:
     value = body.get(field)
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        raise bad_request(f"{field} must be {wanted}")
+        raise bad_request(f"{field} must be {expected}")
     return value
 
 
 def _fault(body: dict[str, Any]) -> Fault:
-    known = [field.encode_name for field in msgspec.structs.fields(Fault)]
-    unknown = sorted(set(body) - set(known))
+    members = [field.encode_name for field in msgspec.structs.fields(Fault)]
+    unknown = sorted(set(body) - set(members))
     if unknown:
-        raise bad_request(f"unknown field {unknown[0]!r} of a fault: expected one of {', '.join(sorted(known))}")
+        raise bad_request(f"unknown field {unknown[0]!r} of a fault: expected one of {', '.join(sorted(members))}")
     try:
         return msgspec.convert(body, Fault)
     except (msgspec.ValidationError, ValueError) as error:

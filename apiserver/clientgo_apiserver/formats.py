@@ -72,10 +72,10 @@ def _is_uri(value: str) -> bool:
     if re.search(r"[\x00-\x20\x7f]", value) or re.match(r"(\w+:)?/.*%(?![0-9a-fA-F]{2})", value):
         return False
     try:
-        parts = urlsplit(value)
+        address = urlsplit(value)
     except ValueError:
         return False
-    return bool(parts.scheme) or value.startswith("/")
+    return bool(address.scheme) or value.startswith("/")
 
 
 def _is_email(value: str) -> bool:
@@ -105,21 +105,21 @@ def _is_isbn10(value: str) -> bool:
     digits = re.sub(r"[\s-]+", "", value)
     if not re.fullmatch(r"[0-9]{9}[0-9X]", digits):
         return False
-    return sum(place * ("0123456789X".index(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
+    return sum(weight * ("0123456789X".index(digit)) for weight, digit in enumerate(digits, 1)) % 11 == 0
 
 
 def _is_isbn13(value: str) -> bool:
     digits = re.sub(r"[\s-]+", "", value)
     if not re.fullmatch("[0-9]{13}", digits):
         return False
-    return sum(int(digit) * (1, 3)[place % 2] for place, digit in enumerate(digits)) % 10 == 0
+    return sum(int(digit) * (1, 3)[index % 2] for index, digit in enumerate(digits)) % 10 == 0
 
 
 def _is_card(value: str) -> bool:
     digits = re.sub("[^0-9]+", "", value)
     if not re.fullmatch(_CARD, digits):
         return False
-    doubled = (int(digit) * (1, 2)[place % 2] for place, digit in enumerate(reversed(digits)))
+    doubled = (int(digit) * (1, 2)[index % 2] for index, digit in enumerate(reversed(digits)))
     return sum(amount % 10 + amount // 10 for amount in doubled) % 10 == 0
 
 

@@ -40,8 +40,8 @@ class Internal:
         self, key: Key, namespace: str, name: str, patch: Any, *, subresource: str = "", kind: str = "merge"
     ) -> Object:
         """Patch an object (`kind`: merge or json) and return it as stored."""
-        place = (key, namespace, name)
-        return self._send("patch", place, patch, subresource=subresource, content_type=_PATCHES[kind])
+        target = (key, namespace, name)
+        return self._send("patch", target, patch, subresource=subresource, content_type=_PATCHES[kind])
 
     def delete(
         self,
@@ -66,7 +66,11 @@ class Internal:
         served = self.state.registry.of_storage(key)
         if not served:
             raise ApiFailure(404, "NotFound", "the server could not find the requested resource")
-        stored = (one for one in served if one.version == (one.storage_version or one.version) and one.group == key[0])
+        stored = (
+            candidate
+            for candidate in served
+            if candidate.version == (candidate.storage_version or candidate.version) and candidate.group == key[0]
+        )
         resource = next(stored, served[0])
         obj = self.state.store.get(key, namespace, name) if name and resource.converter is not None else None
         return resource if obj is None else in_stored_version(resource, obj["apiVersion"])
@@ -74,30 +78,30 @@ class Internal:
     def _send(
         self,
         verb: str,
-        place: tuple[Key, str, str],
+        target: tuple[Key, str, str],
         body: Any,
         *,
         subresource: str = "",
         content_type: str = "application/json",
     ) -> Object:
-        _, namespace, name = place
-        resource = self._resource(*place)
+        _, namespace, name = target
+        resource = self._resource(*target)
         root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
-        parts = (root, *(("namespaces", namespace) if namespace else ()), resource.plural, name, subresource)
+        segments = (root, *(("namespaces", namespace) if namespace else ()), resource.plural, name, subresource)
         request = HTTPRequest(
             _METHODS[verb],
-            "/".join(filter(None, parts)),
+            "/".join(filter(None, segments)),
             Query() if verb == "delete" else Query(fieldManager=self._manager, fieldValidation="Ignore"),
             {"content-type": content_type},
             msgspec.json.encode(body),
             user=authenticated(f"system:{self._manager}", MASTERS),
             internal=True,
         )
-        answer = _completed(self._api.answer(request, RequestInfo(resource, namespace, name, subresource, verb)))
-        value: Object = answer.json()
-        if answer.status >= 400:
+        response = _completed(self._api.answer(request, RequestInfo(resource, namespace, name, subresource, verb)))
+        value: Object = response.json()
+        if response.status >= 400:
             raise ApiFailure(
-                answer.status, value.get("reason", ""), value.get("message", ""), details=value.get("details")
+                response.status, value.get("reason", ""), value.get("message", ""), details=value.get("details")
             )
         return value
 

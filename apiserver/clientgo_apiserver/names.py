@@ -46,11 +46,11 @@ def _too_long(limit: int, unit: str = "bytes") -> str:
 
 def _check(limit: int, pattern: str, rule: str, examples: str, unit: str = "characters") -> Check:
     matches = re.compile(pattern).fullmatch
-    why = f"{rule} (e.g. {examples}, regex used for validation is '{pattern}')"
+    reason = f"{rule} (e.g. {examples}, regex used for validation is '{pattern}')"
 
     def errors(value: str) -> list[str]:
-        found = [] if len(value) <= limit else [_too_long(limit, unit)]
-        return found if matches(value) else [*found, why]
+        causes = [] if len(value) <= limit else [_too_long(limit, unit)]
+        return causes if matches(value) else [*causes, reason]
 
     return errors
 
@@ -103,24 +103,26 @@ _is_sysctl = re.compile(_SYSCTL).fullmatch
 
 def label_errors(value: str) -> list[str]:
     """Return the errors of a DNS label: the rule for namespaces and containers."""
-    found = _label_errors(value)
-    return [*found[:-1], "must not contain dots"] if found and _is_subdomain(value) and "." in value else found
+    errors = _label_errors(value)
+    return [*errors[:-1], "must not contain dots"] if errors and _is_subdomain(value) and "." in value else errors
 
 
 def data_key_errors(value: str) -> list[str]:
     """Return the errors of a key of a ConfigMap or Secret."""
-    found = _data_key_errors(value)
+    errors = _data_key_errors(value)
     if value in (".", ".."):
-        return [*found, f"must not be '{value}'"]
-    return [*found, "must not start with '..'"] if value.startswith("..") else found
+        return [*errors, f"must not be '{value}'"]
+    return [*errors, "must not start with '..'"] if value.startswith("..") else errors
 
 
 def env_name_errors(value: str) -> list[str]:
     """Return the errors of the name of an environment variable."""
-    found = [] if value else ["environment variable name must be non-empty"]
+    errors = [] if value else ["environment variable name must be non-empty"]
     if any(not " " <= letter <= "~" or letter == "=" for letter in value):
-        found.append("a valid environment variable name must consist only of printable ASCII characters other than '='")
-    return found
+        errors.append(
+            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+        )
+    return errors
 
 
 def port_name_errors(value: str) -> list[str]:
@@ -135,7 +137,7 @@ def port_name_errors(value: str) -> list[str]:
         ("--" in value, "must not contain consecutive hyphens"),
         (value.strip("-") != value, "must not begin or end with a hyphen"),
     )
-    return [why for fails, why in checks if fails]
+    return [reason for fails, reason in checks if fails]
 
 
 def sysctl_errors(value: str) -> list[str]:

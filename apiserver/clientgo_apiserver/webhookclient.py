@@ -146,7 +146,7 @@ class WebhookClient:
     def __repr__(self) -> str:
         return f"<WebhookClient {len(self._calls)} calls, {sum(map(len, self._idle.values()))} idle connections>"
 
-    async def post(self, endpoint: WebhookEndpoint, review: Any, seconds: float, answer: type[R]) -> R:
+    async def post(self, endpoint: WebhookEndpoint, review: Any, seconds: float, answer_type: type[R]) -> R:
         """Return the webhook's response, a JSON object with status 200, as a msgspec struct of this type.
 
         Raises:
@@ -162,7 +162,7 @@ class WebhookClient:
         if response.status != 200:
             text = response.body.decode(errors="replace").strip()[:_MAX_REASON]
             raise CallFailed(f"the server answered {response.status}{': ' + text if text else ''}")
-        return _decode(response.body, answer)
+        return _decode(response.body, answer_type)
 
     def close(self) -> None:
         """Fail the calls that have no response yet (503), and all later ones."""
@@ -174,7 +174,7 @@ class WebhookClient:
     def close_idle(self) -> None:
         """Close the connections that no call uses."""
         idle, self._idle = self._idle, {}
-        for connection in (one for connections in idle.values() for one in connections):
+        for connection in (connection for connections in idle.values() for connection in connections):
             connection.abort()
 
     async def _call(self, url: SplitResult, ca: str, body: bytes) -> "_Response":
@@ -307,7 +307,7 @@ def _stopping() -> ApiFailure:
     return ApiFailure(503, "ServiceUnavailable", "apiserver is shutting down", headers=(("Retry-After", "1"),))
 
 
-def _decode(body: bytes, answer: type[R]) -> R:
+def _decode(body: bytes, answer_type: type[R]) -> R:
     try:
         value = parse_json(body)
     except ValueError as error:
@@ -315,13 +315,13 @@ def _decode(body: bytes, answer: type[R]) -> R:
     if not isinstance(value, dict):
         raise CallFailed("expected a JSON object")
     try:
-        return msgspec.convert(value, answer)
+        return msgspec.convert(value, answer_type)
     except msgspec.ValidationError as error:
         mistyped = _MISTYPED.fullmatch(str(error))
         if mistyped is None:
             raise CallFailed(f"json: {error}") from error
         expected, got = (_GO_NAMES.get(name.partition(" ")[0], name) for name in (mistyped[1], mistyped[2]))
-        field = f"{answer.__name__.lstrip('_')}.{mistyped[3]}"
+        field = f"{answer_type.__name__.lstrip('_')}.{mistyped[3]}"
         reason = f"json: cannot unmarshal {got} into Go struct field {field} of type {expected}"
         raise CallFailed(reason) from error
 

@@ -39,8 +39,8 @@ def _keep_policy_defaults(write: Write, new: Object, old: Object) -> Object:
     """Return a pod that replaces `old` with the priority and the tolerations it was created with, if it lacks them."""
     if write.resource.storage != ("", "pods") or write.subresource or new["spec"] == old["spec"]:
         return new
-    kept = {field: old["spec"][field] for field in ("priority", "preemptionPolicy") if field in old["spec"]}
-    return _with_tolerations({**new, "spec": {**kept, **new["spec"]}})
+    assigned = {field: old["spec"][field] for field in ("priority", "preemptionPolicy") if field in old["spec"]}
+    return _with_tolerations({**new, "spec": {**assigned, **new["spec"]}})
 
 
 def _with_spec(obj: Object, **fields: object) -> Object:
@@ -49,32 +49,34 @@ def _with_spec(obj: Object, **fields: object) -> Object:
 
 def _set_priority(state: State, write: Write, pod: Object) -> Object:
     spec, name = pod["spec"], pod["spec"].get("priorityClassName")
-    found = _priority_class(state, name) if name else _default_priority(state)
-    if name and found is None:
+    priority_class = _priority_class(state, name) if name else _default_priority(state)
+    if name and priority_class is None:
         raise forbidden(write.resource, _name(pod), f"no PriorityClass with name {name} was found")
-    found = found or {}
-    priority, policy = found.get("value", 0), found.get("preemptionPolicy") or _PREEMPTING
+    priority_class = priority_class or {}
+    priority, policy = priority_class.get("value", 0), priority_class.get("preemptionPolicy") or _PREEMPTING
     for field, kind, computed in (("priority", "integer", priority), ("preemptionPolicy", "string", policy)):
-        given = spec.get(field, computed)
-        if given != computed:
-            shown = "PreemptionPolicy" if kind == "string" else field
-            why = f"the {kind} value of {shown} ({given}) must not be provided in pod spec; priority admission"
-            why += f" controller computed {computed} from the given PriorityClass name"
-            raise forbidden(write.resource, _name(pod), why)
-    named = name or (found.get("metadata") or {}).get("name")
+        requested = spec.get(field, computed)
+        if requested != computed:
+            label = "PreemptionPolicy" if kind == "string" else field
+            reason = f"the {kind} value of {label} ({requested}) must not be provided in pod spec; priority admission"
+            reason += f" controller computed {computed} from the given PriorityClass name"
+            raise forbidden(write.resource, _name(pod), reason)
+    named = name or (priority_class.get("metadata") or {}).get("name")
     return _with_spec(
         pod, priority=priority, preemptionPolicy=policy, **({"priorityClassName": named} if named else {})
     )
 
 
 def _priority_class(state: State, name: str) -> Object | None:
-    found = state.store.get(PRIORITY_CLASSES, "", name)
-    return {"value": _SYSTEM_CLASSES[name]} if found is None and name in _SYSTEM_CLASSES else found
+    stored = state.store.get(PRIORITY_CLASSES, "", name)
+    return {"value": _SYSTEM_CLASSES[name]} if stored is None and name in _SYSTEM_CLASSES else stored
 
 
 def _default_priority(state: State) -> Object | None:
-    found = [one for one in state.store.list(PRIORITY_CLASSES) if one.get("globalDefault")]
-    return min(found, key=lambda one: one.get("value", 0), default=None)
+    defaults = [
+        priority_class for priority_class in state.store.list(PRIORITY_CLASSES) if priority_class.get("globalDefault")
+    ]
+    return min(defaults, key=lambda priority_class: priority_class.get("value", 0), default=None)
 
 
 def _add_tolerations(_: State, __: Write, pod: Object) -> Object:
@@ -82,40 +84,41 @@ def _add_tolerations(_: State, __: Write, pod: Object) -> Object:
 
 
 def _with_tolerations(pod: Object) -> Object:
-    given = pod["spec"].get("tolerations") or []
+    present = pod["spec"].get("tolerations") or []
     added = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in _EVICTING
         if not any(
-            (one.get("key") or key) == key and (one.get("effect") or "NoExecute") == "NoExecute" for one in given
+            (toleration.get("key") or key) == key and (toleration.get("effect") or "NoExecute") == "NoExecute"
+            for toleration in present
         )
     ]
-    return _with_spec(pod, tolerations=[*given, *added]) if added else pod
+    return _with_spec(pod, tolerations=[*present, *added]) if added else pod
 
 
 def _set_runtime(state: State, write: Write, pod: Object) -> Object:
     spec, name = pod["spec"], pod["spec"].get("runtimeClassName")
-    found = state.store.get(_RUNTIME_CLASSES, "", name) if name else None
-    if name and found is None:
+    runtime_class = state.store.get(_RUNTIME_CLASSES, "", name) if name else None
+    if name and runtime_class is None:
         raise forbidden(write.resource, _name(pod), f'pod rejected: RuntimeClass "{name}" not found')
-    overhead = ((found or {}).get("overhead") or {}).get("podFixed")
+    overhead = ((runtime_class or {}).get("overhead") or {}).get("podFixed")
     if spec.get("overhead") and spec["overhead"] != overhead:
-        why = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+        reason = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
         if not overhead:
-            why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise forbidden(write.resource, _name(pod), f"pod rejected: {why}")
+            reason = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden(write.resource, _name(pod), f"pod rejected: {reason}")
     changed: Object = {"overhead": overhead} if overhead else {}
-    scheduling = (found or {}).get("scheduling") or {}
-    wanted, own = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
-    for key in sorted(wanted):
-        if own.get(key, wanted[key]) != wanted[key]:
-            why = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {wanted[key]}"
-            raise forbidden(write.resource, _name(pod), f"{why}; pod.spec.nodeSelector[{key}] = {own[key]}")
-    if wanted:
-        changed["nodeSelector"] = {**own, **wanted}
+    scheduling = (runtime_class or {}).get("scheduling") or {}
+    required, requested = scheduling.get("nodeSelector") or {}, spec.get("nodeSelector") or {}
+    for key in sorted(required):
+        if requested.get(key, required[key]) != required[key]:
+            reason = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {required[key]}"
+            raise forbidden(write.resource, _name(pod), f"{reason}; pod.spec.nodeSelector[{key}] = {requested[key]}")
+    if required:
+        changed["nodeSelector"] = {**requested, **required}
     tolerations, present = scheduling.get("tolerations") or (), spec.get("tolerations") or []
     if tolerations:
-        changed["tolerations"] = [*present, *(one for one in tolerations if one not in present)]
+        changed["tolerations"] = [*present, *(toleration for toleration in tolerations if toleration not in present)]
     return _with_spec(pod, **changed) if changed else pod
 
 
@@ -136,8 +139,8 @@ def _set_ingress_class(state: State, _: Write, ingress: Object) -> Object:
 
 def _default_class(state: State, key: Key, annotation: str) -> str:
     """Return the name of the default class, the newest if there are several; "" if there is none."""
-    found = [one["metadata"] for one in state.store.list(key)]
-    marked = [meta for meta in found if (meta.get("annotations") or {}).get(annotation) == "true"]
+    metadata = [obj["metadata"] for obj in state.store.list(key)]
+    marked = [meta for meta in metadata if (meta.get("annotations") or {}).get(annotation) == "true"]
     newest = max((meta["creationTimestamp"] for meta in marked), default="")
     return min((str(meta["name"]) for meta in marked if meta["creationTimestamp"] == newest), default="")
 
@@ -153,8 +156,8 @@ def _protect(finalizer: str) -> Default:
 
 def _taint(_: State, __: Write, node: Object) -> Object:
     taints = node["spec"].get("taints") or []
-    known = any(one.get("key") == _NOT_READY["key"] and one.get("effect") == "NoSchedule" for one in taints)
-    return node if known else _with_spec(node, taints=[*taints, _NOT_READY])
+    is_tainted = any(taint.get("key") == _NOT_READY["key"] and taint.get("effect") == "NoSchedule" for taint in taints)
+    return node if is_tainted else _with_spec(node, taints=[*taints, _NOT_READY])
 
 
 def _name(obj: Object) -> str:

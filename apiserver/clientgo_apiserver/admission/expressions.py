@@ -31,7 +31,7 @@ def admission_values(state: State, write: Write, request: Object, case: Case) ->
     namespace = None if is_namespace(write.resource) else state.store.get(NAMESPACES, "", write.namespace)
     authorizer = AuthorizerValue(partial(_decide, state, write.request.user), {})
     resource = write.resource
-    place = {
+    target = {
         "group": resource.group,
         "resource": resource.plural,
         "subresource": write.subresource,
@@ -44,7 +44,7 @@ def admission_values(state: State, write: Write, request: Object, case: Case) ->
         "request": {field: value for field, value in request.items() if field not in ("object", "oldObject")},
         "namespaceObject": namespace_value(namespace),
         "authorizer": authorizer,
-        "authorizer.requestResource": AuthorizerValue(authorizer.decide, place),
+        "authorizer.requestResource": AuthorizerValue(authorizer.decide, target),
     }
 
 
@@ -60,13 +60,13 @@ def with_variables(values: Values, spec: Object, composed: tuple[tuple[str, Expr
     """Return the values with the variables of a policy."""
     if composed is None:
         return values
-    whole = dict(values)
-    known = {}
-    for index, one in enumerate(spec.get("variables") or ()):
+    with_composed = dict(values)
+    computed = {}
+    for index, variable in enumerate(spec.get("variables") or ()):
         scope = AdmissionScope("paramKind" in spec, composed=composed[:index])
-        known[one["name"]] = partial(_computed, one["expression"], scope, whole)
-    whole["variables"] = ComposedVariables(known)
-    return whole
+        computed[variable["name"]] = partial(_computed, variable["expression"], scope, with_composed)
+    with_composed["variables"] = ComposedVariables(computed)
+    return with_composed
 
 
 def _computed(source: str, scope: AdmissionScope, values: Values) -> Any:
@@ -94,9 +94,9 @@ def conditions_hold(conditions: Iterable[Object], scope: AdmissionScope, values:
         PolicyError: conditions could not be evaluated.
     """
     errors = []
-    for one in conditions:
+    for condition in conditions:
         try:
-            if evaluated(one["expression"].strip(), scope, values, BOOL) is not True:
+            if evaluated(condition["expression"].strip(), scope, values, BOOL) is not True:
                 return False
         except PolicyError as error:
             errors.append(str(error))

@@ -45,24 +45,29 @@ def check_ranges(state: State, write: Write, obj: Object, old: Object | None) ->
     """Check a new pod, or a volume claim, against the limit ranges of its namespace (403)."""
     if not state.store.count(KEY) or (old is not None and write.resource.storage == _PODS):
         return
-    found: list[str] = []
+    violations: list[str] = []
     measured = _measured_pod(obj) if write.resource.storage == _PODS else _measured_claim(obj)
-    for one in state.store.list(KEY, write.namespace):
-        for item in (one.get("spec") or {}).get("limits") or ():
-            for asked in measured.get(item.get("type", ""), ()):
-                found += [fault for fault in _faults(item, asked) if fault not in found]
-    if found:
-        why = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
-        raise forbidden(write.resource, obj["metadata"]["name"], why)
+    for limit_range in state.store.list(KEY, write.namespace):
+        for item in (limit_range.get("spec") or {}).get("limits") or ():
+            for usage in measured.get(item.get("type", ""), ()):
+                violations += [fault for fault in _faults(item, usage) if fault not in violations]
+    if violations:
+        reason = violations[0] if len(violations) == 1 else f"[{', '.join(violations)}]"
+        raise forbidden(write.resource, obj["metadata"]["name"], reason)
 
 
 Resources = dict[str, dict[str, ParsedQuantity]]
 
 
 def _measured_pod(pod: Object) -> dict[str, list[Resources]]:
-    containers = [one.get("resources") or {} for field in _CONTAINERS for one in pod["spec"].get(field) or ()]
+    containers = [
+        container.get("resources") or {} for field in _CONTAINERS for container in pod["spec"].get(field) or ()
+    ]
     return {
-        "Container": [{kind: amounts(one.get(name)) for kind, name in _KINDS.items()} for one in containers],
+        "Container": [
+            {kind: amounts(container_resources.get(name)) for kind, name in _KINDS.items()}
+            for container_resources in containers
+        ],
         "Pod": [{kind: pod_amounts(pod, name) for kind, name in _KINDS.items()}],
     }
 
@@ -73,50 +78,50 @@ def _measured_claim(claim: Object) -> dict[str, list[Resources]]:
 
 
 def _items(state: State, namespace: str, kind: str) -> Iterator[Object]:
-    for one in state.store.list(KEY, namespace):
-        yield from (item for item in (one.get("spec") or {}).get("limits") or () if item.get("type") == kind)
+    for limit_range in state.store.list(KEY, namespace):
+        yield from (item for item in (limit_range.get("spec") or {}).get("limits") or () if item.get("type") == kind)
 
 
 def _filled(container: Object, item: Object, notes: list[str], what: str) -> Object:
     resources = dict(container.get("resources") or {})
     for kind, field in (("request", "defaultRequest"), ("limit", "default")):
-        own = resources.get(_KINDS[kind]) or {}
-        missing = {name: amount for name, amount in (item.get(field) or {}).items() if name not in own}
+        declared = resources.get(_KINDS[kind]) or {}
+        missing = {name: amount for name, amount in (item.get(field) or {}).items() if name not in declared}
         if missing:
-            resources[_KINDS[kind]] = {**own, **missing}
+            resources[_KINDS[kind]] = {**declared, **missing}
             notes.append(f"{', '.join(sorted(missing))} {kind} for {what} {container['name']}")
     return {**container, "resources": resources}
 
 
-def _faults(item: Object, asked: Resources) -> Iterator[str]:
+def _faults(item: Object, used: Resources) -> Iterator[str]:
     kind = item["type"]
     largest = "request" if kind == _CLAIM else "limit"  # a claim has no limits
-    for field, told, first in (("min", "minimum", "request"), ("max", "maximum", largest)):
+    for field, extreme, first in (("min", "minimum", "request"), ("max", "maximum", largest)):
         for name, bound in sorted(amounts(item.get(field)).items()):
-            start = f"{told} {name} usage per {kind} is {bound}"
-            if name not in asked[first]:
+            start = f"{extreme} {name} usage per {kind} is {bound}"
+            if name not in used[first]:
                 yield f"{start}.  No {first} is specified"
                 continue
             # The first that is beyond the bound, of the request and the limit.
             for what in dict.fromkeys((first, "request", "limit")):
-                amount = asked[what].get(name)
+                amount = used[what].get(name)
                 if amount is not None and (
                     amount.value < bound.value if field == "min" else amount.value > bound.value
                 ):
-                    yield f"{start}, but {what} is {asked[what][name]}"
+                    yield f"{start}, but {what} is {used[what][name]}"
                     break
-    yield from () if kind == _CLAIM else _ratio_faults(item, asked)
+    yield from () if kind == _CLAIM else _ratio_faults(item, used)
 
 
-def _ratio_faults(item: Object, asked: Resources) -> Iterator[str]:
+def _ratio_faults(item: Object, used: Resources) -> Iterator[str]:
     kind = item["type"]
     for name, bound in sorted(amounts(item.get("maxLimitRequestRatio")).items()):
         start = f"{name} max limit to request ratio per {kind} is {bound}, but"
         for what in ("request", "limit"):
-            if name not in asked[what] or not asked[what][name].value:
+            if name not in used[what] or not used[what][name].value:
                 yield f"{start} no {what} is specified or {what} is 0"
                 break
         else:
-            ratio = asked["limit"][name].value / asked["request"][name].value
+            ratio = used["limit"][name].value / used["request"][name].value
             if ratio > bound.value:
                 yield f"{start} provided ratio is {float(ratio):.6f}"

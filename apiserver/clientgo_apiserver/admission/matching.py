@@ -29,8 +29,8 @@ def matched_resource(
         return resource
     if exact:
         return None
-    others = [other for other in state.registry.of_storage(resource.storage) if other is not resource]
-    return next((other for other in others for rule in rules if _names(rule, other, write.subresource)), None)
+    other_versions = [other for other in state.registry.of_storage(resource.storage) if other is not resource]
+    return next((other for other in other_versions for rule in rules if _names(rule, other, write.subresource)), None)
 
 
 def object_name(write: Write, case: Case) -> str:
@@ -52,8 +52,8 @@ def _names(rule: Mapping[str, Any], resource: Resource, subresource: str) -> boo
         return False
     if not {"*", resource.version} & set(rule.get("apiVersions") or ()):
         return False
-    parts = (one.partition("/")[::2] for one in rule.get("resources") or ())
-    return any(plural in ("*", resource.plural) and part in (subresource, "*") for plural, part in parts)
+    targets = (name.partition("/")[::2] for name in rule.get("resources") or ())
+    return any(plural in ("*", resource.plural) and part in (subresource, "*") for plural, part in targets)
 
 
 def selected(state: State, spec: Mapping[str, Any], write: Write, new: Object | None, old: Object | None) -> bool:
@@ -67,8 +67,8 @@ def selected(state: State, spec: Mapping[str, Any], write: Write, new: Object | 
 def _namespace_selected(state: State, selector: Any, write: Write, obj: Object | None) -> bool:
     if not selector or not (is_namespace(write.resource) or write.resource.namespaced):
         return True
-    found = obj if is_namespace(write.resource) else state.store.get(NAMESPACES, "", write.namespace)
-    return selects(selector, ((found or {}).get("metadata") or {}).get("labels") or {})
+    namespace = obj if is_namespace(write.resource) else state.store.get(NAMESPACES, "", write.namespace)
+    return selects(selector, ((namespace or {}).get("metadata") or {}).get("labels") or {})
 
 
 async def admission_request(write: Write, resource: Resource, case: Case) -> Object:
@@ -79,21 +79,21 @@ async def admission_request(write: Write, resource: Resource, case: Case) -> Obj
         options["dryRun"] = ["All"]
     if operation != "DELETE":
         options["fieldManager"] = write.manager
-    own = write.resource
-    shown = await converted(own, resource, new) if new is not None else None
+    source = write.resource
+    new_converted = await converted(source, resource, new) if new is not None else None
     request: Object = {
-        "kind": _kind(shown, resource),
+        "kind": _kind(new_converted, resource),
         "resource": _named(resource, resource=resource.plural),
         "subResource": write.subresource,
-        "requestKind": _kind(new, own),
-        "requestResource": _named(own, resource=own.plural),
+        "requestKind": _kind(new, source),
+        "requestResource": _named(source, resource=source.plural),
         "requestSubResource": write.subresource,
         "name": object_name(write, case),
         "namespace": write.namespace,
         "operation": operation,
         "userInfo": write.request.user.info,
-        "object": shown,
-        "oldObject": await converted(own, resource, old) if old is not None else None,
+        "object": new_converted,
+        "oldObject": await converted(source, resource, old) if old is not None else None,
         "dryRun": write.dry_run,
         "options": options,
     }
@@ -112,6 +112,6 @@ def _named(of: Resource, /, **name: str) -> Object:
     return {"group": of.group, "version": of.version, **name}
 
 
-async def converted(given: Resource, wanted: Resource, obj: Object) -> Object:
+async def converted(source: Resource, target: Resource, obj: Object) -> Object:
     """Return an object of a resource in another version of it."""
-    return obj if given is wanted else await from_storage(wanted, await to_storage(given, obj))
+    return obj if source is target else await from_storage(target, await to_storage(source, obj))

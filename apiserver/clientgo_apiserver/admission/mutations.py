@@ -22,12 +22,12 @@ def applied(resource: Resource, live: Object, patch: StructValue) -> Object:
     _check_names(patch, "Object")
     plain, rules = _plain(patch), rules_of(resource)
     typed = {"apiVersion": resource.api_version, "kind": resource.kind, **plain}
-    if why := typed_errors(resource, typed, rules):
-        raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {why}")
+    if reason := typed_errors(resource, typed, rules):
+        raise PolicyError(f"error applying patch: failed to convert patch object to typed object: {reason}")
     atomic = _atomic_paths(plain, rules, ())
     if atomic:
-        why = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
-        raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {why}")
+        reason = f"may not mutate atomic arrays, maps or structs: {', '.join(atomic)}"
+        raise PolicyError(f"error applying patch: invalid ApplyConfiguration: {reason}")
     merged: Object = _merged(live, plain, rules, ())
     return merged
 
@@ -38,14 +38,14 @@ def json_patched(live: Object, operations: list[StructValue]) -> Object:
     Raises:
         PolicyError: the patch cannot be applied.
     """
-    for one in operations:
-        if isinstance(one.get("value"), StructValue):
-            _check_names(one["value"], one["value"].type_name)
-    plain = [_plain(one) for one in operations]
+    for operation in operations:
+        if isinstance(operation.get("value"), StructValue):
+            _check_names(operation["value"], operation["value"].type_name)
+    plain = [_plain(operation) for operation in operations]
     try:
         patched: Object = jsonpatch.apply(live, plain)
     except PatchError as error:
-        if any(one.get("op") == "test" for one in plain) and "test" in str(error):
+        if any(operation.get("op") == "test" for operation in plain) and "test" in str(error):
             return live
         raise PolicyError(f"JSON Patch: {error}") from None
     return patched
@@ -55,8 +55,8 @@ def _check_names(value: Any, name: str) -> None:
     """Check that each object is of the type of the field that holds it."""
     if isinstance(value, StructValue):
         if value.type_name != name:
-            told = f'unexpected type name "{value.type_name}", expected "{name}"'
-            raise PolicyError(f"type mismatch: {told}, which matches field name path from root Object type")
+            mismatch = f'unexpected type name "{value.type_name}", expected "{name}"'
+            raise PolicyError(f"type mismatch: {mismatch}, which matches field name path from root Object type")
         for field, child in value.items():
             _check_names(child, f"{name}.{field}")
     elif isinstance(value, list):
@@ -75,32 +75,34 @@ def _plain(value: Any) -> Any:
     return OPERATORS["string"](value) if isinstance(value, datetime | timedelta) else value
 
 
-def _atomic_paths(value: Any, rules: MergeRules, where: tuple[str, ...]) -> list[str]:
-    rule = rules(where) if isinstance(value, dict | list) else None
-    found = []
+def _atomic_paths(value: Any, rules: MergeRules, path_of_value: tuple[str, ...]) -> list[str]:
+    rule = rules(path_of_value) if isinstance(value, dict | list) else None
+    paths = []
     if isinstance(value, list):
-        path = f".{'.'.join(where)}"
+        path = f".{'.'.join(path_of_value)}"
         if rule is None or rule.list_type not in ("map", "set"):
-            found.append(path)
+            paths.append(path)
         elif rule.atomic_items:
-            found += [f"{path}[{index}]" for index in range(len(value))]
-        return found + [path for item in value for path in _atomic_paths(item, rules, where)]
+            paths += [f"{path}[{index}]" for index in range(len(value))]
+        return paths + [path for item in value for path in _atomic_paths(item, rules, path_of_value)]
     if isinstance(value, dict):
         if rule is not None and rule.list_type == "atomic":
-            found.append(f".{'.'.join(where)}")
-        return found + [path for field, item in value.items() for path in _atomic_paths(item, rules, (*where, field))]
-    return found
+            paths.append(f".{'.'.join(path_of_value)}")
+        return paths + [
+            path for field, item in value.items() for path in _atomic_paths(item, rules, (*path_of_value, field))
+        ]
+    return paths
 
 
-def _merged(live: Any, patch: Any, rules: MergeRules, where: tuple[str, ...]) -> Any:
+def _merged(live: Any, patch: Any, rules: MergeRules, path: tuple[str, ...]) -> Any:
     if isinstance(patch, dict) and isinstance(live, dict):
         return {
             **live,
-            **{field: _merged(live.get(field), child, rules, (*where, field)) for field, child in patch.items()},
+            **{field: _merged(live.get(field), child, rules, (*path, field)) for field, child in patch.items()},
         }
-    rule = rules(where) if isinstance(patch, list) else None
+    rule = rules(path) if isinstance(patch, list) else None
     if rule is None or not isinstance(live, list):
         return patch
-    given = dict(items(patch, rule))
-    kept = [_merged(item, given.pop(key), rules, where) if key in given else item for key, item in items(live, rule)]
-    return [*kept, *given.values()]
+    added = dict(items(patch, rule))
+    merged = [_merged(item, added.pop(key), rules, path) if key in added else item for key, item in items(live, rule)]
+    return [*merged, *added.values()]

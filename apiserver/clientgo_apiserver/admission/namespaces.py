@@ -23,15 +23,15 @@ def require_namespace(state: State, resource: Resource, namespace: str, name: st
     """Check that objects can be created in the namespace (404, 403)."""
     if not namespace:
         return
-    found = state.store.get(KEY, "", namespace)
-    if found is None:
+    stored = state.store.get(KEY, "", namespace)
+    if stored is None:
         served = state.registry.find("", "v1", "namespaces")
         assert served is not None, "namespaces are built in"
         raise not_found(served, namespace)
-    if "deletionTimestamp" in found["metadata"]:
+    if "deletionTimestamp" in stored["metadata"]:
         cause = Cause("NamespaceTerminating", "metadata.namespace", f"namespace {namespace} is being terminated")
-        why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        raise forbidden(resource, name, why, [cause])
+        reason = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise forbidden(resource, name, reason, [cause])
 
 
 def require_deletable(resource: Resource, name: str) -> None:

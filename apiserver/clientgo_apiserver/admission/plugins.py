@@ -36,15 +36,15 @@ def check_owners(state: State, write: Write, new: Object, old: Object | None) ->
     if before == after or (write.resource.storage == ("", "pods") and write.subresource == "status"):
         return
     if old is not None:
-        resource, place = write.resource, (write.subresource, write.namespace, write.name)
-        asked = Attributes(write.request.user, "delete", resource.group, resource.version, resource.plural, *place)
-        decision = decide(state, asked)
+        resource, target = write.resource, (write.subresource, write.namespace, write.name)
+        deletion = Attributes(write.request.user, "delete", resource.group, resource.version, resource.plural, *target)
+        decision = decide(state, deletion)
         if not decision.allowed:
-            why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
-            raise forbidden(resource, write.name, why)
-    known = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
+            reason = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
+            raise forbidden(resource, write.name, reason)
+    blocking = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
     for owner in after:
-        if owner.get("blockOwnerDeletion") and owner.get("uid") not in known:
+        if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocking:
             _check_finalizers(state, write, new, owner)
 
 
@@ -54,15 +54,15 @@ def _check_finalizers(state: State, write: Write, new: Object, owner: Object) ->
     resource = state.registry.by_kind(group, version, kind)
     if resource is None:
         api_version = owner.get("apiVersion", "")
-        why = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion"
-        why += f' {api_version} Kind {kind}: no matches for kind "{kind}" in version "{api_version}"'
-        raise forbidden(write.resource, name, why)
+        reason = "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion"
+        reason += f' {api_version} Kind {kind}: no matches for kind "{kind}" in version "{api_version}"'
+        raise forbidden(write.resource, name, reason)
     namespace = write.namespace if resource.namespaced else ""
-    place = (resource.plural, "finalizers", namespace, owner.get("name", ""))
-    decision = decide(state, Attributes(write.request.user, "update", group, version, *place))
+    target = (resource.plural, "finalizers", namespace, owner.get("name", ""))
+    decision = decide(state, Attributes(write.request.user, "update", group, version, *target))
     if not decision.allowed:
-        why = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
-        raise forbidden(write.resource, name, f"{why}: {decision.reason}, <nil>")
+        reason = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on"
+        raise forbidden(write.resource, name, f"{reason}: {decision.reason}, <nil>")
 
 
 def _check_approver(state: State, write: Write, request: Object) -> None:
@@ -70,16 +70,16 @@ def _check_approver(state: State, write: Write, request: Object) -> None:
     signer: str = request["spec"].get("signerName", "")
     group = "certificates.k8s.io"
     for name in (signer, f"{signer.partition('/')[0]}/*"):
-        place = ("signers", "", "", name)
-        if decide(state, Attributes(write.request.user, "approve", group, "*", *place)).allowed:
+        target = ("signers", "", "", name)
+        if decide(state, Attributes(write.request.user, "approve", group, "*", *target)).allowed:
             return
-    why = f'user not permitted to approve requests with signerName "{signer}"'
-    raise forbidden(write.resource, write.name, why)
+    reason = f'user not permitted to approve requests with signerName "{signer}"'
+    raise forbidden(write.resource, write.name, reason)
 
 
 def _owners(obj: Object) -> list[Object]:
-    found: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
-    return found
+    references: list[Object] = (obj.get("metadata") or {}).get("ownerReferences") or []
+    return references
 
 
 def _check_priority_class(state: State, write: Write, new: Object, _: Object | None) -> None:
@@ -88,15 +88,15 @@ def _check_priority_class(state: State, write: Write, new: Object, _: Object | N
     if not new.get("globalDefault"):
         return
     for other in state.store.list(PRIORITY_CLASSES):
-        known = other["metadata"]["name"]
-        if other.get("globalDefault") and known != name:
-            why = f"PriorityClass {known} is already marked as default. Only one default can exist"
-            raise forbidden(write.resource, name, why)
+        other_name = other["metadata"]["name"]
+        if other.get("globalDefault") and other_name != name:
+            reason = f"PriorityClass {other_name} is already marked as default. Only one default can exist"
+            raise forbidden(write.resource, name, reason)
 
 
 def _check_resize(state: State, write: Write, new: Object, old: Object | None) -> None:
     """Check that a claim grows only if its volume can (403)."""
-    before, after = (_storage((one or {}).get("spec") or {}) for one in (old, new))
+    before, after = (_storage((claim or {}).get("spec") or {}) for claim in (old, new))
     if old is None or after <= before:
         return
     name = new["metadata"]["name"]
@@ -104,13 +104,13 @@ def _check_resize(state: State, write: Write, new: Object, old: Object | None) -
         raise forbidden(write.resource, name, "Only bound persistent volume claims can be expanded")
     storage_class = state.store.get(STORAGE_CLASSES, "", new["spec"].get("storageClassName") or "")
     if not (storage_class or {}).get("allowVolumeExpansion"):
-        why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc"
-        raise forbidden(write.resource, name, f"{why} must support resize")
+        reason = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc"
+        raise forbidden(write.resource, name, f"{reason} must support resize")
 
 
 def _storage(spec: Object) -> Fraction:
-    found = amounts((spec.get("resources") or {}).get("requests")).get("storage")
-    return found.value if found is not None else Fraction(0)
+    requested = amounts((spec.get("resources") or {}).get("requests")).get("storage")
+    return requested.value if requested is not None else Fraction(0)
 
 
 Plugin = Callable[[State, Write, Object, Object | None], None]

@@ -88,26 +88,26 @@ def check_namespace(state: State, write: Write, new: Object, old: Object | None)
 
 
 def _pod_warnings(state: State, namespace: str, level: _Level) -> list[str]:
-    found: dict[str, list[str]] = {}
+    pods_by_reasons: dict[str, list[str]] = {}
     for pod in state.store.list(_PODS, namespace)[:_MAX_CHECKED]:
         broken = [reason for reason, _ in level.broken(pod["metadata"], pod.get("spec") or {})]
         if broken:
-            found.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])
-    if not found:
+            pods_by_reasons.setdefault(", ".join(broken), []).append(pod["metadata"]["name"])
+    if not pods_by_reasons:
         return []
     head = f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce level "{level}"'
     lines = []
-    for reasons, names in found.items():
-        others = f" (and {len(names) - 1} other pod{'' if len(names) == 2 else 's'})" if len(names) > 1 else ""
-        lines.append(f"{min(names)}{others}: {reasons}")
+    for reasons, names in pods_by_reasons.items():
+        more = f" (and {len(names) - 1} other pod{'' if len(names) == 2 else 's'})" if len(names) > 1 else ""
+        lines.append(f"{min(names)}{more}: {reasons}")
     return [head, *sorted(lines)]
 
 
 def _report(write: Write, policy: _Policy, meta: Object, spec: Object, *, warn: bool = True) -> None:
     wrong = policy.audit.broken_by(meta, spec)
     if wrong:
-        told = f'would violate PodSecurity "{policy.audit}": {wrong}'
-        write.request.annotations[f"{_PREFIX}audit-violations"] = told
+        violation = f'would violate PodSecurity "{policy.audit}": {wrong}'
+        write.request.annotations[f"{_PREFIX}audit-violations"] = violation
     wrong = policy.warn.broken_by(meta, spec) if warn else ""
     if wrong:
         write.request.warnings.append(f'would violate PodSecurity "{policy.warn}": {wrong}')
@@ -134,12 +134,12 @@ def _level(labels: dict[str, str], mode: str, otherwise: str, faults: list[Cause
     """Return the level of a mode, `otherwise` if its label is invalid; errors are appended."""
     name, version = labels.get(_PREFIX + mode, "privileged"), labels.get(f"{_PREFIX}{mode}-version", "latest")
     if name not in _LEVELS:
-        why = f"must be one of {', '.join(_LEVELS)}"
-        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}]", name, why))
+        reason = f"must be one of {', '.join(_LEVELS)}"
+        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}]", name, reason))
         name = otherwise
     if version != "latest" and not _VERSION.fullmatch(version):
-        why = 'must be "latest" or "v1.x"'
-        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}-version]", version, why))
+        reason = 'must be "latest" or "v1.x"'
+        faults.append(invalid_value(f"metadata.labels[{_PREFIX}{mode}-version]", version, reason))
         version = "latest"
     return _Level(name, version)
 
@@ -147,4 +147,4 @@ def _level(labels: dict[str, str], mode: str, otherwise: str, faults: list[Cause
 def _images(pod: Object) -> list[tuple[Any, Any]]:
     spec = pod.get("spec") or {}
     fields = ("containers", "initContainers", "ephemeralContainers")
-    return [(field, one.get("image")) for field in fields for one in spec.get(field) or ()]
+    return [(field, container.get("image")) for field in fields for container in spec.get(field) or ()]

@@ -42,20 +42,20 @@ def violations(level: str, minor: int, meta: Object, spec: Object) -> list[Check
         return []
     rules = [rule for rule in (_RESTRICTED if level == "restricted" else _BASELINE) if rule[0] <= minor]
     contained = [weaker for _, _, weaker in rules]
-    found = (check(meta, spec) for _, check, _ in rules if check not in contained)
-    return [one for one in found if one is not None]
+    results = (check(meta, spec) for _, check, _ in rules if check not in contained)
+    return [result for result in results if result is not None]
 
 
-def described(found: Iterable[CheckResult]) -> str:
+def described(results: Iterable[CheckResult]) -> str:
     """Join violations in one line: `privileged (container "a" must not ...), host namespaces (hostPID=true)`."""
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
+    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in results)
 
 
 def _containers(spec: Object) -> Iterator[tuple[str, Object, Object]]:
     """Yield each container's name, security context and the container itself."""
     for field in ("initContainers", "containers", "ephemeralContainers"):
-        for one in spec.get(field) or ():
-            yield one.get("name", ""), one.get("securityContext") or {}, one
+        for container in spec.get(field) or ():
+            yield container.get("name", ""), container.get("securityContext") or {}, container
 
 
 def _contexts(spec: Object) -> list[Object]:
@@ -119,15 +119,15 @@ def _forbidden_values(field: str, value: Callable[[Object], str], *, pod: bool =
     return check
 
 
-def _used(reason: str, of: Callable[[Object], list[str]], shown: Callable[[list[str]], str]) -> Check:
+def _used(reason: str, of: Callable[[Object], list[str]], describe: Callable[[list[str]], str]) -> Check:
     """Return a check of something that containers use."""
 
     def check(_: Object, spec: Object) -> CheckResult | None:
         used = {name: of(container) for name, _, container in _containers(spec)}
-        names = [name for name, found in used.items() if found]
-        values = sorted({one for found in used.values() for one in found})
-        told = f"{'uses' if len(names) == 1 else 'use'} {_plural(reason, len(values))} {shown(values)}"
-        return (reason, f"{_named(names)} {told}") if names else None
+        names = [name for name, items in used.items() if items]
+        values = sorted({item for items in used.values() for item in items})
+        usage = f"{'uses' if len(names) == 1 else 'use'} {_plural(reason, len(values))} {describe(values)}"
+        return (reason, f"{_named(names)} {usage}") if names else None
 
     return check
 
@@ -159,16 +159,16 @@ def _added_capabilities(allowed: frozenset[str]) -> Check:
         return {*_capabilities(context, "add")} - allowed
 
     def check(meta: Object, spec: Object) -> CheckResult | None:
-        wrong = _quoted(sorted({one for _, context, _ in _containers(spec) for one in added(context)}))
-        told = f"not include {wrong} in {_CONTEXT}.capabilities.add"
-        return _forbidden("non-default capabilities", added, told)(meta, spec)
+        wrong = _quoted(sorted({capability for _, context, _ in _containers(spec) for capability in added(context)}))
+        requirement = f"not include {wrong} in {_CONTEXT}.capabilities.add"
+        return _forbidden("non-default capabilities", added, requirement)(meta, spec)
 
     return check
 
 
 def _restricted_capabilities(meta: Object, spec: Object) -> CheckResult | None:
-    kept = _where(spec, lambda context: "ALL" not in _capabilities(context, "drop"))
-    details = [f'{_named(kept)} must set securityContext.capabilities.drop=["ALL"]'] if kept else []
+    not_dropping = _where(spec, lambda context: "ALL" not in _capabilities(context, "drop"))
+    details = [f'{_named(not_dropping)} must set securityContext.capabilities.drop=["ALL"]'] if not_dropping else []
     added = _added_capabilities(frozenset(("NET_BIND_SERVICE",)))(meta, spec)
     details += [added[1]] if added else []
     return ("unrestricted capabilities", "; ".join(details)) if details else None
@@ -200,9 +200,9 @@ def _selinux(_: Object, spec: Object) -> CheckResult | None:
     if not setters:
         return None
     options = [context.get("seLinuxOptions") or {} for context in _contexts(spec)]
-    types = sorted({one.get("type", "") for one in options} - _SELINUX_TYPES)
+    types = sorted({option.get("type", "") for option in options} - _SELINUX_TYPES)
     data = [f"{_plural('type', len(types))} {_quoted(types)}"] if types else []
-    data += [f"{field} may not be set" for field in ("user", "role") if any(one.get(field) for one in options)]
+    data += [f"{field} may not be set" for field in ("user", "role") if any(option.get(field) for option in options)]
     return "seLinuxOptions", f"{setters} set forbidden securityContext.seLinuxOptions: {'; '.join(data)}"
 
 
@@ -213,40 +213,40 @@ def _seccomp(context: Object) -> Any:
 
 _baseline_seccomp = _forbidden_values(
     "seccompProfile",
-    lambda one: "" if _seccomp(one) in (None, *_PROFILES) else str(_seccomp(one)),
+    lambda context: "" if _seccomp(context) in (None, *_PROFILES) else str(_seccomp(context)),
     pod=True,
 )
 
 
 def _restricted_seccomp(meta: Object, spec: Object) -> CheckResult | None:
-    found = _baseline_seccomp(meta, spec)
-    if found is not None or _seccomp(_contexts(spec)[0]) is not None:
-        return found
+    result = _baseline_seccomp(meta, spec)
+    if result is not None or _seccomp(_contexts(spec)[0]) is not None:
+        return result
     names = _where(spec, lambda context: _seccomp(context) is None)
-    wanted = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
-    return ("seccompProfile", f"pod or {_named(names)} {wanted}") if names else None
+    requirement = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return ("seccompProfile", f"pod or {_named(names)} {requirement}") if names else None
 
 
 def _sysctls(_: Object, spec: Object) -> CheckResult | None:
-    listed = [one.get("name", "") for one in _contexts(spec)[0].get("sysctls") or ()]
+    listed = [sysctl.get("name", "") for sysctl in _contexts(spec)[0].get("sysctls") or ()]
     names = [name for name in listed if name not in _SYSCTLS]
     return ("forbidden sysctls", ", ".join(names)) if names else None
 
 
 def _volumes(_: Object, spec: Object) -> CheckResult | None:
-    bad = [one for one in spec.get("volumes") or () if not _VOLUMES & set(one)]
+    bad = [volume for volume in spec.get("volumes") or () if not _VOLUMES & set(volume)]
     if not bad:
         return None
-    kinds = sorted({next((field for field in one if field != "name"), "unknown") for one in bad})
+    kinds = sorted({next((field for field in volume if field != "name"), "unknown") for volume in bad})
     verb = "uses" if len(bad) == 1 else "use"
-    names = _named([one.get("name", "") for one in bad], "volume")
+    names = _named([volume.get("name", "") for volume in bad], "volume")
     what = _plural("restricted volume type", len(kinds))
     return "restricted volume types", f"{names} {verb} {what} {_quoted(kinds)}"
 
 
 def _non_root(_: Object, spec: Object) -> CheckResult | None:
-    setters = _setters(spec, lambda one: one.get("runAsNonRoot") is False)
-    names = _where(spec, lambda one: one.get("runAsNonRoot") is None)
+    setters = _setters(spec, lambda context: context.get("runAsNonRoot") is False)
+    names = _where(spec, lambda context: context.get("runAsNonRoot") is None)
     if setters:
         return "runAsNonRoot != true", f"{setters} must not set securityContext.runAsNonRoot=false"
     if _contexts(spec)[0].get("runAsNonRoot") or not names:
@@ -254,16 +254,16 @@ def _non_root(_: Object, spec: Object) -> CheckResult | None:
     return "runAsNonRoot != true", f"pod or {_named(names)} must set securityContext.runAsNonRoot=true"
 
 
-_privileged = _forbidden("privileged", lambda one: one.get("privileged"), f"not set {_CONTEXT}.privileged=true")
-_root_user = _forbidden("runAsUser=0", lambda one: one.get("runAsUser") == 0, "not set runAsUser=0", pod=True)
+_privileged = _forbidden("privileged", lambda context: context.get("privileged"), f"not set {_CONTEXT}.privileged=true")
+_root_user = _forbidden("runAsUser=0", lambda context: context.get("runAsUser") == 0, "not set runAsUser=0", pod=True)
 _escalation = _forbidden(
     "allowPrivilegeEscalation != false",
-    lambda one: one.get("allowPrivilegeEscalation") is not False,
+    lambda context: context.get("allowPrivilegeEscalation") is not False,
     f"set {_CONTEXT}.allowPrivilegeEscalation=false",
 )
 _host_process = _forbidden(
     "hostProcess",
-    lambda one: (one.get("windowsOptions") or {}).get("hostProcess"),
+    lambda context: (context.get("windowsOptions") or {}).get("hostProcess"),
     f"not set {_CONTEXT}.windowsOptions.hostProcess=true",
     pod=True,
 )
@@ -272,7 +272,9 @@ _host_ports = _used(
     lambda container: [str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")],
     ", ".join,
 )
-_mounts = _forbidden_values("procMount", lambda one: str(one.get("procMount") or "Default").replace("Default", ""))
+_mounts = _forbidden_values(
+    "procMount", lambda context: str(context.get("procMount") or "Default").replace("Default", "")
+)
 _private_mounts = _unless(_has_user_namespace, _mounts)
 _default_capabilities = _added_capabilities(_CAPABILITIES)
 

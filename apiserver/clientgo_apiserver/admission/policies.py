@@ -113,33 +113,41 @@ def _params(state: State, invocation: Invocation, namespace: str) -> list[Object
         return [None]
     group, _, version = kind["apiVersion"].rpartition("/")
     served = [
-        one
-        for one in state.registry.resources()
-        if (one.group, one.version, one.kind) == (group, version, kind["kind"])
+        resource
+        for resource in state.registry.resources()
+        if (resource.group, resource.version, resource.kind) == (group, version, kind["kind"])
     ]
     if not served:
         raise UnknownParams(f"{group}/{version}, Kind={kind['kind']}")
-    found = _referenced(state, served[0], reference, namespace)
-    if not found and reference.get("parameterNotFoundAction") == "Deny":
+    params = _referenced(state, served[0], reference, namespace)
+    if not params and reference.get("parameterNotFoundAction") == "Deny":
         raise PolicyError(
             "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
         )
-    return list(found)
+    return list(params)
 
 
 def _referenced(state: State, resource: Resource, reference: Object, namespace: str) -> list[Object]:
-    place = (reference.get("namespace") or namespace) if resource.namespaced else ""
-    if resource.namespaced and not place:
-        why = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
-        raise PolicyError(f"failed to configure binding: {why}")
+    params_namespace = (reference.get("namespace") or namespace) if resource.namespaced else ""
+    if resource.namespaced and not params_namespace:
+        reason = "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+        raise PolicyError(f"failed to configure binding: {reason}")
     if not resource.namespaced and reference.get("namespace"):
-        why = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
-        raise PolicyError(f"failed to configure binding: {why}")
+        reason = "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+        raise PolicyError(f"failed to configure binding: {reason}")
     if reference.get("name"):
-        one = state.store.get(resource.storage, place, reference["name"])
-        return [] if one is None else [one]
-    listed = (one for one in state.store.list(resource.storage) if one["metadata"].get("namespace", "") == place)
-    return [one for one in listed if selects(reference.get("selector"), one["metadata"].get("labels") or {})]
+        params = state.store.get(resource.storage, params_namespace, reference["name"])
+        return [] if params is None else [params]
+    listed = (
+        candidate
+        for candidate in state.store.list(resource.storage)
+        if candidate["metadata"].get("namespace", "") == params_namespace
+    )
+    return [
+        candidate
+        for candidate in listed
+        if selects(reference.get("selector"), candidate["metadata"].get("labels") or {})
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +170,9 @@ class _Subject:
 
 async def _subjects(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Subject]:
     operation, new, old = case
-    own, wanted = write.resource, invocation.resource
-    new, old = [None if one is None else await converted(own, wanted, one) for one in (new, old)]
-    request = await admission_request(write, wanted, case)
+    source, target = write.resource, invocation.resource
+    new, old = [None if obj is None else await converted(source, target, obj) for obj in (new, old)]
+    request = await admission_request(write, target, case)
     values = admission_values(state, write, request, (operation, new, old))
     composed = composed_variables(invocation.spec)
     return [
@@ -196,8 +204,8 @@ async def validate(state: State, write: Write, case: Case) -> None:
             if "Deny" in actions and denied is None:
                 denied = message, failure.reason
             if "Warn" in actions:
-                told = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding}'"
-                write.request.warnings.append(f"{told}: {failure.message}")
+                violation = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding}'"
+                write.request.warnings.append(f"{violation}: {failure.message}")
             if "Audit" in actions:
                 _audit(write, _FAILURE, _audited(failure, invocation))
     if denied is not None:
@@ -216,38 +224,38 @@ def _audit(write: Write, key: str, value: str) -> None:
 
 def _audited(failure: _Failure, invocation: Invocation) -> str:
     policy, binding = invocation.names
-    told = {"message": failure.message, "policy": policy, "binding": binding, "expressionIndex": failure.index}
+    details = {"message": failure.message, "policy": policy, "binding": binding, "expressionIndex": failure.index}
     actions = invocation.binding["spec"].get("validationActions")
-    return msgspec.json.encode([{**told, "validationActions": actions}]).decode()
+    return msgspec.json.encode([{**details, "validationActions": actions}]).decode()
 
 
 async def _failures(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Failure]:
-    found: list[_Failure] = []
+    failures: list[_Failure] = []
     try:
         for subject in await _subjects(state, write, invocation, case):
             try:
                 if subject.matches():
-                    found += _validated(subject)
-                    found += _annotated(write, subject)
+                    failures += _validated(subject)
+                    failures += _annotated(write, subject)
             except PolicyError as error:
                 if invocation.strict:
-                    found.append(_Failure(str(error)))
+                    failures.append(_Failure(str(error)))
     except PolicyError as error:
         if invocation.strict:
-            found.append(_Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams)))
-    return found
+            failures.append(_Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams)))
+    return failures
 
 
 def _validated(subject: _Subject) -> Iterator[_Failure]:
-    for index, one in enumerate(subject.invocation.spec.get("validations") or ()):
+    for index, validation in enumerate(subject.invocation.spec.get("validations") or ()):
         try:
-            holds = evaluated(one["expression"], subject.scope(), subject.values, BOOL)
+            holds = evaluated(validation["expression"], subject.scope(), subject.values, BOOL)
         except PolicyError as error:
             if subject.invocation.strict:
                 yield _Failure(str(error), index=index)
             continue
         if holds is not True:
-            yield _Failure(_message(subject, one), one.get("reason") or "Invalid", index)
+            yield _Failure(_message(subject, validation), validation.get("reason") or "Invalid", index)
 
 
 def _message(subject: _Subject, validation: Object) -> str:
@@ -267,15 +275,15 @@ def _message(subject: _Subject, validation: Object) -> str:
 
 def _annotated(write: Write, subject: _Subject) -> Iterator[_Failure]:
     policy, _ = subject.invocation.names
-    for one in subject.invocation.spec.get("auditAnnotations") or ():
+    for annotation in subject.invocation.spec.get("auditAnnotations") or ():
         try:
-            value = evaluated(one["valueExpression"].strip(), subject.scope(), subject.values, STRING, NULL)
+            value = evaluated(annotation["valueExpression"].strip(), subject.scope(), subject.values, STRING, NULL)
         except PolicyError as error:
             if subject.invocation.strict:
                 yield _Failure(str(error), certain=True)
             continue
         if value is not None and value.strip():
-            _audit(write, f"{policy}/{one['key']}", value.strip()[:_MOST_VALUE])
+            _audit(write, f"{policy}/{annotation['key']}", value.strip()[:_MOST_VALUE])
 
 
 async def mutate(state: State, write: Write, case: Case) -> Object | None:
@@ -288,7 +296,11 @@ async def mutate(state: State, write: Write, case: Case) -> Object | None:
     for invocation in _invocations(state, MUTATING, write, case):
         changed = await _mutated(state, write, invocation, (operation, new, old))
         if not same(changed, new):
-            again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
+            again += [
+                earlier
+                for earlier in called
+                if earlier.spec.get("reinvocationPolicy") == "IfNeeded" and earlier not in again
+            ]
         called.append(invocation)
         new = changed
     for invocation in again:
@@ -303,10 +315,10 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
     try:
         for subject in await _subjects(state, write, invocation, case):
             if subject.matches():
-                shown = subject.values["object"]
+                patched = subject.values["object"]
                 for mutation in invocation.spec.get("mutations") or ():
-                    shown = _patched(subject, mutation, shown)
-                new = await converted(invocation.resource, write.resource, shown)
+                    patched = _patched(subject, mutation, patched)
+                new = await converted(invocation.resource, write.resource, patched)
     except PolicyError as error:
         if not invocation.strict:
             return before
@@ -316,12 +328,12 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
     return new
 
 
-def _patched(subject: _Subject, mutation: Object, shown: Any) -> Object:
-    values = {**subject.values, "object": shown}
+def _patched(subject: _Subject, mutation: Object, current: Any) -> Object:
+    values = {**subject.values, "object": current}
     if subject.composed is not None:
         values = with_variables(values, subject.invocation.spec, subject.composed)
     scope = subject.scope(patches=True)
     if mutation["patchType"] == "JSONPatch":
-        return json_patched(shown, evaluated(mutation["jsonPatch"]["expression"].strip(), scope, values, PATCHES))
+        return json_patched(current, evaluated(mutation["jsonPatch"]["expression"].strip(), scope, values, PATCHES))
     patch = evaluated(mutation["applyConfiguration"]["expression"].strip(), scope, values, OBJECT)
-    return applied(subject.invocation.resource, shown, patch)
+    return applied(subject.invocation.resource, current, patch)

@@ -53,36 +53,40 @@ def check_quota(state: State, write: Write, new: Object, old: Object | None) -> 
         before = _usage_of(key, old) if old is not None and _matches(quota, key, old) else {}
         more = _increase(_usage_of(key, new), before, hard)
         used = usage(state.store, quota, more)
-        beyond = [one for one in sorted(more) if used[one].value + more[one].value > hard[one].value]
+        beyond = [
+            resource for resource in sorted(more) if used[resource].value + more[resource].value > hard[resource].value
+        ]
         if beyond:
-            told = (("requested", more), ("used", used), ("limited", hard))
-            texts = ((word, ",".join(f"{one}={listed[one]}" for one in beyond)) for word, listed in told)
-            why = ", ".join(f"{word}: {text}" for word, text in texts)
-            raise forbidden(write.resource, new["metadata"]["name"], f"exceeded quota: {name}, {why}")
+            listings = (("requested", more), ("used", used), ("limited", hard))
+            texts = (
+                (word, ",".join(f"{resource}={listed[resource]}" for resource in beyond)) for word, listed in listings
+            )
+            reason = ", ".join(f"{word}: {text}" for word, text in texts)
+            raise forbidden(write.resource, new["metadata"]["name"], f"exceeded quota: {name}, {reason}")
 
 
 def _increase(usage_after: Usage, before: Usage, hard: Usage) -> Usage:
     """Return how much more of what is limited is used."""
-    found = {}
+    increases = {}
     for name in usage_after.keys() & hard.keys():
         amount = total([usage_after[name]])
         amount.value -= before[name].value if name in before else 0
         if amount.value > 0:
-            found[name] = amount
-    return found
+            increases[name] = amount
+    return increases
 
 
 def usage(store: Store, quota: Object, names: Iterable[str] | None = None) -> Usage:
     """Return the usage of everything the quota limits (or of these `names`)."""
-    wanted = set(_hard(quota)) if names is None else set(names)
-    parts: dict[str, list[ParsedQuantity]] = {name: [] for name in wanted}
-    for key in {_counted_key(name) for name in wanted}:
+    counted = set(_hard(quota)) if names is None else set(names)
+    amounts_by_name: dict[str, list[ParsedQuantity]] = {name: [] for name in counted}
+    for key in {_counted_key(name) for name in counted}:
         for obj in store.list(key, quota["metadata"]["namespace"]):
             if _matches(quota, key, obj):
                 for name, amount in _usage_of(key, obj).items():
-                    if name in parts:
-                        parts[name].append(amount)
-    return {name: total(each) for name, each in parts.items()}
+                    if name in amounts_by_name:
+                        amounts_by_name[name].append(amount)
+    return {name: total(each) for name, each in amounts_by_name.items()}
 
 
 def _hard(quota: Object) -> Usage:
@@ -103,32 +107,32 @@ def _counted_key(name: str) -> Key:
 
 def _usage_of(key: Key, obj: Object) -> Usage:
     """Return the usage of one object, under every name that a quota may have for it."""
-    one = ParsedQuantity("1")
-    found = {f"count/{key[1]}.{key[0]}" if key[0] else f"count/{key[1]}": one}
+    count = ParsedQuantity("1")
+    used = {f"count/{key[1]}.{key[0]}" if key[0] else f"count/{key[1]}": count}
     if key == PODS:
-        return {**found, **_pod_usage(obj)}
+        return {**used, **_pod_usage(obj)}
     if not key[0] and key[1] in _COUNTED:
-        found[key[1]] = one
+        used[key[1]] = count
     spec = obj.get("spec") or {}
     if key == CLAIMS:
-        found |= _claim_usage(obj, spec)
+        used |= _claim_usage(obj, spec)
     elif key == SERVICES and spec.get("type") in ("NodePort", "LoadBalancer"):
         ports = spec.get("ports") or ()
         if spec.get("allocateLoadBalancerNodePorts") is False:
             ports = [port for port in ports if port.get("nodePort")]
-        found["services.nodeports"] = total([one] * len(ports))
+        used["services.nodeports"] = total([count] * len(ports))
         if spec["type"] == "LoadBalancer":
-            found["services.loadbalancers"] = one
-    return found
+            used["services.loadbalancers"] = count
+    return used
 
 
 def _claim_usage(claim: Object, spec: Object) -> Usage:
-    found = {"persistentvolumeclaims": ParsedQuantity("1")}
+    used = {"persistentvolumeclaims": ParsedQuantity("1")}
     requests = amounts((spec.get("resources") or {}).get("requests"))
     if "storage" in requests:
-        found[_STORAGE] = requests["storage"]
+        used[_STORAGE] = requests["storage"]
     name = (claim["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION) or spec.get("storageClassName")
-    return {**found, **{f"{name}{_BY_CLASS}{kind}": amount for kind, amount in found.items() if name}}
+    return {**used, **{f"{name}{_BY_CLASS}{kind}": amount for kind, amount in used.items() if name}}
 
 
 def _pod_usage(pod: Object) -> Usage:
@@ -140,13 +144,13 @@ def _pod_usage(pod: Object) -> Usage:
 
 def _computed(requests: Mapping[str, Any], limits: Mapping[str, Any]) -> dict[str, Any]:
     """Return requests and limits by the names that a quota has for them."""
-    found = {f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE}
+    computed = {f"limits.{name}": amount for name, amount in limits.items() if name in _COMPUTE}
     for name, amount in requests.items():
         if name in _COMPUTE or name.startswith("hugepages-"):
-            found[name] = amount
+            computed[name] = amount
         if name in _COMPUTE or name.startswith("hugepages-") or "/" in name:
-            found[f"requests.{name}"] = amount
-    return found
+            computed[f"requests.{name}"] = amount
+    return computed
 
 
 def _unspecified(hard: Usage, pod: Object) -> str:
@@ -154,11 +158,11 @@ def _unspecified(hard: Usage, pod: Object) -> str:
     if (pod["spec"].get("resources") or {}).keys() & {"requests", "limits"}:
         return ""
     missing: dict[str, set[str]] = {}
-    for one in (*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ())):
-        resources = one.get("resources") or {}
-        given = _computed(resources.get("requests") or {}, resources.get("limits") or {})
-        for name in _REQUIRED & hard.keys() - given.keys():
-            missing.setdefault(name, set()).add(one["name"])
+    for container in (*(pod["spec"].get("initContainers") or ()), *(pod["spec"].get("containers") or ())):
+        resources = container.get("resources") or {}
+        specified = _computed(resources.get("requests") or {}, resources.get("limits") or {})
+        for name in _REQUIRED & hard.keys() - specified.keys():
+            missing.setdefault(name, set()).add(container["name"])
     return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
 
 
@@ -167,7 +171,7 @@ def _matches(quota: Object, key: Key, obj: Object) -> bool:
     spec = quota.get("spec") or {}
     selectors = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     selectors += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return all(key == PODS and _in_scope(one, obj) for one in selectors)
+    return all(key == PODS and _in_scope(selector, obj) for selector in selectors)
 
 
 def _in_scope(selector: Object, pod: Object) -> bool:
@@ -176,9 +180,9 @@ def _in_scope(selector: Object, pod: Object) -> bool:
     terminating = spec.get("activeDeadlineSeconds") is not None
     name, operator, values = (selector.get(field) for field in ("scopeName", "operator", "values"))
     if name == "PriorityClass":
-        own = spec.get("priorityClassName")
-        found = bool(own) if operator in ("Exists", "DoesNotExist") else own in (values or ())
-        return found is (operator in ("Exists", "In"))
+        priority_class = spec.get("priorityClassName")
+        matches = bool(priority_class) if operator in ("Exists", "DoesNotExist") else priority_class in (values or ())
+        return matches is (operator in ("Exists", "In"))
     holds = {
         "BestEffort": best_effort,
         "NotBestEffort": not best_effort,
@@ -191,10 +195,10 @@ def _in_scope(selector: Object, pod: Object) -> bool:
 
 def _affinity_terms(spec: Object) -> Iterable[Object]:
     for kind in ("podAffinity", "podAntiAffinity"):
-        found = (spec.get("affinity") or {}).get(kind) or {}
-        yield from found.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-        for one in found.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-            yield one.get("podAffinityTerm") or {}
+        affinity = (spec.get("affinity") or {}).get(kind) or {}
+        yield from affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        for preferred in affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            yield preferred.get("podAffinityTerm") or {}
 
 
 def _crosses(term: Object) -> bool:

@@ -118,7 +118,11 @@ async def mutate(state: State, write: Write, operation: str, new: Object | None,
     for hook in _hooks(state, MUTATING, write, (operation, new, old)):
         changed = await _mutated(state, write, hook, (operation, new, old))
         if not same(changed, new):
-            again += [one for one in called if one.spec.get("reinvocationPolicy") == "IfNeeded" and one not in again]
+            again += [
+                earlier
+                for earlier in called
+                if earlier.spec.get("reinvocationPolicy") == "IfNeeded" and earlier not in again
+            ]
         called.append(hook)
         new = changed
     for hook in again:
@@ -146,18 +150,20 @@ async def _mutated(state: State, write: Write, hook: Hook, case: Case) -> Object
     if not operations:
         return new
     if new is None:
-        why = f'admission webhook "{hook.name}" attempted to modify the object'
-        raise internal_error(f"{why}, which is not supported for this operation")
-    shown = await converted(write.resource, hook.resource, new)
+        reason = f'admission webhook "{hook.name}" attempted to modify the object'
+        raise internal_error(f"{reason}, which is not supported for this operation")
+    current = await converted(write.resource, hook.resource, new)
     try:
-        patched = json_patch(shown, operations)
+        patched = json_patch(current, operations)
     except ApiFailure as error:
         raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {error}') from error
-    if not isinstance(patched, dict) or any(patched.get(one) != shown[one] for one in ("apiVersion", "kind")):
+    if not isinstance(patched, dict) or any(
+        patched.get(member) != current[member] for member in ("apiVersion", "kind")
+    ):
         raise internal_error(f'webhook "{hook.name}" made another kind of the object')
     if too_deep := value_error(patched):
         raise internal_error(f'webhook "{hook.name}" attempted to patch the object: {too_deep}')
-    return new if same(patched, shown) else await converted(hook.resource, write.resource, patched)
+    return new if same(patched, current) else await converted(hook.resource, write.resource, patched)
 
 
 async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Callable[[_AdmissionResponse], Any]) -> Any:
@@ -204,14 +210,14 @@ async def _call(state: State, hook: Hook, request: Object) -> _AdmissionResponse
     if response.uid != uid:
         raise _invalid(f'expected response.uid="{uid}", got "{response.uid or ""}"')
     # As in Go, which decodes into a type, the names may be absent.
-    given = f"{review.api_version or _API_VERSION}, Kind={review.kind or 'AdmissionReview'}"
-    if given != f"{_API_VERSION}, Kind=AdmissionReview":
-        raise _invalid(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {given}")
+    review_kind = f"{review.api_version or _API_VERSION}, Kind={review.kind or 'AdmissionReview'}"
+    if review_kind != f"{_API_VERSION}, Kind=AdmissionReview":
+        raise _invalid(f"expected webhook response of {_API_VERSION}, Kind=AdmissionReview, got {review_kind}")
     return response
 
 
-def _invalid(why: str) -> CallFailed:
-    return CallFailed(f"received invalid webhook response: {why}")
+def _invalid(reason: str) -> CallFailed:
+    return CallFailed(f"received invalid webhook response: {reason}")
 
 
 def _no_patch(response: _AdmissionResponse) -> None:

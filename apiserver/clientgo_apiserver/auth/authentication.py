@@ -27,13 +27,13 @@ _EXTRA = "impersonate-extra-"
 _GROUP = "authentication.k8s.io"
 
 
-def authenticate(state: State, request: HTTPRequest, wanted: Callable[[], Attributes]) -> User:
-    """Return the user of a request, or the user it impersonates (401, 403); `wanted` returns what it requests."""
+def authenticate(state: State, request: HTTPRequest, attributes: Callable[[], Attributes]) -> User:
+    """Return the user of a request, or the user it impersonates (401, 403); `attributes` returns what it requests."""
     user = _credentials_user(state, request)
     acting = _impersonated(request)
     if acting is None:
         return user
-    mode, request_itself = _impersonation_mode(acting), wanted()
+    mode, request_itself = _impersonation_mode(acting), attributes()
     constrained = replace(request_itself, user=user, verb=f"impersonate-on:{mode}:{request_itself.verb}")
     general = _impersonation_checks(user, acting)
     first = _refused(state, [constrained, *_impersonation_checks(user, acting, mode)] if mode else general)
@@ -46,7 +46,7 @@ def authenticate(state: State, request: HTTPRequest, wanted: Callable[[], Attrib
 
 def _refused(state: State, checks: Iterable[Attributes]) -> Attributes | None:
     """Return the first permission that is lacking."""
-    return next((one for one in checks if not decide(state, one).allowed), None)
+    return next((check for check in checks if not decide(state, check).allowed), None)
 
 
 def _impersonation_mode(acting: User) -> str:
@@ -69,17 +69,17 @@ def _named_groups(acting: User) -> list[str]:
 
 def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
     """Return the user of a bearer token, or None if it is invalid or meant for other audiences."""
-    known = state.options.tokens.get(token)
-    if known is not None:
-        return known if ISSUER in audiences else None
+    user = state.options.tokens.get(token)
+    if user is not None:
+        return user if ISSUER in audiences else None
     return token_user(state, token, audiences)
 
 
 def _credentials_user(state: State, request: HTTPRequest) -> User:
     if request.user is not ANONYMOUS:
         return request.user  # by its certificate, which was checked with the connection
-    given = request.headers.get("authorization", "")
-    scheme, _, token = given.partition(" ")
+    header = request.headers.get("authorization", "")
+    scheme, _, token = header.partition(" ")
     if scheme.lower() == "bearer":  # a real server ignores credentials of other schemes
         user = user_of_token(state, token.strip())
         if user is None:
@@ -131,14 +131,14 @@ def _impersonation_checks(user: User, acting: User, mode: str = "") -> list[Attr
     verb, home = (f"impersonate:{mode}", _GROUP) if mode else ("impersonate", "")
     account = service_account_name(acting.name)
     if account is not None:
-        asked = [Attributes(user, verb, home, "v1", "serviceaccounts", "", account[0], account[1])]
+        required = [Attributes(user, verb, home, "v1", "serviceaccounts", "", account[0], account[1])]
     elif mode == "arbitrary-node":
-        asked = [Attributes(user, verb, home, "v1", "nodes", "", "", acting.name.rpartition(":")[2])]
+        required = [Attributes(user, verb, home, "v1", "nodes", "", "", acting.name.rpartition(":")[2])]
     else:
-        asked = [Attributes(user, verb, home, "v1", "users", "", "", acting.name)]
-    asked += [Attributes(user, verb, home, "v1", "groups", "", "", group) for group in _named_groups(acting)]
+        required = [Attributes(user, verb, home, "v1", "users", "", "", acting.name)]
+    required += [Attributes(user, verb, home, "v1", "groups", "", "", group) for group in _named_groups(acting)]
     for key, values in acting.extra.items():
-        asked += [Attributes(user, verb, _GROUP, "v1", "userextras", key, "", value) for value in values]
+        required += [Attributes(user, verb, _GROUP, "v1", "userextras", key, "", value) for value in values]
     if acting.uid:
-        asked.append(Attributes(user, verb, _GROUP, "v1", "uids", "", "", acting.uid))
-    return asked
+        required.append(Attributes(user, verb, _GROUP, "v1", "uids", "", "", acting.uid))
+    return required

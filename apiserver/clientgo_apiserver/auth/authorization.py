@@ -60,26 +60,29 @@ class _ClusterBindings:
         if bindings is None:
             bindings = self._bindings = store.list(CLUSTER_ROLE_BINDINGS)
             self._places = {}
-            for place, binding in enumerate(bindings):
-                for one in binding.get("subjects") or ():
-                    kind = one.get("kind", "")
-                    home = one.get("namespace", "") if kind == "ServiceAccount" else ""
-                    self._places.setdefault((kind, home, one.get("name", "")), []).append(place)
+            for number, binding in enumerate(bindings):
+                for subject in binding.get("subjects") or ():
+                    kind = subject.get("kind", "")
+                    home = subject.get("namespace", "") if kind == "ServiceAccount" else ""
+                    self._places.setdefault((kind, home, subject.get("name", "")), []).append(number)
         account = service_account_name(user.name)
         subjects = [("User", "", user.name), *(("Group", "", group) for group in user.groups)]
         subjects += [("ServiceAccount", *account)] if account is not None else []
-        return [bindings[place] for place in sorted({each for one in subjects for each in self._places.get(one, ())})]
+        return [
+            bindings[number]
+            for number in sorted({each for subject in subjects for each in self._places.get(subject, ())})
+        ]
 
 
 _CLUSTER_BINDINGS: WeakKeyDictionary[Store, _ClusterBindings] = WeakKeyDictionary()
 
 
 def _bindings_of(store: Store) -> _ClusterBindings:
-    found = _CLUSTER_BINDINGS.get(store)
-    if found is None:
-        found = _CLUSTER_BINDINGS[store] = _ClusterBindings()
-        store.subscribe(found.changed)
-    return found
+    bindings = _CLUSTER_BINDINGS.get(store)
+    if bindings is None:
+        bindings = _CLUSTER_BINDINGS[store] = _ClusterBindings()
+        store.subscribe(bindings.changed)
+    return bindings
 
 
 class Rules:
@@ -98,7 +101,10 @@ class Rules:
                 yield from self._granted(binding, user, namespace)
 
     def _granted(self, binding: Object, user: User, namespace: str) -> Iterator[Grant]:
-        subject = next((one for one in binding.get("subjects") or () if _matches_subject(one, user, namespace)), None)
+        subject = next(
+            (candidate for candidate in binding.get("subjects") or () if _matches_subject(candidate, user, namespace)),
+            None,
+        )
         if subject is None:
             return
         kind, name = binding["roleRef"].get("kind", ""), binding["roleRef"].get("name", "")
@@ -109,9 +115,9 @@ class Rules:
         bound, who = binding["metadata"]["name"], subject.get("name", "")
         who = f"{who}/{subject.get('namespace', '')}" if subject.get("kind") == "ServiceAccount" else who
         granted = f'{kind} "{name}" to {subject.get("kind")} "{who}"'
-        where = f'RoleBinding "{bound}/{namespace}"' if namespace else f'ClusterRoleBinding "{bound}"'
+        source = f'RoleBinding "{bound}/{namespace}"' if namespace else f'ClusterRoleBinding "{bound}"'
         for rule in role.get("rules") or ():
-            yield Grant(rule, f"{where} of {granted}")
+            yield Grant(rule, f"{source} of {granted}")
 
 
 def covers_resource(rule: RuleObject, verb: str, group: str, resource: str, name: str) -> bool:
@@ -130,7 +136,10 @@ def covers_path(rule: RuleObject, verb: str, path: str) -> bool:
     if not _any_of(rule.get("verbs"), verb):
         return False
     patterns = rule.get("nonResourceURLs") or ()
-    return any(one in ("*", path) or (one.endswith("*") and path.startswith(one.rstrip("*"))) for one in patterns)
+    return any(
+        pattern in ("*", path) or (pattern.endswith("*") and path.startswith(pattern.rstrip("*")))
+        for pattern in patterns
+    )
 
 
 def _any_of(listed: Any, value: str) -> bool:
@@ -168,8 +177,8 @@ class Attributes:
         if self.path:
             return f'{start} path "{self.path}"'
         resource = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        place = f'in the namespace "{self.namespace}"' if self.namespace else "at the cluster scope"
-        return f'{start} resource "{resource}" in API group "{self.group}" {place}'
+        scope = f'in the namespace "{self.namespace}"' if self.namespace else "at the cluster scope"
+        return f'{start} resource "{resource}" in API group "{self.group}" {scope}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +198,8 @@ def decide(state: State, attributes: Attributes) -> Decision:
     """Decide whether the request is allowed."""
     if is_superuser(state, attributes.user):
         return Decision(True)
-    found = Rules(state.store)
-    for grant in found.grants(attributes.user, attributes.namespace):
+    rules = Rules(state.store)
+    for grant in rules.grants(attributes.user, attributes.namespace):
         if attributes.path:
             allowed = covers_path(grant.rule, attributes.verb, attributes.path)
         else:
@@ -198,7 +207,7 @@ def decide(state: State, attributes: Attributes) -> Decision:
             allowed = covers_resource(grant.rule, attributes.verb, attributes.group, resource, attributes.name)
         if allowed:
             return Decision(True, f"RBAC: allowed by {grant.source}")
-    return Decision(False, f"RBAC: {', '.join(found.missing)}" if found.missing else "")
+    return Decision(False, f"RBAC: {', '.join(rules.missing)}" if rules.missing else "")
 
 
 def authorize(state: State, attributes: Attributes) -> None:
@@ -210,15 +219,15 @@ def authorize(state: State, attributes: Attributes) -> None:
 
 def refusal(attributes: Attributes, reason: str = "") -> ApiFailure:
     """Return 403: the user is not allowed to do this."""
-    why = f"{attributes.text}: {reason}" if reason else attributes.text
+    detail = f"{attributes.text}: {reason}" if reason else attributes.text
     if attributes.path:
-        return ApiFailure(403, "Forbidden", f"forbidden: {why}", details={})
+        return ApiFailure(403, "Forbidden", f"forbidden: {detail}", details={})
     resource, group, name = attributes.resource, attributes.group, attributes.name
     qualified = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     named = f'{qualified} "{name}"' if name else qualified
-    kept = {member: value for member, value in details.items() if value}
-    return ApiFailure(403, "Forbidden", f"{named} is forbidden: {why}", details=kept)
+    present = {member: value for member, value in details.items() if value}
+    return ApiFailure(403, "Forbidden", f"{named} is forbidden: {detail}", details=present)
 
 
 _EVERYTHING: tuple[RuleObject, ...] = (
@@ -253,8 +262,8 @@ def _check_role(state: State, write: Write, role: Object) -> None:
         return
     _confirm(state, write, role, role.get("rules") or ())
     if role.get("aggregationRule") and _missing(state, write, _EVERYTHING):
-        why = "must have cluster-admin privileges to use an aggregationRule"
-        raise forbidden(write.resource, name, why)
+        reason = "must have cluster-admin privileges to use an aggregationRule"
+        raise forbidden(write.resource, name, reason)
 
 
 def _check_binding(state: State, write: Write, binding: Object) -> None:
@@ -279,16 +288,23 @@ def _confirm(state: State, write: Write, obj: Object, rules: Iterable[RuleObject
     missing = _missing(state, write, rules)
     if missing:
         rules = _joined(missing)
-        shown = ([f"{text}:{_quoted(rule[name])}" for name, text in _SHOWN.items() if rule.get(name)] for rule in rules)
-        lines = sorted({f"{{{', '.join(fields)}}}" for fields in shown})
+        described = (
+            [f"{text}:{_quoted(rule[name])}" for name, text in _SHOWN.items() if rule.get(name)] for rule in rules
+        )
+        lines = sorted({f"{{{', '.join(fields)}}}" for fields in described})
         who = f'user "{write.request.user.name}" (groups={_quoted(write.request.user.groups)})'
-        why = f"{who} is attempting to grant RBAC permissions not currently held:\n"
-        raise forbidden(write.resource, obj["metadata"]["name"], why + "\n".join(lines))
+        reason = f"{who} is attempting to grant RBAC permissions not currently held:\n"
+        raise forbidden(write.resource, obj["metadata"]["name"], reason + "\n".join(lines))
 
 
 def _missing(state: State, write: Write, rules: Iterable[RuleObject]) -> list[RuleObject]:
     held = [grant.rule for grant in Rules(state.store).grants(write.request.user, write.namespace)]
-    return [one for rule in rules for one in _single(rule) if not any(_covers(own, one) for own in held)]
+    return [
+        permission
+        for rule in rules
+        for permission in _single(rule)
+        if not any(_covers(granted, permission) for granted in held)
+    ]
 
 
 def _single(rule: RuleObject) -> Iterator[RuleObject]:
@@ -300,25 +316,25 @@ def _single(rule: RuleObject) -> Iterator[RuleObject]:
         yield {"nonResourceURLs": [path], "verbs": [verb]}
 
 
-def _covers(held: RuleObject, wanted: RuleObject) -> bool:
-    verb = wanted["verbs"][0]
-    if "nonResourceURLs" in wanted:
-        return covers_path(held, verb, wanted["nonResourceURLs"][0])
-    name = wanted["resourceNames"][0] if wanted["resourceNames"] else ""
-    return covers_resource(held, verb, wanted["apiGroups"][0], wanted["resources"][0], name)
+def _covers(held: RuleObject, requested: RuleObject) -> bool:
+    verb = requested["verbs"][0]
+    if "nonResourceURLs" in requested:
+        return covers_path(held, verb, requested["nonResourceURLs"][0])
+    name = requested["resourceNames"][0] if requested["resourceNames"] else ""
+    return covers_resource(held, verb, requested["apiGroups"][0], requested["resources"][0], name)
 
 
 def _joined(rules: Iterable[RuleObject]) -> list[RuleObject]:
     """Merge rules about the same resource, with all their verbs."""
-    found: dict[bytes, RuleObject] = {}
+    merged: dict[bytes, RuleObject] = {}
     for rule in rules:
         if "nonResourceURLs" in rule:
-            found[_encode(rule)] = rule
+            merged[_encode(rule)] = rule
             continue
-        place = _encode({**rule, "verbs": []})
-        known = found.setdefault(place, {**rule, "verbs": []})
-        known["verbs"] += [verb for verb in rule["verbs"] if verb not in known["verbs"]]
-    return list(found.values())
+        key = _encode({**rule, "verbs": []})
+        earlier = merged.setdefault(key, {**rule, "verbs": []})
+        earlier["verbs"] += [verb for verb in rule["verbs"] if verb not in earlier["verbs"]]
+    return list(merged.values())
 
 
 def _quoted(words: Iterable[str]) -> str:

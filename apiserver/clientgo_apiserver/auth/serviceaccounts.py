@@ -86,8 +86,8 @@ def token_user(state: State, token: str, audiences: Collection[str] = (ISSUER,))
         if held is None:
             continue
         key: Key = ("", plural)
-        found = state.store.get(key, "" if member == "node" else namespace, held["name"])
-        if found is None or found["metadata"]["uid"] != held["uid"]:
+        obj = state.store.get(key, "" if member == "node" else namespace, held["name"])
+        if obj is None or obj["metadata"]["uid"] != held["uid"]:
             return None
         if member != "secret":
             extra |= {f"{_EXTRA}{member}-name": (held["name"],), f"{_EXTRA}{member}-uid": (held["uid"],)}
@@ -102,7 +102,7 @@ def token_audiences(state: State, token: str) -> list[str]:
 
 def matching_audiences(meant: Iterable[str], asking: Collection[str]) -> list[str]:
     """Return the audiences of a token that were requested."""
-    return [one for one in meant if one in asking]
+    return [audience for audience in meant if audience in asking]
 
 
 def _bound(state: State, namespace: str, account: str, reference: Any) -> Object:
@@ -111,23 +111,25 @@ def _bound(state: State, namespace: str, account: str, reference: Any) -> Object
         return {}
     member, name = str(reference.get("kind", "")).lower(), reference.get("name", "")
     if member not in _BINDABLE:
-        why = f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
-        raise bad_request(why)
+        reason = (
+            f"cannot bind token to object of type {reference.get('apiVersion', '')}, Kind={reference.get('kind', '')}"
+        )
+        raise bad_request(reason)
     served = state.registry.find("", "v1", _BINDABLE[member])
     assert served is not None, "what tokens are bound to is built in"
-    found = state.store.get(served.storage, "" if member == "node" else namespace, name)
-    if found is None:
+    obj = state.store.get(served.storage, "" if member == "node" else namespace, name)
+    if obj is None:
         raise not_found(served, name)
-    uid = found["metadata"]["uid"]
+    uid = obj["metadata"]["uid"]
     if reference.get("uid") not in (None, "", uid):
-        why = (
+        reason = (
             f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record."
             " The object might have been deleted and then recreated"
         )
-        raise conflict(replace(served, plural=served.kind), name, why)
-    if member == "pod" and (found.get("spec") or {}).get("serviceAccountName") != account:
-        why = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
-        raise bad_request(why)
+        raise conflict(replace(served, plural=served.kind), name, reason)
+    if member == "pod" and (obj.get("spec") or {}).get("serviceAccountName") != account:
+        reason = f'cannot bind token for serviceaccount "{account}" to pod running with different serviceaccount name.'
+        raise bad_request(reason)
     return {member: {"name": name, "uid": uid}}
 
 
@@ -139,10 +141,10 @@ def _signed(state: State, claims: Object) -> str:
 def _claims(state: State, token: str) -> Object | None:
     text, _, signature = token.encode().rpartition(b".")
     try:
-        given = base64.urlsafe_b64decode(signature + b"==")
+        sent = base64.urlsafe_b64decode(signature + b"==")
     except (binascii.Error, ValueError):
         return None
-    if not text or not hmac.compare_digest(given, _signature(state, text)):
+    if not text or not hmac.compare_digest(sent, _signature(state, text)):
         return None
     claims: Object = _decode(base64.urlsafe_b64decode(text.rpartition(b".")[2] + b"=="))
     return claims

@@ -25,9 +25,9 @@ class User:
     @property
     def info(self) -> Object:
         """The user as authentication.k8s.io/v1 UserInfo, without empty members."""
-        shown: Object = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
-        shown["extra"] = {key: list(values) for key, values in self.extra.items()}
-        return {member: value for member, value in shown.items() if value}
+        members: Object = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
+        members["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return {member: value for member, value in members.items() if value}
 
 
 ANONYMOUS = User("system:anonymous", (UNAUTHENTICATED,))

@@ -80,7 +80,7 @@ class InternalController:
     def _now(self) -> str:
         return timestamp(self._state.clock)
 
-    def _attempt(self, action: str, place: Name, write: Callable[[], object]) -> None:
+    def _attempt(self, action: str, target: Name, write: Callable[[], object]) -> None:
         """Run a write; log a rejection, because the change that caused it comes back as an event.
 
         Raises:
@@ -91,27 +91,27 @@ class InternalController:
         except ApiFailure as failure:
             if failure.code >= 500:
                 raise
-            _log.warning(f"cannot {action}", extra={"object": place, "err": failure.message})
+            _log.warning(f"cannot {action}", extra={"object": target, "err": failure.message})
 
     def _write_status(self, key: Key, obj: Object, patch: Any, kind: str = "merge") -> None:
         """Merge the patch into the object's status; one of kind `json` is for the whole object."""
         body = patch if kind == "json" else {"status": patch}
-        where = name_of(obj)
+        target = name_of(obj)
         write = self._internal.patch
-        self._attempt("write the status", where, lambda: write(key, *where, body, subresource="status", kind=kind))
+        self._attempt("write the status", target, lambda: write(key, *target, body, subresource="status", kind=kind))
 
     def _delete_all(self, key: Key, namespace: str = "") -> bool:
         """Delete the objects that no finalizer holds, mark the others for deletion; return whether none is left."""
-        left = False
+        remaining = False
         for obj in self._store.list(key, namespace):
             meta = obj["metadata"]
             if not meta.get("finalizers"):
                 self._store.remove(key, *name_of(obj))
                 continue
-            left = True
+            remaining = True
             if "deletionTimestamp" not in meta:
                 self._store.put(key, {**obj, "metadata": mark_deleted(meta, self._state.clock)})
-        return not left
+        return not remaining
 
 
 def annotation(obj: Object, name: str) -> str:

@@ -95,13 +95,13 @@ class DeploymentSimulation(InternalController):
             return
         rollout.cancel()
         uid, spec = obj["metadata"]["uid"], obj.get("spec", {})
-        wanted = self._wanted(obj)
+        replicas = self._wanted(obj)
         changed = template_hash(obj) != rollout.template
         wait = self._ready_seconds + float(spec.get("minReadySeconds") or 0)
-        waiting = changed or wanted > rollout.ready
-        progress = Stage(min(rollout.ready, wanted), 0 if changed else wanted, template_changed=changed)
+        waiting = changed or replicas > rollout.ready
+        progress = Stage(min(rollout.ready, replicas), 0 if changed else replicas, template_changed=changed)
         if spec.get("paused") and changed:
-            self._write(key, obj, Stage(min(rollout.ready, wanted), 0, template_changed=False))
+            self._write(key, obj, Stage(min(rollout.ready, replicas), 0, template_changed=False))
         elif waiting and rollout.held:
             self._write(key, obj, progress)
             if key == DEPLOYMENTS:
@@ -114,17 +114,17 @@ class DeploymentSimulation(InternalController):
             self._finish(group, plural, namespace, name, uid)
 
     def _finish(self, group: str, plural: str, namespace: str, name: str, uid: str) -> None:
-        found = self._current((group, plural), namespace, name, uid)
-        if found is not None:
-            obj, rollout = found
+        current = self._current((group, plural), namespace, name, uid)
+        if current is not None:
+            obj, rollout = current
             rollout.template = template_hash(obj)
             rollout.ready = self._wanted(obj)
             self._write((group, plural), obj, Stage(rollout.ready, rollout.ready, template_changed=False))
 
     def _give_up(self, group: str, plural: str, namespace: str, name: str, uid: str) -> None:
-        found = self._current((group, plural), namespace, name, uid)
-        if found is not None:
-            obj, rollout = found
+        current = self._current((group, plural), namespace, name, uid)
+        if current is not None:
+            obj, rollout = current
             updated = wanted_replicas(obj) if template_hash(obj) == rollout.template else 0
             self._write((group, plural), obj, Stage(rollout.ready, updated, template_changed=True, late=True))
 
@@ -148,8 +148,8 @@ class DeploymentSimulation(InternalController):
     def _wanted(self, obj: Object) -> int:
         if obj["kind"] != "DaemonSet":
             return wanted_replicas(obj)
-        wanted = {"matchLabels": (obj["spec"]["template"].get("spec") or {}).get("nodeSelector")}
-        return sum(selects(wanted, node["metadata"].get("labels") or {}) for node in self._store.list(NODES))
+        selector = {"matchLabels": (obj["spec"]["template"].get("spec") or {}).get("nodeSelector")}
+        return sum(selects(selector, node["metadata"].get("labels") or {}) for node in self._store.list(NODES))
 
 
 def _from_status(obj: Object) -> _Rollout:

@@ -95,9 +95,9 @@ class GarbageCollector(InternalController):
             del self._dependents[uid]
 
     def _enqueue_owner(self, item: _Item, reference: Object) -> None:
-        found = self._owner(item, reference)
-        if found is not None and FOREGROUND in _finalizers(found[1]):
-            self._enqueue(found[0])
+        owner = self._owner(item, reference)
+        if owner is not None and FOREGROUND in _finalizers(owner[1]):
+            self._enqueue(owner[0])
 
     def _enqueue(self, item: _Item) -> None:
         if item not in self._queued:
@@ -183,9 +183,9 @@ class GarbageCollector(InternalController):
                 absent.add(uid)
             elif self._resource(reference) is None:
                 solid.add(uid)
-            elif (found := self._owner(item, reference)) is None:
+            elif (owner := self._owner(item, reference)) is None:
                 absent.add(uid)
-            elif _is_deleting(found[1]) and FOREGROUND in _finalizers(found[1]):
+            elif _is_deleting(owner[1]) and FOREGROUND in _finalizers(owner[1]):
                 leaving.add(uid)
             else:
                 solid.add(uid)
@@ -213,15 +213,17 @@ class GarbageCollector(InternalController):
     def _drop_owners(self, item: _Item, uids: set[str]) -> None:
         obj = self._stored(item)
         if obj is not None:
-            self._patch(item, "ownerReferences", [one for one in _owners(obj) if one.get("uid") not in uids])
+            self._patch(
+                item, "ownerReferences", [reference for reference in _owners(obj) if reference.get("uid") not in uids]
+            )
 
     def _drop_finalizer(self, item: _Item, finalizer: str) -> None:
         obj = self._stored(item)
         if obj is not None and finalizer in _finalizers(obj):
             self._patch(item, "finalizers", [name for name in _finalizers(obj) if name != finalizer])
 
-    def _patch(self, item: _Item, field: str, kept: list[Any]) -> None:
-        patch = {"metadata": {"uid": item.uid, field: kept or None}}
+    def _patch(self, item: _Item, field: str, remaining: list[Any]) -> None:
+        patch = {"metadata": {"uid": item.uid, field: remaining or None}}
         self._internal.patch(item.key, item.namespace, item.name, patch)
 
 

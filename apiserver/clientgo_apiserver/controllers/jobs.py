@@ -51,7 +51,10 @@ class JobSimulation(InternalController):
         uid = job["metadata"]["uid"]
         self._cancel(uid)
         running = annotation(job, OUTCOME) == "running"
-        if any(one["type"] in ("Complete", "Failed") and one["status"] == "True" for one in conditions_of(job)):
+        if any(
+            condition["type"] in ("Complete", "Failed") and condition["status"] == "True"
+            for condition in conditions_of(job)
+        ):
             self._expire(job)
         elif job["spec"].get("suspend"):
             conditions = _suspension(job, "True", ("JobSuspended", "Job suspended"), self._now())
@@ -65,11 +68,11 @@ class JobSimulation(InternalController):
 
     def _active(self, job: Object) -> Object:
         spec, now = job["spec"], self._now()
-        wanted, completions = int(spec.get("parallelism", 1)), spec.get("completions")
-        active = wanted if completions is None else min(wanted, int(completions))
+        parallelism, completions = int(spec.get("parallelism", 1)), spec.get("completions")
+        active = parallelism if completions is None else min(parallelism, int(completions))
         started = (job.get("status") or {}).get("startTime") or now
         status = {"active": active, "ready": active, "terminating": 0, "startTime": started}
-        if any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions_of(job)):
+        if any(condition["type"] == "Suspended" and condition["status"] == "True" for condition in conditions_of(job)):
             status["conditions"] = _suspension(job, "False", ("JobResumed", "Job resumed"), now)
         return status
 
@@ -93,12 +96,12 @@ class JobSimulation(InternalController):
         self._expire(job)
 
     def _expire(self, job: Object) -> None:
-        seconds, uid, where = job["spec"].get("ttlSecondsAfterFinished"), job["metadata"]["uid"], name_of(job)
+        seconds, uid, target = job["spec"].get("ttlSecondsAfterFinished"), job["metadata"]["uid"], name_of(job)
 
         def delete() -> None:
             self._timers.pop(uid, None)
             remove = self._internal.delete
-            self._attempt("delete the job", where, lambda: remove(JOBS, *where, uid=uid, propagation="Foreground"))
+            self._attempt("delete the job", target, lambda: remove(JOBS, *target, uid=uid, propagation="Foreground"))
 
         if seconds is not None:
             self._timers[uid] = self._later(float(seconds), delete)
@@ -109,11 +112,11 @@ def _desired(job: Object) -> tuple[object, str]:
     return job["metadata"].get("generation"), annotation(job, OUTCOME)
 
 
-def _suspension(job: Object, status: str, why: tuple[str, str], now: str) -> list[Object]:
-    others = [one for one in conditions_of(job) if one["type"] != "Suspended"]
-    return [*others, _condition("Suspended", status, why, now)]
+def _suspension(job: Object, status: str, reason: tuple[str, str], now: str) -> list[Object]:
+    unchanged = [condition for condition in conditions_of(job) if condition["type"] != "Suspended"]
+    return [*unchanged, _condition("Suspended", status, reason, now)]
 
 
-def _condition(kind: str, status: str, why: tuple[str, str], now: str) -> Object:
+def _condition(kind: str, status: str, reason: tuple[str, str], now: str) -> Object:
     times = {"lastProbeTime": now, "lastTransitionTime": now}
-    return {"type": kind, "status": status, **times, "reason": why[0], "message": why[1]}
+    return {"type": kind, "status": status, **times, "reason": reason[0], "message": reason[1]}

@@ -95,9 +95,13 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
     """Return a merge patch of a budget's status, by the workloads it may select. `now` is an RFC 3339 time."""
     spec = budget.get("spec") or {}
     # Unlike elsewhere, an absent selector selects nothing; an empty one selects everything.
-    mine = [one for one in workloads if spec.get("selector") is not None and selects(spec["selector"], _labels(one))]
-    expected = sum(wanted_replicas(one) for one in mine)
-    healthy = sum(int((one.get("status") or {}).get("readyReplicas", 0)) for one in mine)
+    mine = [
+        workload
+        for workload in workloads
+        if spec.get("selector") is not None and selects(spec["selector"], _labels(workload))
+    ]
+    expected = sum(wanted_replicas(workload) for workload in mine)
+    healthy = sum(int((workload.get("status") or {}).get("readyReplicas", 0)) for workload in mine)
     if spec.get("maxUnavailable") is not None:
         desired = max(0, expected - resolve(spec["maxUnavailable"], expected, up=True))
     else:
@@ -124,5 +128,5 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
 
 
 def _labels(workload: Object) -> dict[str, str]:
-    found: dict[str, str] = (workload["spec"]["template"].get("metadata") or {}).get("labels") or {}
-    return found
+    labels: dict[str, str] = (workload["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    return labels

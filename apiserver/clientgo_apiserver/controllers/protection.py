@@ -34,9 +34,9 @@ class VolumeProtectionSimulation(InternalController):
             return
         index = obj["metadata"]["finalizers"].index(_FINALIZERS[key])
         patch: list[Any] = [{"op": "remove", "path": f"/metadata/finalizers/{index}"}]
-        place = (namespace, name)
+        target = (namespace, name)
         write = self._internal.patch
-        self._attempt("remove the finalizer", place, lambda: write(key, *place, patch, subresource="", kind="json"))
+        self._attempt("remove the finalizer", target, lambda: write(key, *target, patch, subresource="", kind="json"))
 
     def _in_use(self, key: Key, obj: Object) -> bool:
         if key == _VOLUMES:

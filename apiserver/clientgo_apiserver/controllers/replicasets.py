@@ -41,15 +41,17 @@ class ReplicaSetSimulation(InternalController):
         namespace, _ = name_of(deployment)
         uid, limit = deployment["metadata"]["uid"], deployment["spec"].get("revisionHistoryLimit")
         mine = [
-            one
-            for one in self._store.list(REPLICA_SETS, namespace)
-            if any(owner.get("uid") == uid for owner in one["metadata"].get("ownerReferences") or ())
+            replica_set
+            for replica_set in self._store.list(REPLICA_SETS, namespace)
+            if any(owner.get("uid") == uid for owner in replica_set["metadata"].get("ownerReferences") or ())
         ]
         mine.sort(key=_revision)
         digest = template_hash(deployment)
-        current = next((one for one in mine if one["metadata"]["labels"].get(HASH_LABEL) == digest), None)
-        earlier = [one for one in mine if one is not current]
-        newest = max((_revision(one) for one in earlier), default=0)
+        current = next(
+            (replica_set for replica_set in mine if replica_set["metadata"]["labels"].get(HASH_LABEL) == digest), None
+        )
+        earlier = [replica_set for replica_set in mine if replica_set is not current]
+        newest = max((_revision(replica_set) for replica_set in earlier), default=0)
         # An earlier template that is used again becomes the newest revision; the current one keeps its revision.
         revision = _revision(current) if current is not None and _revision(current) > newest else newest + 1
         paused = bool(deployment["spec"].get("paused"))
@@ -59,10 +61,10 @@ class ReplicaSetSimulation(InternalController):
             self._scale(current, wanted_replicas(deployment), revision)
         if paused and current is None:
             return
-        for one in earlier:
-            self._scale(one, 0, _revision(one))
-        for one in earlier[: max(0, len(earlier) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
-            self._internal.delete(REPLICA_SETS, *name_of(one), uid=one["metadata"]["uid"])
+        for replica_set in earlier:
+            self._scale(replica_set, 0, _revision(replica_set))
+        for replica_set in earlier[: max(0, len(earlier) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
+            self._internal.delete(REPLICA_SETS, *name_of(replica_set), uid=replica_set["metadata"]["uid"])
         if annotation(deployment, REVISION) != str(revision):
             patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
             self._internal.patch(DEPLOYMENTS, *name_of(deployment), patch)
@@ -81,13 +83,13 @@ def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
     annotations = {name: text for name, text in (meta.get("annotations") or {}).items() if name not in _NOT_COPIED}
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": meta["name"], "uid": meta["uid"]}
     selector = {**spec["selector"], "matchLabels": {**(spec["selector"].get("matchLabels") or {}), HASH_LABEL: digest}}
-    made: Object = {
+    new_spec: Object = {
         "replicas": wanted_replicas(deployment),
         "selector": selector,
         "template": {**template, "metadata": {**template["metadata"], "labels": labels}},
     }
     if spec.get("minReadySeconds"):
-        made["minReadySeconds"] = spec["minReadySeconds"]
+        new_spec["minReadySeconds"] = spec["minReadySeconds"]
     return {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
@@ -98,7 +100,7 @@ def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
             "annotations": {**annotations, REVISION: str(revision)},
             "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
         },
-        "spec": made,
+        "spec": new_spec,
     }
 
 

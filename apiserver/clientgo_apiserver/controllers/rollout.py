@@ -84,9 +84,9 @@ def stateful_set_status(obj: Object, stage: Stage) -> Object:
     revision = f"{meta['name']}-{template_hash(obj)}"
     before = (obj.get("status") or {}).get("currentRevision") or revision
     rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-    kept = min(int(rolling.get("partition") or 0), replicas) if before != revision else 0
-    updated = min(stage.updated, replicas - kept)
-    moved = kept or stage.template_changed
+    below_partition = min(int(rolling.get("partition") or 0), replicas) if before != revision else 0
+    updated = min(stage.updated, replicas - below_partition)
+    moved = below_partition or stage.template_changed
     return {
         "observedGeneration": meta.get("generation", 1),
         "replicas": replicas,
@@ -101,16 +101,16 @@ def stateful_set_status(obj: Object, stage: Stage) -> Object:
     }
 
 
-def daemon_set_status(obj: Object, stage: Stage, wanted: int) -> Object:
-    """Return the status of a DaemonSet that is to run on `wanted` nodes."""
+def daemon_set_status(obj: Object, stage: Stage, nodes: int) -> Object:
+    """Return the status of a DaemonSet that is to run on `nodes` nodes."""
     return {
         "observedGeneration": obj["metadata"].get("generation", 1),
-        "currentNumberScheduled": wanted,
-        "desiredNumberScheduled": wanted,
+        "currentNumberScheduled": nodes,
+        "desiredNumberScheduled": nodes,
         "numberMisscheduled": 0,
         "numberReady": stage.ready,
         "numberAvailable": stage.ready or None,
-        "numberUnavailable": max(0, wanted - stage.ready) or None,
+        "numberUnavailable": max(0, nodes - stage.ready) or None,
         "updatedNumberScheduled": stage.updated or None,
     }
 
@@ -140,16 +140,16 @@ def resolve(value: Any, total: int, *, up: bool) -> int:
 def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
     spec, name = obj.get("spec", {}), obj.get("metadata", {}).get("name", "")
     last = next((condition for condition in before if condition.get("type") == "Progressing"), None)
-    told = ("True", "ReplicaSetUpdated", "is progressing.")
+    outcome = ("True", "ReplicaSetUpdated", "is progressing.")
     if spec.get("paused"):
         return _condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
     if stage.late:
-        told = ("False", "ProgressDeadlineExceeded", "has timed out progressing.")
+        outcome = ("False", "ProgressDeadlineExceeded", "has timed out progressing.")
     elif stage.ready == stage.updated == wanted_replicas(obj):
-        told = ("True", "NewReplicaSetAvailable", "has successfully progressed.")
+        outcome = ("True", "NewReplicaSetAvailable", "has successfully progressed.")
     elif last is not None and not stage.template_changed:
         return last  # scaling is not a rollout: the condition of the last rollout remains
-    status, reason, text = told
+    status, reason, text = outcome
     return _condition("Progressing", status, reason, f'ReplicaSet "{name}-{template_hash(obj)}" {text}')
 
 
@@ -159,9 +159,9 @@ def _condition(kind: str, status: str, reason: str, message: str) -> Object:
 
 def _stamped(condition: Object, before: list[Object], now: str) -> Object:
     """Set a condition's times: both stay with status and reason, the transition time changes with the status only."""
-    known = next((item for item in before if item.get("type") == condition["type"]), None)
-    if known and (known.get("status"), known.get("reason")) == (condition["status"], condition["reason"]):
-        return {**known, "message": condition["message"]}
-    same = known is not None and known.get("status") == condition["status"]
-    changed = known.get("lastTransitionTime", now) if same and known else now
+    earlier = next((item for item in before if item.get("type") == condition["type"]), None)
+    if earlier and (earlier.get("status"), earlier.get("reason")) == (condition["status"], condition["reason"]):
+        return {**earlier, "message": condition["message"]}
+    same = earlier is not None and earlier.get("status") == condition["status"]
+    changed = earlier.get("lastTransitionTime", now) if same and earlier else now
     return {**condition, "lastUpdateTime": now, "lastTransitionTime": changed}

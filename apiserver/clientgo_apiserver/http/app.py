@@ -79,35 +79,37 @@ class App:
             await self._send(json_response(failure.body, failure.code), request, send, transport)
             return
         matching = self._faults.matching(request)
-        answer: HTTPResponse | Stream | None
+        response: HTTPResponse | Stream | None
         if matching:
-            answer = await self._faulty(request, matching)
+            response = await self._faulty(request, matching)
         else:
-            given = await self.api.answer(request)
-            if isinstance(given, HTTPResponse) and self.api.state.store.committed:
-                answer = given
+            result = await self.api.answer(request)
+            if isinstance(result, HTTPResponse) and self.api.state.store.committed:
+                response = result
             else:
-                answer = await self._completed(given)
-        if answer is None:
+                response = await self._completed(result)
+        if response is None:
             transport.abort()
-        elif isinstance(answer, HTTPResponse):
-            if is_compressible(request, answer):
-                answer = await asyncio.to_thread(compress, answer)
-            await self._send(answer, request, send, transport)
+        elif isinstance(response, HTTPResponse):
+            if is_compressible(request, response):
+                response = await asyncio.to_thread(compress, response)
+            await self._send(response, request, send, transport)
             watch_stalls(transport, options.stall_seconds)
         else:
-            await self._stream(answer, request, (receive, send), transport, matching)
+            await self._stream(response, request, (receive, send), transport, matching)
 
-    async def _send(self, answer: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport) -> None:
-        head = [(b"content-length", str(len(answer.body)).encode())]
+    async def _send(
+        self, response: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport
+    ) -> None:
+        head = [(b"content-length", str(len(response.body)).encode())]
         cached = False
-        for name, value in answer.headers:
+        for name, value in response.headers:
             head.append((_CaseSensitive(name.encode()), value.encode()))
             cached = cached or name == "Cache-Control"
         with transport:
-            transport.more_headers = self._headers(request, answer.content_type, cached=cached)
-            await send({"type": "http.response.start", "status": answer.status, "headers": head})
-            await send(_piece(b"" if request.method == "HEAD" else answer.body, more=False))
+            transport.more_headers = self._headers(request, response.content_type, cached=cached)
+            await send({"type": "http.response.start", "status": response.status, "headers": head})
+            await send(_piece(b"" if request.method == "HEAD" else response.body, more=False))
 
     def _headers(self, request: HTTPRequest, content_type: str, *, cached: bool = False) -> bytes:
         """Return the headers of every response, which uvicorn need not check one by one."""
@@ -127,26 +129,26 @@ class App:
         finally:
             patience.cancel()
 
-    async def _completed(self, answer: Any) -> HTTPResponse | Stream:
+    async def _completed(self, response: Any) -> HTTPResponse | Stream:
         """Return the response once changes are committed and documents are made."""
         if not self.api.state.store.committed:
-            answer = await self._committed(answer)
-        return await asyncio.to_thread(answer) if callable(answer) else answer
+            response = await self._committed(response)
+        return await asyncio.to_thread(response) if callable(response) else response
 
-    async def _committed(self, answer: Any) -> Any:
+    async def _committed(self, response: Any) -> Any:
         """Return the response once the changes it shows are committed, or an error if they are not."""
         turn: asyncio.Future[ApiFailure | None] = asyncio.get_running_loop().create_future()
 
-        def told(failure: ApiFailure | None) -> None:
+        def resolve(failure: ApiFailure | None) -> None:
             if not turn.done():
                 turn.set_result(failure)
 
-        self.api.state.store.when_committed(told)
+        self.api.state.store.when_committed(resolve)
         failure = await turn
         if failure is None:
-            return answer
-        if not isinstance(answer, HTTPResponse) and not callable(answer):
-            answer.close()
+            return response
+        if not isinstance(response, HTTPResponse) and not callable(response):
+            response.close()
         return json_response(failure.body, failure.code)
 
     async def _faulty(self, request: HTTPRequest, matching: list[Fault]) -> HTTPResponse | Stream | None:
@@ -159,8 +161,8 @@ class App:
         for fault in matching:
             if fault.code:
                 return fault.answer()
-        answer = await self._completed(await self.api.answer(request))
-        return None if any(fault.drop == "after" for fault in matching) else answer
+        response = await self._completed(await self.api.answer(request))
+        return None if any(fault.drop == "after" for fault in matching) else response
 
     def close_streams(self) -> None:
         """End every watch, and those that clients open meanwhile, so that connections close in an orderly way."""
@@ -219,8 +221,8 @@ async def _carry(stream: Stream, send: Send, matching: list[Fault]) -> bool:
             continue
         lines = chunk.splitlines(keepends=True) if cut else ()
         if cut and frames + len(lines) >= cut:
-            whole = lines[: cut - frames]
-            await send(_piece(b"".join(whole)[: -max(1, len(whole[-1]) // 2)]))
+            last_lines = lines[: cut - frames]
+            await send(_piece(b"".join(last_lines)[: -max(1, len(last_lines[-1]) // 2)]))
             return False
         frames += len(lines)
         await send(_piece(chunk))
@@ -237,8 +239,8 @@ def _read_request(scope: Scope, headers: dict[str, str], body: bytes) -> HTTPReq
     query = parse_query(scope["query_string"].decode("latin-1"))
     user = scope["state"].get("user", ANONYMOUS)  # from the client certificate
     request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user)
-    given = headers.get("audit-id", "")
-    request.audit_id = given if given and given.isprintable() else f"{_AUDIT_PREFIX}{next(_audit_numbers):012x}"
+    sent = headers.get("audit-id", "")
+    request.audit_id = sent if sent and sent.isprintable() else f"{_AUDIT_PREFIX}{next(_audit_numbers):012x}"
     request.source = (scope.get("client") or ("",))[0]
     return request
 
@@ -249,18 +251,18 @@ async def _read_body(receive: Receive, limit: int) -> bytes | None:
     Raises:
         EOFError: the client disconnected before the end of the body.
     """
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise EOFError
         body: bytes = message.get("body", b"")
-        if not message.get("more_body") and not parts:
+        if not message.get("more_body") and not chunks:
             return body
-        parts.append(body)
+        chunks.append(body)
         size += len(body)
         if size > limit:
             return None
         if not message.get("more_body"):
-            return b"".join(parts)
+            return b"".join(chunks)

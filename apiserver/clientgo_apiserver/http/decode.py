@@ -61,9 +61,9 @@ def parse_json(body: bytes) -> Any:
     Raises:
         ValueError: the error in Go's words.
     """
-    why = json_error(body)
-    if why:
-        raise ValueError(why)
+    reason = json_error(body)
+    if reason:
+        raise ValueError(reason)
     try:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -95,9 +95,9 @@ def parse_yaml(body: bytes) -> Any:
     Raises:
         ValueError: the error in the words of Go's library.
     """
-    why = yaml_error(body)
-    if why:
-        raise ValueError(f"yaml: {why}")
+    reason = yaml_error(body)
+    if reason:
+        raise ValueError(f"yaml: {reason}")
     try:
         return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
@@ -126,11 +126,13 @@ def read_object(body: bytes, content_type: str, resource: Resource) -> Object:
     if value is None and not resource.custom:
         value = {}
     if not isinstance(value, dict):
-        why = f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
-        why += (
+        reason = (
+            f"couldn't get version/kind; json parse error: json: cannot unmarshal {json_type(value)} into Go value of"
+        )
+        reason += (
             r' type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
         )
-        raise _unrecognized(resource.kind, why, body)
+        raise _unrecognized(resource.kind, reason, body)
     return check_kind(value, resource, body)
 
 
@@ -138,8 +140,8 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
     """Check apiVersion and kind; for built-in kinds missing ones are set."""
     for name in ("kind", "apiVersion"):
         if not isinstance(value.get(name) or "", str):
-            why = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
-            raise _unrecognized(resource.kind, f"couldn't get version/kind; json parse error: {why}", body)
+            reason = f"json: cannot unmarshal {json_type(value[name])} into Go struct field .{name} of type string"
+            raise _unrecognized(resource.kind, f"couldn't get version/kind; json parse error: {reason}", body)
     kind, api_version = value.get("kind") or "", value.get("apiVersion") or ""
     if kind == resource.kind and api_version == resource.api_version:
         return value
@@ -166,9 +168,9 @@ def _check_custom(value: Object, resource: Resource, kind: str, api_version: str
     raise invalid(kind, resource.group, name, [cause])
 
 
-def _mismatch(given: str, resource: Resource) -> ApiFailure:
-    wanted = resource.api_version
-    return bad_request(f"the API version in the data ({given}) does not match the expected API version ({wanted})")
+def _mismatch(sent: str, resource: Resource) -> ApiFailure:
+    expected = resource.api_version
+    return bad_request(f"the API version in the data ({sent}) does not match the expected API version ({expected})")
 
 
 def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
@@ -180,19 +182,19 @@ def no_conversion(kind: str, api_version: str, resource: Resource) -> str:
 
 
 def _unregistered(kind: str, api_version: str, expected: str) -> ApiFailure:
-    why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
-    return _unusable(kind, api_version, expected, why)
+    reason = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    return _unusable(kind, api_version, expected, reason)
 
 
-def _unusable(kind: str, api_version: str, expected: str, why: str) -> ApiFailure:
+def _unusable(kind: str, api_version: str, expected: str, reason: str) -> ApiFailure:
     version = api_version.rpartition("/")[2]
-    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {why}')
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {expected}: {reason}')
 
 
-def _unrecognized(kind: str, why: str, body: bytes) -> ApiFailure:
+def _unrecognized(kind: str, reason: str, body: bytes) -> ApiFailure:
     if kind == "DeleteOptions":
-        return bad_request(why)
-    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({summarize(body)})")
+        return bad_request(reason)
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {reason} ({summarize(body)})")
 
 
 class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]

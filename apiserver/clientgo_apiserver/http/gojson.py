@@ -40,29 +40,29 @@ def escaped(encoded: bytes) -> bytes:
 
 def explain(text: str) -> str:
     """Return the first error of the text, or "" if it is JSON."""
-    at, place, empty, brackets = 0, _VALUE, False, ""
+    at, expected, empty, brackets = 0, _VALUE, False, ""
     while True:
         at += len(_SPACE.match(text, at)[0])  # type: ignore[index]  # matches anywhere
         char = text[at : at + 1]
         if not char:
-            return "" if place == _TOP else _END
-        if brackets and char == _CLOSING[brackets[-1]] and (empty or place in (_PAIR, _ELEMENT)):
+            return "" if expected == _TOP else _END
+        if brackets and char == _CLOSING[brackets[-1]] and (empty or expected in (_PAIR, _ELEMENT)):
             brackets = brackets[:-1]
-            at, place, empty = at + 1, _after_value(brackets), False
-        elif place == _VALUE and char in "{[":
+            at, expected, empty = at + 1, _after_value(brackets), False
+        elif expected == _VALUE and char in "{[":
             brackets += char
-            at, place, empty = at + 1, _KEY if char == "{" else _VALUE, True
-        elif place == _VALUE or (place == _KEY and char == '"'):
+            at, expected, empty = at + 1, _KEY if char == "{" else _VALUE, True
+        elif expected == _VALUE or (expected == _KEY and char == '"'):
             token = _TOKEN.match(text, at)
             if token is None:
                 return _wrong_token(text, at)
-            at, place, empty = token.end(), _COLON if place == _KEY else _after_value(brackets), False
-        elif (place, char) == (_COLON, ":"):
-            at, place = at + 1, _VALUE
-        elif char == "," and place in (_PAIR, _ELEMENT):
-            at, place = at + 1, _KEY if place == _PAIR else _VALUE
+            at, expected, empty = token.end(), _COLON if expected == _KEY else _after_value(brackets), False
+        elif (expected, char) == (_COLON, ":"):
+            at, expected = at + 1, _VALUE
+        elif char == "," and expected in (_PAIR, _ELEMENT):
+            at, expected = at + 1, _KEY if expected == _PAIR else _VALUE
         else:
-            return f"invalid character {_quote(char)} {place}"
+            return f"invalid character {_quote(char)} {expected}"
 
 
 def _after_value(brackets: str) -> str:
@@ -73,18 +73,18 @@ def _wrong_token(text: str, at: int) -> str:
     char = text[at]
     if char == '"':
         at += len(_STRING.match(text, at)[0])  # type: ignore[index]  # matches a quote
-        where = "in string literal"
+        context = "in string literal"
         if text[at : at + 1] == "\\":
-            at, where = at + 1, "in string escape code"
+            at, context = at + 1, "in string escape code"
     elif char == "-":
-        at, where = at + 1, "in numeric literal"
+        at, context = at + 1, "in numeric literal"
     else:
         word = {"t": "true", "f": "false", "n": "null"}.get(char, "")
         if not word:
             return f"invalid character {_quote(char)} {_VALUE}"
         same = next(count for count in range(len(word), -1, -1) if text.startswith(word[:count], at))
-        at, where = at + same, f"in literal {word} (expecting {_quote(word[same])})"
-    return f"invalid character {_quote(text[at])} {where}" if at < len(text) else _END
+        at, context = at + same, f"in literal {word} (expecting {_quote(word[same])})"
+    return f"invalid character {_quote(text[at])} {context}" if at < len(text) else _END
 
 
 def summarize(body: bytes, limit: int = 30) -> str:
@@ -124,14 +124,14 @@ def go_map(value: Any) -> str:
 
 def duplicate_yaml_keys(body: bytes) -> list[str]:
     """Return the error of the keys that occur twice in one map of a YAML document, if there are any."""
-    found: list[str] = []
+    errors: list[str] = []
 
     def visit(node: yaml.Node | None) -> None:
         if isinstance(node, yaml.MappingNode):
             seen = set()
             for key, value in node.value:
                 if key.value in seen:
-                    found.append(f'  line {key.start_mark.line + 1}: key "{key.value}" already set in map')
+                    errors.append(f'  line {key.start_mark.line + 1}: key "{key.value}" already set in map')
                 seen.add(key.value)
                 visit(value)
         elif isinstance(node, yaml.SequenceNode):
@@ -139,17 +139,17 @@ def duplicate_yaml_keys(body: bytes) -> list[str]:
                 visit(item)
 
     visit(yaml.compose(body, Loader=_Loader))
-    return ["\n".join([UNMARSHAL_ERRORS, *found])] if found else []
+    return ["\n".join([UNMARSHAL_ERRORS, *errors])] if errors else []
 
 
 def duplicate_fields(body: bytes) -> list[str]:
     """Return the paths of duplicate fields, in order; an empty list for invalid JSON."""
     if b"\\" not in body:
-        parts = body.split(b'"')  # every second one is a string
-        names = [text for text, after in zip(parts[1::2], parts[2::2], strict=False) if after.lstrip()[:1] == b":"]
+        pieces = body.split(b'"')  # every second one is a string
+        names = [text for text, after in zip(pieces[1::2], pieces[2::2], strict=False) if after.lstrip()[:1] == b":"]
         if len(names) == len(set(names)):
             return []  # fast path: no name occurs twice anywhere
-    found: list[str] = []
+    paths: list[str] = []
 
     def check(pairs: list[tuple[str, Any]]) -> Any:
         seen: dict[str, Any] = {}
@@ -160,8 +160,8 @@ def duplicate_fields(body: bytes) -> list[str]:
         tree = json.loads(body, object_pairs_hook=check)
     except ValueError:
         return []
-    _collect(tree, "", found)
-    return found
+    _collect(tree, "", paths)
+    return paths
 
 
 class _Pairs:
@@ -170,14 +170,14 @@ class _Pairs:
         self.duplicates = duplicates
 
 
-def _collect(node: Any, path: str, found: list[str]) -> None:
+def _collect(node: Any, path: str, paths: list[str]) -> None:
     if isinstance(node, _Pairs):
-        found.extend(f"{path}.{name}".lstrip(".") for name in node.duplicates)
+        paths.extend(f"{path}.{name}".lstrip(".") for name in node.duplicates)
         for name, value in node.pairs:
-            _collect(value, f"{path}.{name}", found)
+            _collect(value, f"{path}.{name}", paths)
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            _collect(value, f"{path}[{index}]", found)
+            _collect(value, f"{path}[{index}]", paths)
 
 
 def _quote(char: str) -> str:

@@ -26,11 +26,11 @@ def cached(*, size: int, longest: int) -> Callable[[Callable[[str], R]], Callabl
     """Cache a function of one string for up to `size` strings of at most `longest` characters."""
 
     def of(work: Callable[[str], R]) -> Callable[[str], R]:
-        kept = lru_cache(maxsize=size)(work)
+        cache = lru_cache(maxsize=size)(work)
 
         @wraps(work)
         def answer(text: str) -> R:
-            return kept(text) if len(text) <= longest else work(text)
+            return cache(text) if len(text) <= longest else work(text)
 
         return answer
 
@@ -54,30 +54,32 @@ class Target:
 @cached(size=1024, longest=512)
 def parse_path(path: str) -> Target | None:
     """Parse a resource path; return None for any other path (discovery, health, invalid)."""
-    parts = path.strip("/").split("/")
-    if parts[0] == "api" and len(parts) > 2:
-        group, version, rest = "", parts[1], parts[2:]
-    elif parts[0] == "apis" and len(parts) > 3:
-        group, version, rest = parts[1], parts[2], parts[3:]
+    segments = path.strip("/").split("/")
+    if segments[0] == "api" and len(segments) > 2:
+        group, version, remaining = "", segments[1], segments[2:]
+    elif segments[0] == "apis" and len(segments) > 3:
+        group, version, remaining = segments[1], segments[2], segments[3:]
     else:
         return None
-    if parts[0] != path.split("/")[1]:
+    if segments[0] != path.split("/")[1]:
         return None
-    if rest[:2] == ["namespaces", ""] and len(rest) > 2:
-        rest = rest[2:]  # an empty namespace is all of them
-    watch = rest[0] == "watch" and len(rest) > 1
+    if remaining[:2] == ["namespaces", ""] and len(remaining) > 2:
+        remaining = remaining[2:]  # an empty namespace is all of them
+    watch = remaining[0] == "watch" and len(remaining) > 1
     if watch:
-        rest = rest[1:]
-    if "" in rest:
+        remaining = remaining[1:]
+    if "" in remaining:
         return None
     namespace = ""
-    own = group == "" and len(rest) == 3 and rest[2] in ("status", "finalize")  # subresources of namespaces
-    if rest[0] == "namespaces" and len(rest) > 2 and not own:
-        namespace, rest = rest[1], rest[2:]
-    if len(rest) > 3 and rest[2] != "proxy":
+    of_namespace = (
+        group == "" and len(remaining) == 3 and remaining[2] in ("status", "finalize")
+    )  # subresources of namespaces
+    if remaining[0] == "namespaces" and len(remaining) > 2 and not of_namespace:
+        namespace, remaining = remaining[1], remaining[2:]
+    if len(remaining) > 3 and remaining[2] != "proxy":
         return None
-    rest = [*rest, "", ""]
-    return Target(group, version, namespace, rest[0], rest[1], rest[2], watch)
+    remaining = [*remaining, "", ""]
+    return Target(group, version, namespace, remaining[0], remaining[1], remaining[2], watch)
 
 
 JSON = "application/json"
@@ -98,12 +100,12 @@ class Query(dict[str, str]):
 
 def parse_query(text: str) -> Query:
     """Parse the query of a URL."""
-    found = Query()
+    query = Query()
     if text:
-        found.pairs = _pairs(text)
-        for name, value in found.pairs:
-            found.setdefault(name, value)
-    return found
+        query.pairs = _pairs(text)
+        for name, value in query.pairs:
+            query.setdefault(name, value)
+    return query
 
 
 @cached(size=256, longest=256)
@@ -111,15 +113,15 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return parse_qsl(text, keep_blank_values=True)
 
 
-def read_headers(given: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+def read_headers(raw_headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Return the headers by lower-case name; the values of repeated headers are joined."""
-    found: dict[str, str] = {}
-    for raw, value in given:
+    headers: dict[str, str] = {}
+    for raw, value in raw_headers:
         name, text = raw.decode("latin-1"), value.decode(errors="replace")
-        if name in found:
-            text = (REPEATED if name.startswith("impersonate-") else ", ").join((found[name], text))
-        found[name] = text
-    return found
+        if name in headers:
+            text = (REPEATED if name.startswith("impersonate-") else ", ").join((headers[name], text))
+        headers[name] = text
+    return headers
 
 
 @dataclass(slots=True)
@@ -238,11 +240,11 @@ def negotiate(accept: str) -> Form:
         yaml = media == "application/yaml"
         if media not in _JSON_RANGES and not yaml:
             continue
-        wanted = params.get("as", "")
-        if not wanted:
+        kind = params.get("as", "")
+        if not kind:
             return Form(yaml=yaml)
-        if params.get("g") == "meta.k8s.io" and wanted in _FORMS and params.get("v") in _FORM_VERSIONS:
-            return Form(wanted, params["v"], yaml)
+        if params.get("g") == "meta.k8s.io" and kind in _FORMS and params.get("v") in _FORM_VERSIONS:
+            return Form(kind, params["v"], yaml)
     raise not_acceptable(_PRODUCED)
 
 
@@ -258,5 +260,5 @@ def check_accept(accept: str, *, listing: bool) -> None:
     """Check that the client accepts a type of built-in kinds' responses, without regard to parameters (406)."""
     offered = {*_PRODUCED, "*/*"}
     if accept and not any(entry.partition(";")[0].strip() in offered for entry in accept.split(",")):
-        shown = (*_PRODUCED, *(STREAMED if listing else ()))
-        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(shown)}")
+        representations = (*_PRODUCED, *(STREAMED if listing else ()))
+        raise unavailable_type(406, f"Not Acceptable\n\nAvailable representations: {', '.join(representations)}")

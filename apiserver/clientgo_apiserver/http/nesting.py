@@ -50,7 +50,11 @@ def value_error(value: Any) -> str:
     """Return the error of a value that nests too deep, or "": patches can nest deep values."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        inner = (
+            container.values() if isinstance(container, dict) else container
+            for container in level
+            if isinstance(container, dict | list)
+        )
         level = [child for children in inner for child in children]
         if not level:
             return ""

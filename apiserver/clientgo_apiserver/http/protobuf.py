@@ -53,12 +53,12 @@ def read_envelope(body: bytes) -> Envelope:
         raise ValueError("empty body")
     message = find_message("meta.k8s.io/v1", "Unknown")
     assert message is not None, "the table has the envelope"
-    found = decode(message, body[len(_MAGIC) :])
-    encoding, content_type = found.get("contentEncoding"), found.get("contentType", MEDIA_TYPE)
+    envelope = decode(message, body[len(_MAGIC) :])
+    encoding, content_type = envelope.get("contentEncoding"), envelope.get("contentType", MEDIA_TYPE)
     if encoding or content_type != MEDIA_TYPE:
         raise ValueError(f"unsupported encoding {encoding or content_type!r} of the object: expected {MEDIA_TYPE}")
-    names = found.get("typeMeta", {})
-    return Envelope(names.get("apiVersion", ""), names.get("kind", ""), found.get("raw", b""))
+    names = envelope.get("typeMeta", {})
+    return Envelope(names.get("apiVersion", ""), names.get("kind", ""), envelope.get("raw", b""))
 
 
 def decode(message: Message, raw: bytes) -> dict[str, Any]:
@@ -67,11 +67,11 @@ def decode(message: Message, raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError: the bytes are not this message.
     """
-    found: dict[str, Any] = _Decoder().message(message, raw, 0)
-    why = value_error(found)
-    if why:
-        raise ValueError(why)
-    return found
+    value: dict[str, Any] = _Decoder().message(message, raw, 0)
+    reason = value_error(value)
+    if reason:
+        raise ValueError(reason)
+    return value
 
 
 class _Decoder:
@@ -85,27 +85,27 @@ class _Decoder:
         self._left -= 1
         if depth > MAX_DEPTH or self._left < 0:
             raise ValueError("exceeded max depth" if depth > MAX_DEPTH else "exceeded max number of messages")
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         wire = _fields(message, data)
         for field, raws in wire.values():
             value = self._value(field, raws, depth + 1)
             if not field.name:
-                found.update(value)
+                members.update(value)
             elif value or field.pointer or field.always:
-                found[field.name] = value
+                members[field.name] = value
         for number, field in message.defaulted:
             if number in wire:
                 continue
             if not field.name:
-                found.update(self._value(field, [b""], depth + 1))
+                members.update(self._value(field, [b""], depth + 1))
             elif field.pointer or field.repeated or field.mapped:
-                found[field.name] = None
+                members[field.name] = None
             elif field.message is not None:
-                found[field.name] = self.message(field.message, b"", depth + 1)
+                members[field.name] = self.message(field.message, b"", depth + 1)
             else:
-                found[field.name] = _ZEROS[field.type]
+                members[field.name] = _ZEROS[field.type]
         shape = _SHAPES.get(message.name)
-        return found if shape is None else shape(found)
+        return members if shape is None else shape(members)
 
     def _value(self, field: ProtobufField, raws: list[_Raw], depth: int) -> Any:
         if field.message is None:
@@ -114,21 +114,21 @@ class _Decoder:
         if not (field.repeated or field.mapped):
             # Parts of one message are merged: protobuf defines this as the message of their bytes in a row.
             return self.message(field.message, b"".join(map(_bytes, raws)), depth)
-        found = [self.message(field.message, _bytes(raw), depth) for raw in raws]
-        return {entry["key"]: entry["value"] for entry in found} if field.mapped else found
+        values = [self.message(field.message, _bytes(raw), depth) for raw in raws]
+        return {entry["key"]: entry["value"] for entry in values} if field.mapped else values
 
 
 def _fields(message: Message, data: bytes) -> dict[int, tuple[ProtobufField, list[_Raw]]]:
     """Collect the values on the wire by field number, of the wire type that the field has."""
-    found: dict[int, tuple[ProtobufField, list[_Raw]]] = {}
-    known = message.fields
+    values: dict[int, tuple[ProtobufField, list[_Raw]]] = {}
+    fields = message.fields
     for number, wire_type, raw in _parts(message, data):
-        field = known.get(number)
+        field = fields.get(number)
         if field is None:
             if raw:
                 raise ValueError(f"proto: {message.name}: unknown field number {number}")
             continue
-        raws = found.setdefault(number, (field, []))[1]
+        raws = values.setdefault(number, (field, []))[1]
         if wire_type == field.wire_type:
             raws.append(raw)
         elif field.repeated and wire_type == BYTES:
@@ -138,7 +138,7 @@ def _fields(message: Message, data: bytes) -> dict[int, tuple[ProtobufField, lis
                 raws.append(value)
         else:
             raise ValueError(f"proto: wrong wireType = {wire_type} for field {message.name}.{field.name or field.type}")
-    return found
+    return values
 
 
 def _parts(message: Message, data: bytes) -> Iterator[tuple[int, int, _Raw]]:
@@ -221,9 +221,9 @@ def _decode_str(raw: _Raw) -> str:
 
 def _json(raw: _Raw) -> Any:
     text = _bytes(raw)
-    why = json_error(text)
-    if why:
-        raise ValueError(why)
+    reason = json_error(text)
+    if reason:
+        raise ValueError(reason)
     try:
         return msgspec.json.decode(text) if text else None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -243,12 +243,12 @@ _SCALARS: dict[str, Callable[[_Raw], Any]] = {
 _ZEROS: dict[str, Any] = {"s": "", "y": "", "i": 0, "l": 0, "b": False, "d": 0}
 
 
-def _moment(found: dict[str, Any], timespec: str) -> str | None:
+def _moment(members: dict[str, Any], timespec: str) -> str | None:
     """Format a time as JSON has it; null for Go's zero time, which is the empty message."""
-    if not found:
+    if not members:
         return None
     try:
-        moment = _EPOCH + timedelta(seconds=found.get("seconds", 0), microseconds=found.get("nanos", 0) // 1000)
+        moment = _EPOCH + timedelta(seconds=members.get("seconds", 0), microseconds=members.get("nanos", 0) // 1000)
     except OverflowError as error:
         raise ValueError("time out of range: expected a year from 1 to 9999") from error
     return None if moment == _GO_ZERO_TIME else moment.replace(tzinfo=None).isoformat(timespec=timespec) + "Z"
@@ -256,15 +256,15 @@ def _moment(found: dict[str, Any], timespec: str) -> str | None:
 
 # Messages whose JSON is not an object of their fields.
 _SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "Time": lambda found: _moment({**found, "nanos": 0} if found else found, "seconds"),
-    "MicroTime": lambda found: _moment(found, "microseconds"),
-    "Quantity": lambda found: found.get("string", "0"),
-    "IntOrString": lambda found: found.get("strVal", "") if found.get("type") else found.get("intVal", 0),
-    "FieldsV1": lambda found: found.get("Raw"),
-    "RawExtension": lambda found: found.get("raw"),
-    "ExtraValue": lambda found: found.get("items", []),
-    "JSON": lambda found: found.get("raw"),
-    "JSONSchemaPropsOrArray": lambda found: found.get("jSONSchemas") or found.get("schema"),
-    "JSONSchemaPropsOrBool": lambda found: found.get("schema", found.get("allows", False)),
-    "JSONSchemaPropsOrStringArray": lambda found: found.get("property") or found.get("schema"),
+    "Time": lambda members: _moment({**members, "nanos": 0} if members else members, "seconds"),
+    "MicroTime": lambda members: _moment(members, "microseconds"),
+    "Quantity": lambda members: members.get("string", "0"),
+    "IntOrString": lambda members: members.get("strVal", "") if members.get("type") else members.get("intVal", 0),
+    "FieldsV1": lambda members: members.get("Raw"),
+    "RawExtension": lambda members: members.get("raw"),
+    "ExtraValue": lambda members: members.get("items", []),
+    "JSON": lambda members: members.get("raw"),
+    "JSONSchemaPropsOrArray": lambda members: members.get("jSONSchemas") or members.get("schema"),
+    "JSONSchemaPropsOrBool": lambda members: members.get("schema", members.get("allows", False)),
+    "JSONSchemaPropsOrStringArray": lambda members: members.get("property") or members.get("schema"),
 }

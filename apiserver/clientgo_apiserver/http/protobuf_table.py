@@ -98,10 +98,10 @@ def find_message(api_version: str, kind: str) -> Message | None:
 
 @cache
 def _sections() -> dict[str, dict[str, Message]]:
-    found: dict[str, dict[str, Message]] = {_CORE: {}, _META: {}}
+    sections: dict[str, dict[str, Message]] = {_CORE: {}, _META: {}}
     for section, lines in read_sections(__package__, "protobuf_messages.txt").items():
-        messages = found.setdefault(section, {})
+        messages = sections.setdefault(section, {})
         for name, _, columns in (line.partition(" ") for line in lines):
-            scope = ChainMap(messages, found[_CORE], found[_META])
+            scope = ChainMap(messages, sections[_CORE], sections[_META])
             messages[name] = Message(name, columns, scope, section.rpartition("/")[2])
-    return found
+    return sections

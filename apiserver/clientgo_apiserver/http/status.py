@@ -75,12 +75,12 @@ class Cause:
 
 def details_of(resource: Resource, name: str = "", **more: Any) -> dict[str, Any]:
     """Return the details of a Status about one object; empty members are omitted."""
-    found: dict[str, Any] = {}
+    details: dict[str, Any] = {}
     if name:
-        found["name"] = name
+        details["name"] = name
     if resource.group:
-        found["group"] = resource.group
-    return {**found, "kind": resource.plural, **more}
+        details["group"] = resource.group
+    return {**details, "kind": resource.plural, **more}
 
 
 def not_found(resource: Resource, name: str) -> ApiFailure:
@@ -99,27 +99,27 @@ def already_exists(resource: Resource, name: str, *, deleted: bool = False) -> A
     return ApiFailure(409, "AlreadyExists", message, details=details_of(resource, name))
 
 
-def conflict(resource: Resource, name: str, why: str) -> ApiFailure:
+def conflict(resource: Resource, name: str, reason: str) -> ApiFailure:
     """Return 409: a precondition on version or uid does not hold."""
-    message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {why}'
+    message = f'Operation cannot be fulfilled on {resource.qualified} "{name}": {reason}'
     return ApiFailure(409, "Conflict", message, details=details_of(resource, name))
 
 
-def stale(resource: Resource, name: str, field: str, given: str, stored: str) -> ApiFailure:
+def stale(resource: Resource, name: str, field: str, required: str, stored: str) -> ApiFailure:
     """Return 409: a precondition of a deletion does not hold."""
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-    why = "deleted and then recreated" if field == "UID" else "modified"
+    reason = "deleted and then recreated" if field == "UID" else "modified"
     message = (
-        f'Operation cannot be fulfilled on {kind} "{name}": the {field} in the precondition ({given}) does not match'
-        f" the {field} in record ({stored}). The object might have been {why}"
+        f'Operation cannot be fulfilled on {kind} "{name}": the {field} in the precondition ({required}) does not match'
+        f" the {field} in record ({stored}). The object might have been {reason}"
     )
     return ApiFailure(409, "Conflict", message, details={**details_of(resource, name), "kind": resource.kind})
 
 
 def modified(resource: Resource, name: str) -> ApiFailure:
     """Return 409: the object was modified."""
-    why = "the object has been modified; please apply your changes to the latest version and try again"
-    return conflict(resource, name, why)
+    reason = "the object has been modified; please apply your changes to the latest version and try again"
+    return conflict(resource, name, reason)
 
 
 def bad_request(message: str) -> ApiFailure:
@@ -127,9 +127,9 @@ def bad_request(message: str) -> ApiFailure:
     return ApiFailure(400, "BadRequest", message)
 
 
-def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] = ()) -> ApiFailure:
+def forbidden(resource: Resource, name: str, reason: str, causes: Iterable[Cause] = ()) -> ApiFailure:
     """Return 403 with this reason."""
-    message = f'{resource.qualified} "{name}" is forbidden: {why}'
+    message = f'{resource.qualified} "{name}" is forbidden: {reason}'
     details = details_of(resource, name)
     if listed := _causes(causes):
         details["causes"] = listed
@@ -138,11 +138,11 @@ def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] =
 
 def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> ApiFailure:
     """Return 422: the object is invalid; every error is a cause."""
-    found = list(causes)
-    texts = list(dict.fromkeys(cause.text for cause in found))
+    errors = list(causes)
+    texts = list(dict.fromkeys(cause.text for cause in errors))
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind
-    members = {"name": name, "group": group, "kind": kind, "causes": _causes(found)}
+    members = {"name": name, "group": group, "kind": kind, "causes": _causes(errors)}
     details = {member: value for member, value in members.items() if value}
     return ApiFailure(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {joined}", details=details)
 
@@ -231,7 +231,7 @@ def type_invalid(field: str, value: Any, detail: str) -> Cause:
 
 def not_supported(field: str, value: Any, supported: Iterable[Any]) -> Cause:
     """Return the cause of a value that is not one of the supported ones."""
-    allowed = ", ".join(quoted(one) for one in supported)
+    allowed = ", ".join(quoted(option) for option in supported)
     return Cause("FieldValueNotSupported", field, f"Unsupported value: {quoted(value)}: supported values: {allowed}")
 
 

@@ -184,9 +184,9 @@ class TlsConnection(Connection):
         self.loop.call_later(0 if idle else _CLOSE_SECONDS, self.transport.abort)
 
 
-def user_of_certificate(found: Any) -> User | None:
+def user_of_certificate(certificate: Any) -> User | None:
     """Return the user of a verified client certificate (as of `SSLSocket.getpeercert`), or None."""
-    subject = [pair for part in (found or {}).get("subject", ()) for pair in part]
+    subject = [pair for part in (certificate or {}).get("subject", ()) for pair in part]
     name = next((value for key, value in subject if key == "commonName"), "")
     groups = [value for key, value in subject if key == "organizationName"]
     return authenticated(name, *groups) if name else None

@@ -26,7 +26,7 @@ _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX",
 
 
 def _named(key: str) -> Callable[[Any], str]:
-    return lambda containers: joined([dig(one, key, default="") for one in containers or ()])
+    return lambda containers: joined([dig(container, key, default="") for container in containers or ()])
 
 
 def _load_balancer(obj: Obj) -> list[Any]:
@@ -45,8 +45,8 @@ def _external_ip(obj: Obj) -> str:
 
 def _service_ports(ports: Any) -> str:
     nodes = [f":{port['nodePort']}" if port.get("nodePort") else "" for port in ports or ()]
-    shown = zip(ports or (), nodes, strict=True)
-    return ",".join(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}" for port, node in shown) or NONE
+    pairs = zip(ports or (), nodes, strict=True)
+    return ",".join(f"{port.get('port')}{node}/{port.get('protocol', 'TCP')}" for port, node in pairs) or NONE
 
 
 def _node_status(obj: Obj) -> str:
@@ -67,21 +67,23 @@ def _node_roles(labels: Any) -> str:
 
 
 def _node_address(kind: str) -> Callable[[Any], Any]:
-    return lambda listed: next((one.get("address") for one in listed or () if one.get("type") == kind), NONE)
+    return lambda listed: next(
+        (address.get("address") for address in listed or () if address.get("type") == kind), NONE
+    )
 
 
 def _endpoints(subsets: Any) -> str:
-    found: list[str] = []
+    texts: list[str] = []
     for subset in subsets or ():
         addresses = [item.get("ip") for item in items(subset, "addresses")]
         ports = [item.get("port") for item in items(subset, "ports")]
-        found += [f"{address}:{port}" for port in ports for address in addresses] if ports else addresses
-    return joined(found, 3) or NONE
+        texts += [f"{address}:{port}" for port in ports for address in addresses] if ports else addresses
+    return joined(texts, 3) or NONE
 
 
 def _event_about(obj: Obj) -> Obj:
-    found: Obj = dig(obj, "involvedObject") or dig(obj, "regarding", default={})
-    return found
+    about: Obj = dig(obj, "involvedObject") or dig(obj, "regarding", default={})
+    return about
 
 
 def _event_sources(obj: Obj) -> tuple[Any, Any]:
@@ -131,14 +133,14 @@ def _job_status(obj: Obj) -> str:
     held = true_conditions(obj)
     deleted = ("Terminating",) if dig(obj, "metadata", "deletionTimestamp") else ()
     ended = [kind for kind in ("Complete", "Failed") if kind in held]
-    others = [kind for kind in ("Suspended", "FailureTarget", "SuccessCriteriaMet") if kind in held]
-    return next(iter((*ended, *deleted, *others)), "Running")
+    further = [kind for kind in ("Suspended", "FailureTarget", "SuccessCriteriaMet") if kind in held]
+    return next(iter((*ended, *deleted, *further)), "Running")
 
 
 def _completions(obj: Obj) -> str:
-    done, wanted = dig(obj, "status", "succeeded", default=0), dig(obj, "spec", "completions")
-    if wanted is not None:
-        return f"{done}/{wanted}"
+    done, completions = dig(obj, "status", "succeeded", default=0), dig(obj, "spec", "completions")
+    if completions is not None:
+        return f"{done}/{completions}"
     parallel = dig(obj, "spec", "parallelism", default=0)
     return f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
 
@@ -149,13 +151,13 @@ def _job_duration(status: Any, now: datetime) -> str:
 
 
 def _scaling_metrics(obj: Obj) -> str:
-    wanted = dig(obj, "spec", "targetCPUUtilizationPercentage")
-    if wanted is not None:
-        return f"cpu: {_percent(dig(obj, 'status', 'currentCPUUtilizationPercentage'))}/{wanted}%"
+    target = dig(obj, "spec", "targetCPUUtilizationPercentage")
+    if target is not None:
+        return f"cpu: {_percent(dig(obj, 'status', 'currentCPUUtilizationPercentage'))}/{target}%"
     specs, current = items(obj, "spec", "metrics"), items(obj, "status", "currentMetrics")
     texts = [_metric(spec, current[index] if index < len(current) else {}) for index, spec in enumerate(specs)]
-    shown = ", ".join(texts[:2])
-    return f"{shown} + {len(texts) - 2} more..." if len(texts) > 2 else shown or NONE
+    first_two = ", ".join(texts[:2])
+    return f"{first_two} + {len(texts) - 2} more..." if len(texts) > 2 else first_two or NONE
 
 
 def _metric(spec: Obj, status: Obj) -> str:
@@ -166,8 +168,8 @@ def _metric(spec: Obj, status: Obj) -> str:
     have = now.get("averageValue" if per_pod else "value", UNKNOWN)
     if kind in ("Resource", "ContainerResource"):
         percent = target.get("averageUtilization")
-        wanted = per_pod or (f"{percent}%" if percent is not None else "<auto>")
-        return f"{dig(spec, member, 'name')}: {have if per_pod else _percent(now.get('averageUtilization'))}/{wanted}"
+        goal = per_pod or (f"{percent}%" if percent is not None else "<auto>")
+        return f"{dig(spec, member, 'name')}: {have if per_pod else _percent(now.get('averageUtilization'))}/{goal}"
     average = " (avg)" if per_pod and kind in ("External", "Object") else ""
     return f"{have}/{per_pod or target.get('value')}{average}"
 
@@ -178,9 +180,9 @@ def _percent(value: Any) -> str:
 
 def _subjects(kind: str) -> Callable[[Any], str]:
     def listed(subjects: Any) -> str:
-        found = [one for one in subjects or () if one.get("kind") == kind]
-        prefixes = [f"{one.get('namespace', '')}/" if kind == "ServiceAccount" else "" for one in found]
-        return ", ".join(prefix + one.get("name", "") for prefix, one in zip(prefixes, found, strict=True))
+        matching = [subject for subject in subjects or () if subject.get("kind") == kind]
+        prefixes = [f"{subject.get('namespace', '')}/" if kind == "ServiceAccount" else "" for subject in matching]
+        return ", ".join(prefix + subject.get("name", "") for prefix, subject in zip(prefixes, matching, strict=True))
 
     return listed
 
@@ -246,7 +248,7 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
         "Terminating" if dig(obj, "metadata", "deletionTimestamp") else dig(obj, "status", "phase", default="")
     ),
     "slice_addresses": lambda points: (
-        joined([one for each in points or () for one in items(each, "addresses")], 3) or UNSET
+        joined([address for each in points or () for address in items(each, "addresses")], 3) or UNSET
     ),
     "slice_ports": lambda ports: joined([port.get("port") or "*" for port in ports or ()], 3) or UNSET,
     "text": str,
@@ -256,7 +258,7 @@ _TIMELESS: Mapping[str, Callable[[Any], Any]] = {
 }
 _TIMED: Mapping[str, Callable[[Any, datetime], Any]] = {
     **podcells.TIMED,
-    **{one.__name__.removeprefix("_"): one for one in (_first_seen, _job_duration, _last_seen)},
+    **{function.__name__.removeprefix("_"): function for function in (_first_seen, _job_duration, _last_seen)},
     "last_schedule": lambda last, now: since(last, now) if last else NONE,
 }
 CELLS: dict[str, Callable[[Any, datetime], Any]] = {**_TIMED}

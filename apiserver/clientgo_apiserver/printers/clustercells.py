@@ -7,20 +7,24 @@ from clientgo_apiserver.printers.values import NONE, UNSET, Obj, dig, human_dura
 
 
 def _condition(conditions: Any, kind: str) -> Obj:
-    return next((one for one in conditions or () if one.get("type") == kind), {})
+    return next((condition for condition in conditions or () if condition.get("type") == kind), {})
 
 
 def _available(conditions: Any) -> str:
-    found = _condition(conditions, "Available")
-    if not found:
+    condition = _condition(conditions, "Available")
+    if not condition:
         return "Unknown"
-    return "True" if found.get("status") == "True" else f"{found.get('status', '')} ({found.get('reason', '')})"
+    return (
+        "True"
+        if condition.get("status") == "True"
+        else f"{condition.get('status', '')} ({condition.get('reason', '')})"
+    )
 
 
 def _request_state(status: Any) -> str:
-    found = {one.get("type") for one in items(status, "conditions")}
-    states = ["Denied" if "Denied" in found else "Approved" if "Approved" in found else "Pending"]
-    states += ["Failed"] if "Failed" in found else []
+    types = {condition.get("type") for condition in items(status, "conditions")}
+    states = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
+    states += ["Failed"] if "Failed" in types else []
     return ",".join([*states, *(["Issued"] if dig(status, "certificate") else [])])
 
 
@@ -56,7 +60,7 @@ def _param_ref(reference: Any) -> str:
 
 CLUSTER_CELLS: Mapping[str, Callable[[Any], Any]] = {
     "api_service": lambda service: f"{service['namespace']}/{service['name']}" if service else "Local",
-    "audiences": lambda requests: joined([one.get("audience", "") for one in requests or ()]) or UNSET,
+    "audiences": lambda requests: joined([request.get("audience", "") for request in requests or ()]) or UNSET,
     "available": _available,
     "claim_state": _claim_state,
     "component_error": lambda conditions: _condition(conditions, "Healthy").get("error", ""),

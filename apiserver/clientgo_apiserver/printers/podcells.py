@@ -40,8 +40,8 @@ def pod_status(obj: Obj) -> str:
 
 def _given_reason(obj: Obj) -> str:
     gated = any(
-        one.get("type") == "PodScheduled" and one.get("reason") == "SchedulingGated"
-        for one in items(obj, "status", "conditions")
+        condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated"
+        for condition in items(obj, "status", "conditions")
     )
     status: Obj = dig(obj, "status", default={})
     return "SchedulingGated" if gated else str(status.get("reason") or status.get("phase") or "")
@@ -49,17 +49,17 @@ def _given_reason(obj: Obj) -> str:
 
 def ready_containers(obj: Obj) -> str:
     """Return how many containers are ready, and how many run beside each other."""
-    wanted = len(items(obj, "spec", "containers")) + len(_sidecars(obj))
-    return f"{_progress(obj).ready}/{wanted}"
+    expected = len(items(obj, "spec", "containers")) + len(_sidecars(obj))
+    return f"{_progress(obj).ready}/{expected}"
 
 
 def restarts(obj: Obj, now: datetime) -> str:
     """Return the number of restarts, and when the last was."""
-    found = _progress(obj)
+    progress = _progress(obj)
     return (
-        f"{found.restarts} ({since(found.last_end, now)} ago)"
-        if found.restarts and found.last_end
-        else str(found.restarts)
+        f"{progress.restarts} ({since(progress.last_end, now)} ago)"
+        if progress.restarts and progress.last_end
+        else str(progress.restarts)
     )
 
 
@@ -70,7 +70,11 @@ def readiness_gates(obj: Obj) -> str:
 
 
 def _sidecars(obj: Obj) -> set[Any]:
-    return {one.get("name") for one in items(obj, "spec", "initContainers") if one.get("restartPolicy") == "Always"}
+    return {
+        container.get("name")
+        for container in items(obj, "spec", "initContainers")
+        if container.get("restartPolicy") == "Always"
+    }
 
 
 def _progress(obj: Obj) -> _Progress:
@@ -82,31 +86,31 @@ def _progress(obj: Obj) -> _Progress:
 
 def _starting(obj: Obj) -> tuple[_Progress, _Progress]:
     """Return the progress of the init containers, and of those that stay beside the others."""
-    found = beside = _START
+    progress = beside = _START
     sidecars = _sidecars(obj)
     for index, status in enumerate(items(obj, "status", "initContainerStatuses")):
-        found = found.restarted(status)
+        progress = progress.restarted(status)
         sidecar = status.get("name") in sidecars
         beside = beside.restarted(status) if sidecar else beside
         ended = dig(status, "state", "terminated")
         if ended is not None and not ended.get("exitCode"):
             continue
         if sidecar and status.get("started"):
-            found = found._replace(ready=found.ready + bool(status.get("ready")))
+            progress = progress._replace(ready=progress.ready + bool(status.get("ready")))
             continue
         waiting = dig(status, "state", "waiting", "reason", default="")
         if ended is not None:
-            return found._replace(reason=f"Init:{_termination(ended)}"), beside
+            return progress._replace(reason=f"Init:{_termination(ended)}"), beside
         if waiting and waiting != "PodInitializing":
-            return found._replace(reason=f"Init:{waiting}"), beside
-        return found._replace(reason=f"Init:{index}/{len(items(obj, 'spec', 'initContainers'))}"), beside
-    return found, beside
+            return progress._replace(reason=f"Init:{waiting}"), beside
+        return progress._replace(reason=f"Init:{index}/{len(items(obj, 'spec', 'initContainers'))}"), beside
+    return progress, beside
 
 
-def _running(obj: Obj, found: _Progress) -> _Progress:
-    reason, error, running = found.reason or _given_reason(obj), "", False
+def _running(obj: Obj, progress: _Progress) -> _Progress:
+    reason, error, running = progress.reason or _given_reason(obj), "", False
     for status in reversed(items(obj, "status", "containerStatuses")):
-        found = found.restarted(status)
+        progress = progress.restarted(status)
         waiting, ended = dig(status, "state", "waiting", "reason"), dig(status, "state", "terminated")
         if waiting:
             reason = waiting
@@ -115,13 +119,13 @@ def _running(obj: Obj, found: _Progress) -> _Progress:
             error = reason if ended.get("exitCode") else error
         elif status.get("ready") and dig(status, "state", "running") is not None:
             running = True
-            found = found._replace(ready=found.ready + 1)
+            progress = progress._replace(ready=progress.ready + 1)
     if reason == "Completed":
         if running and "Ready" in true_conditions(obj):
             reason = "Running"
         else:
             reason = error or ("NotReady" if running else reason)
-    return found._replace(reason=reason)
+    return progress._replace(reason=reason)
 
 
 def _termination(ended: Obj) -> str:

@@ -28,8 +28,8 @@ def dig(value: Any, *keys: str | int, default: Any = None) -> Any:
 
 def items(obj: Any, *keys: str) -> list[Any]:
     """Return the list at a path, empty if there is none."""
-    found = dig(obj, *keys, default=[])
-    return found if isinstance(found, list) else []
+    value = dig(obj, *keys, default=[])
+    return value if isinstance(value, list) else []
 
 
 def true_conditions(obj: Obj) -> set[Any]:
@@ -58,13 +58,13 @@ def human_duration(seconds: float) -> str:
     """Format seconds in at most two units (`9m30s`, `12m`, `3d4h`, `80d`), as Kubernetes' `duration.HumanDuration`."""
     if seconds < -1:
         return INVALID
-    whole = max(0, int(seconds))
+    total = max(0, int(seconds))
     for size, unit, most, smaller in _DURATIONS:
-        count = whole // size
+        count = total // size
         if count < most:
-            rest = whole % size // _SECONDS[smaller] if smaller else 0
-            return f"{count}{unit}{f'{rest}{smaller}' if rest else ''}"
-    return f"{whole // _SECONDS['y']}y"
+            remainder = total % size // _SECONDS[smaller] if smaller else 0
+            return f"{count}{unit}{f'{remainder}{smaller}' if remainder else ''}"
+    return f"{total // _SECONDS['y']}y"
 
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "y": 365 * 86400}

@@ -58,8 +58,8 @@ class SqliteJournal:
             self._open()
         except (sqlite3.Error, DataUnusable) as error:
             self._database.close()
-            why = str(error) if isinstance(error, DataUnusable) else _unusable_message(folder, error)
-            raise DataUnusable(why) from error
+            reason = str(error) if isinstance(error, DataUnusable) else _unusable_message(folder, error)
+            raise DataUnusable(reason) from error
 
     def __repr__(self) -> str:
         return f"<SqliteJournal {self._path}>"
@@ -123,13 +123,13 @@ class SqliteJournal:
         execute("PRAGMA wal_autocheckpoint = 8000")
         execute("BEGIN EXCLUSIVE")
         application = execute("PRAGMA application_id").fetchone()[0]
-        found = execute("PRAGMA user_version").fetchone()[0]
-        if not application and not found and not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        version = execute("PRAGMA user_version").fetchone()[0]
+        if not application and not version and not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             for statement in _TABLES.split(";"):
                 execute(statement)
             execute(f"PRAGMA application_id = {_APPLICATION}")
             execute(f"PRAGMA user_version = {_FORMAT}")
-        elif (application, found) != (_APPLICATION, _FORMAT):
+        elif (application, version) != (_APPLICATION, _FORMAT):
             raise DataUnusable(f"{self._path} was not written by this version of the API server: use another directory")
         execute("COMMIT")
         damage = execute("PRAGMA quick_check(1)").fetchone()[0]

@@ -83,12 +83,12 @@ def one_name(fields: str) -> str:
 
 def label_selector(value: Any) -> Selector:
     """Return the selector of a LabelSelector object; an empty or absent one selects everything."""
-    given = value if isinstance(value, dict) else {}
-    found = [Requirement(key, "=", (text,)) for key, text in (given.get("matchLabels") or {}).items()]
-    for term in given.get("matchExpressions") or ():
+    selector = value if isinstance(value, dict) else {}
+    requirements = [Requirement(key, "=", (text,)) for key, text in (selector.get("matchLabels") or {}).items()]
+    for term in selector.get("matchExpressions") or ():
         operator = _OPERATORS.get(term.get("operator", ""), "in")
-        found.append(Requirement(term.get("key", ""), operator, tuple(sorted(term.get("values") or ()))))
-    return Selector(tuple(sorted(found, key=lambda requirement: requirement.key)))
+        requirements.append(Requirement(term.get("key", ""), operator, tuple(sorted(term.get("values") or ()))))
+    return Selector(tuple(sorted(requirements, key=lambda requirement: requirement.key)))
 
 
 def selects(selector: Any, labels: Mapping[str, str]) -> bool:
@@ -102,8 +102,8 @@ def _is_name(term: FieldTerm) -> bool:
 
 def _supported(resource: Resource, term: FieldTerm) -> FieldTerm:
     # Kinds with selectable fields have a list of their own, in which cluster-scoped ones have no namespace.
-    own = resource.custom or resource.selectable_fields
-    namespaced = _BOTH if resource.namespaced or not own else _BOTH[:1]
+    has_own_list = resource.custom or resource.selectable_fields
+    namespaced = _BOTH if resource.namespaced or not has_own_list else _BOTH[:1]
     if term.field not in namespaced and term.field not in resource.selectable_fields:
         raise bad_request(_unsupported(resource, term.field))
     if resource.group == "events.k8s.io":

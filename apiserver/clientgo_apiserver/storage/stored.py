@@ -142,8 +142,8 @@ class Window:
         return len(self._places) + len(self._gone) - self._new
 
     def __iter__(self) -> Iterator[Entry]:
-        there = (self._names[place] for place in self._places)
-        for name in merge(there, self._gone) if self._gone else there:
+        present = (self._names[position] for position in self._places)
+        for name in merge(present, self._gone) if self._gone else present:
             entry = self._changed[name] if name in self._changed else self._entries[name]
             if entry is not None:
                 yield entry
@@ -173,12 +173,12 @@ class Bucket:
 
     def since(self, revision: int) -> list[StorageEvent]:
         """Return the events after `revision`, in order."""
-        found: list[StorageEvent] = []
+        events: list[StorageEvent] = []
         for event in reversed(self.events):
             if event.revision <= revision:
                 break
-            found.append(event)
-        return found[::-1]
+            events.append(event)
+        return events[::-1]
 
     def window(self, within: Range, at: int | None = None) -> Window:
         """Return the entries, now or as of revision `at`, after which every event is kept."""
