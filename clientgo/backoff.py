@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 
 K = TypeVar("K", bound=Hashable)
 

@@ -10,8 +10,8 @@ from collections.abc import Hashable
 
 import msgspec
 
-from clientgo.boundeddict import BoundedDict
-from clientgo.forks import fork_safe
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.forks import fork_safe
 
 RECENT = 200
 """Default number of reconciliations kept."""

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, cast
 
-from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
 from clientgo.errors import ClientGoError, ConnectionFailed
+from clientgo.internal import forks
 from clientgo.log import get_logger
 from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
 

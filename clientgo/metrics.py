@@ -7,8 +7,8 @@ A provider of the program that raises loses values and does not affect what is m
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from clientgo.callbacks import run_callback
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 
 log = get_logger(__name__)

@@ -23,15 +23,15 @@ from typing import Any
 
 import msgspec
 
-from clientgo.callbacks import run_callback, text_of
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError, ConfigError, Conflict, LeaseNotHeld
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
+from clientgo.internal.callbacks import run_callback, text_of
+from clientgo.internal.uids import random_uuid
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread
 from clientgo.log.tracebacks import exception_lines, traceback_id
 from clientgo.meta.names import ObjectName
-from clientgo.meta.uids import random_uuid
 from clientgo.metrics import safe_provider
 
 log = get_logger(__name__)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal import forks
 from clientgo.log import get_logger
 
 log = get_logger(__name__)

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError
+from clientgo.internal.callbacks import run_callback
 from clientgo.lifecycle import Group
 from clientgo.meta.names import ObjectName
 from clientgo.reconcile import Attempt, Attempts

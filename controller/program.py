@@ -12,7 +12,6 @@ from clientgo.commandline import flag_values
 from clientgo.coordination import coordination_options, coordinator_for
 from clientgo.kubernetes.clientset import Clientset as KubernetesClientset
 from clientgo.kubernetes.informers.factory import SharedInformerFactory as KubernetesInformerFactory
-from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.program import collect_rarely
 from clientgo.record import EventBroadcaster, sink_for
 from clientgo.rest import Config, RESTClient, load_config
@@ -22,6 +21,7 @@ from clientgo.rest.request import Requester
 from clientgo.serving import Diagnostics, keys_not_stuck, serve_diagnostics
 from clientgo.serving.stacks import dump_stacks
 from clientgo.signals import on_signals
+from clientgo.typed.preflight import RequiredResource, wait_until_ready
 from controller import COMPONENT
 from controller.controller import Controller
 from controller.options import Options

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from clientgo import errors
-from clientgo.callbacks import MAX_DESCRIPTION, describe_error, run_callback, text_of
 from clientgo.errors import (
     ApiError,
     CallbackFailed,
@@ -22,6 +21,7 @@ from clientgo.errors import (
     decode_status,
     error_from_response,
 )
+from clientgo.internal.callbacks import MAX_DESCRIPTION, describe_error, run_callback, text_of
 
 REASONS = {
     "BadRequest": (errors.BadRequest, 400),

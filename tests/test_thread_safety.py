@@ -345,7 +345,7 @@ CHECKS: Mapping[str, Check | str] = {
     "testing/metrics:RecordedMetric": changes_of_a_metric_are_all_recorded,
     "testing/tracker:Tracker": "tests/testing/test_fake_clientset.py",
     "testing/transport:FakeTransport": steps_of_a_script_are_used_once_each,
-    "tokenbucket:TokenBucket": "tests/workqueue/test_workqueue_ratelimiters.py",
+    "internal/tokenbucket:TokenBucket": "tests/workqueue/test_workqueue_ratelimiters.py",
     "typed/discovery:Discovery": kinds_are_discovered,
     "workers:Workers": "tests/test_workers.py",
     "workqueue/queue:WorkQueue": "tests/workqueue/test_workqueue_stress.py",

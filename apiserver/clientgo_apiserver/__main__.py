@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TextIO
 
 from clientgo.errors import ConfigError
-from clientgo.files import PRIVATE, write_files
 from clientgo.flags import port, seconds
+from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.manifests import read_crds
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.signals import stop_on_signals

@@ -5,8 +5,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.callbacks import run_callback
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.meta.names import ObjectName
 
 T = TypeVar("T")

@@ -18,8 +18,8 @@ import msgspec
 from clientgo.backoff import Backoff
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, last_known
 from clientgo.cache.state import ObjectFailure, count_failure
-from clientgo.callbacks import callback_failure
 from clientgo.clock import Clock
+from clientgo.internal.callbacks import callback_failure
 from clientgo.log import Repeats, get_logger
 from clientgo.log.tracebacks import traceback_id
 from clientgo.meta.names import ObjectName, object_name

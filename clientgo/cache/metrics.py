@@ -9,9 +9,9 @@ import logging
 import threading
 from collections.abc import Callable
 
-from clientgo.callbacks import describe_error, run_callback
 from clientgo.clock import Clock
 from clientgo.errors import CallbackFailed, ClientGoError, Forbidden, NotFound, TooManyRequests
+from clientgo.internal.callbacks import describe_error, run_callback
 from clientgo.log import get_logger
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.metrics import NoMetrics, Provider, safe_provider

@@ -12,7 +12,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from clientgo.boundeddict import BoundedDict
 from clientgo.cache.handlers import last_known
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.listener import Added, Notification, Removed, Updated
@@ -20,6 +19,7 @@ from clientgo.cache.selection import EVERYTHING, InformerSelection
 from clientgo.cache.store import Indexer, List, Transform, keep_everything, transformed
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo.meta.codec import to_dict
 from clientgo.meta.listwatch import at_least
 from clientgo.meta.names import ObjectName, object_name

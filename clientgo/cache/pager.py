@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 from msgspec.structs import replace
 
 from clientgo.cache.state import Position
-from clientgo.callbacks import callback_failure
 from clientgo.errors import ApiError, BadRequest, ConnectionFailed, Gone, Invalid, InvalidResponse
+from clientgo.internal.callbacks import callback_failure
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import ListOptions

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from clientgo.cache.distributor import Distributor
 from clientgo.cache.store import Transform, transformed
-from clientgo.callbacks import run_callback
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.meta.codec import ObjectList, Undecodable, UnexpectedObject
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.listwatch import BadEvent, WatchEvent

@@ -6,9 +6,9 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import safe_provider

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
 from clientgo.cache.state import ObjectFailure, count_failure
-from clientgo.callbacks import callback_failure
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import callback_failure
 from clientgo.log import get_logger
 from clientgo.meta.codec import replace
 from clientgo.meta.names import ObjectName, object_name

@@ -9,9 +9,9 @@ from clientgo.cache.metrics import ReflectorMetrics
 from clientgo.cache.sink import Sink
 from clientgo.cache.state import Position
 from clientgo.cache.validation import RejectReason, unexpected
-from clientgo.callbacks import run_callback
 from clientgo.clock import Clock
 from clientgo.errors import CallbackFailed, ClientGoError, ConnectionFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.meta.codec import UnexpectedObject
 from clientgo.meta.listwatch import (

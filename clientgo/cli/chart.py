@@ -18,7 +18,7 @@ from clientgo.cli.bundle.rules import SEMVER
 from clientgo.cli.bundle.serviceversion import PLACEHOLDER
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
-from clientgo.files import path_below, write_files
+from clientgo.internal.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
 
 FOLDER = Path("dist", "chart")

@@ -9,7 +9,7 @@ from typing import Any
 
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
-from clientgo.files import write_files
+from clientgo.internal.files import write_files
 from clientgo.meta.scheme import plural_of
 from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.version import VERSION

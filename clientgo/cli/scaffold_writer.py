@@ -16,7 +16,7 @@ import msgspec
 from clientgo.cli.names import CommandError
 from clientgo.cli.template_files import Part
 from clientgo.codegen.problems import reason_of
-from clientgo.files import path_below, write_files
+from clientgo.internal.files import path_below, write_files
 
 RECORD = Path(".clientgo", "scaffold.json")
 

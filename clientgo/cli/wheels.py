@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from clientgo.cli.names import CommandError
-from clientgo.files import path_below
+from clientgo.internal.files import path_below
 from clientgo.version import VERSION
 
 FOLDER = "wheels"

@@ -16,7 +16,7 @@ from typing import Any
 from clientgo.codegen.problems import reason_of, shown_text
 from clientgo.codegen.render.source import escaped
 from clientgo.codegen.render.templatefiles import Text
-from clientgo.files import write_files
+from clientgo.internal.files import write_files
 from clientgo.meta.yamlio import to_yaml
 
 _HEAD_BYTES = 4096

@@ -4,11 +4,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import Clock
 from clientgo.coordination.coordinator import Coordinator, Work
 from clientgo.coordination.options import LeaderElectionOptions, ShardingOptions
 from clientgo.errors import CallbackFailed, ConfigError
+from clientgo.internal.callbacks import run_callback
 from clientgo.leaderelection import Leadership, LeaseLock, config_for_lock, new_identity
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger

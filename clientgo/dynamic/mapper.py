@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from clientgo.errors import NotFound
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.typed.discovery import Discovery, ServedResource
 

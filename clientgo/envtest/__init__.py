@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import on_demand
+from clientgo.internal.exports import on_demand
 
 __all__ = ["Environment"]
 

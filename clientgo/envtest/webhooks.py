@@ -21,7 +21,7 @@ from clientgo.envtest.crds import (
     restore_objects,
     uninstall_objects,
 )
-from clientgo.files import PRIVATE, write_files
+from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.request import Requester
 

@@ -15,7 +15,7 @@ line of defence; the library itself logs no credentials.
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import on_demand
+from clientgo.internal.exports import on_demand
 
 if TYPE_CHECKING:
     from clientgo.log.config import current_level, level_of, set_level, setup, verbosity

@@ -15,8 +15,8 @@ import re
 import threading
 from urllib.parse import quote
 
-from clientgo.boundeddict import BoundedDict
-from clientgo.forks import fork_safe
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.forks import fork_safe
 
 REDACTED = "[redacted]"
 

@@ -14,8 +14,8 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from clientgo.callbacks import run_callback, text_of
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.log.credentials import may_hold_credentials, redact
 from clientgo.log.facts import FAINT, describe, facts_of, key_text, paint
 from clientgo.log.fields import current_fields

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from clientgo.callbacks import callback_failure
+from clientgo.internal.callbacks import callback_failure
 from clientgo.log.fields import Chain, current_chain, fields_in
 
 

@@ -3,9 +3,9 @@
 import threading
 from collections.abc import Hashable
 
-from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.forks import fork_safe
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.forks import fork_safe
 
 
 class Repeats:

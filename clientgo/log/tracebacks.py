@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Callable, Hashable, Iterator
 
-from clientgo.callbacks import text_of
+from clientgo.internal.callbacks import text_of
 
 MAX_EXCEPTIONS = 20
 """Maximum number of exceptions shown of one chain or group."""

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientgo.callbacks import callback_failure, text_of
+from clientgo.internal.callbacks import callback_failure, text_of
 from clientgo.log.credentials import REDACTED, is_secret_name, redact
 
 MAX_TEXT = 16384

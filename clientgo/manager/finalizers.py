@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-from clientgo.callbacks import run_callback
 from clientgo.errors import CallbackFailed, NotFound
+from clientgo.internal.callbacks import run_callback
 from clientgo.manager.client import Client
 from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
 from clientgo.meta.codec import replace

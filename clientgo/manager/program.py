@@ -32,10 +32,10 @@ from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.sources import KindSource
 from clientgo.meta.scheme import api_of
-from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.program import collect_rarely, run_program
 from clientgo.rest import Config, load_config
 from clientgo.rest.body_log import show_bodies
+from clientgo.typed.preflight import RequiredResource, wait_until_ready
 
 WORK = "controllers"
 

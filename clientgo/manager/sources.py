@@ -14,9 +14,9 @@ from clientgo.cache import SharedInformer
 from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
 from clientgo.cache.listener import HANDLER_BACKOFF
 from clientgo.cache.state import Synced, count_failure
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.manager.cache import Cache

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ca
 
 import msgspec
 
-from clientgo.callbacks import text_of
 from clientgo.errors import Restorable
+from clientgo.internal.callbacks import text_of
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable

@@ -19,8 +19,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
-from clientgo.callbacks import text_of
 from clientgo.errors import Restorable
+from clientgo.internal.callbacks import text_of
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import camel
 from clientgo.meta.classes.wire import to_wire, wire_type

@@ -20,7 +20,7 @@ from typing import Annotated, Any, ForwardRef, Literal, NoReturn, TypeVar, Union
 
 import msgspec
 
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 
 K = TypeVar("K")
 V = TypeVar("V")

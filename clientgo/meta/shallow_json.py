@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.callbacks import describe_error, text_of
+from clientgo.internal.callbacks import describe_error, text_of
 from clientgo.meta.objects import ListMeta
 
 _TOP = ("apiVersion", "kind", "metadata")

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from typing import Self
 
 from clientgo.backoff import Random
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ConfigError
-from clientgo.forks import fork_safe
+from clientgo.internal.callbacks import run_callback
+from clientgo.internal.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.lifecycle import Group, StillRunning
 from clientgo.log import get_logger

@@ -9,13 +9,13 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clientgo.boundeddict import BoundedDict
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.tokenbucket import TokenBucket
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.meta.codec import encode_value, replace
 from clientgo.meta.objects import ObjectMeta
 from clientgo.record.events import event_name, moment, nanoseconds
-from clientgo.tokenbucket import TokenBucket
 
 V = TypeVar("V")
 

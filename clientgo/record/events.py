@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from clientgo.clock import Clock
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
+from clientgo.internal.uids import random_uuid
 from clientgo.kubernetes.types.core_events import Event, EventSource, ObjectReference
 from clientgo.meta.objects import EMPTY_MAP, MicroTime, ObjectMeta
 from clientgo.meta.scheme import ApiType, gvk_of
-from clientgo.meta.uids import random_uuid
 
 NORMAL = "Normal"
 """Event type for expected activity."""

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 from datetime import UTC, datetime, timedelta
 
 from clientgo.backoff import jittered
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 from clientgo.kubernetes.types.core_events import Event, EventSeries
 from clientgo.meta.codec import encode_value, replace
 from clientgo.meta.objects import MicroTime

@@ -6,7 +6,7 @@ use these two; few programs need the rest of the package.
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import on_demand
+from clientgo.internal.exports import on_demand
 
 if TYPE_CHECKING:
     from clientgo.rest.client import RESTClient

@@ -8,9 +8,9 @@ import base64
 import threading
 from typing import Protocol
 
-from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError, ConnectionFailed
+from clientgo.internal import forks
 from clientgo.lifecycle import Detached, Group
 from clientgo.log import get_logger, register_secret
 from clientgo.rest.auth_plugins import REREAD_SECONDS, Credential, DelegatedSource, one_line

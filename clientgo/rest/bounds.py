@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
-from clientgo.rest.limits import time_left
+from clientgo.rest.limits import current_request
 from clientgo.rest.transport import HTTPStream
 
 MAX_RESPONSE_BYTES = 2 * 1024**3
@@ -64,7 +64,7 @@ def read_error(stream: HTTPStream, limit: int, clock: Clock) -> bytes:
     received, and the body is only a message: it need not be complete.
     """
     pieces: list[bytes] = []
-    remaining, end = limit, clock.now() + min(SILENCE, time_left())
+    remaining, end = limit, clock.now() + min(SILENCE, current_request().remaining())
     try:
         for piece in stream:
             pieces.append(piece[:remaining])

@@ -9,11 +9,11 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ApiError, CallbackFailed, ClientGoError, ConnectionFailed, error_from_response
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
@@ -22,18 +22,19 @@ from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
-from clientgo.rest.headers import MediaTypes, RequestHeaders
+from clientgo.rest.headers import MediaTypes, RequestHeaders, WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.headers import default_user_agent as default_user_agent
-from clientgo.rest.limits import (
-    InFlightRequest,
-    before_sending,
-    raise_if_stopped,
-    require_permission,
-    start_deadline,
-    stop_of_request,
-    time_left,
+from clientgo.rest.limits import InFlightRequest, require_permission
+from clientgo.rest.request import (
+    JSON,
+    ByteStream,
+    EventStream,
+    Request,
+    query_string,
+    redirect_target,
+    seconds_text,
+    target_of,
 )
-from clientgo.rest.request import JSON, ByteStream, EventStream, Request
 from clientgo.rest.retry import (
     Retry,
     backoff_from,
@@ -42,8 +43,6 @@ from clientgo.rest.retry import (
     retry_for_response,
 )
 from clientgo.rest.transport import HTTPReply, HTTPStream, StoppableStream, Transport
-from clientgo.rest.urls import query_string, redirect_target, seconds_text, target_of
-from clientgo.rest.warnings import WarningHandler, WarningLogger, warnings_in
 from clientgo.rest.watchstream import EmptyStream, WatchStream
 from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of
 
@@ -51,11 +50,11 @@ log = get_logger(__name__)
 
 _READS = ("GET", "HEAD")
 
-NOT_AGAIN = "stopping: request not retried"
+STOPPED = "stopping: request not retried"
 OUT_OF_TIME = "timeout of the request exceeded: not retried"
 
 
-class _Answer(Protocol):
+class _Response(Protocol):
     @property
     def status(self) -> int: ...
 
@@ -63,7 +62,18 @@ class _Answer(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
 
-A = TypeVar("A", bound=_Answer)
+A = TypeVar("A", bound=_Response)
+
+
+class _Call(NamedTuple):
+    """What all attempts of a request have in common."""
+
+    method: str
+    body: bytes | None
+    media_types: MediaTypes
+    read_timeout: float
+    """Seconds that the server may be silent."""
+    limits: InFlightRequest
 
 
 class RESTClient:
@@ -134,10 +144,9 @@ class RESTClient:
 
     def do(self, request: Request) -> bytes:
         """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
-        body = request.body
-        kinds = ("" if body is None else request.content_type, request.accept, False)
-        lag = request.retry_lagging
-        return self._send(request.method, target_of(request), body, kinds, request.timeout, retry_lagging=lag)
+        body, lag = request.body, request.retry_lagging
+        media_types = MediaTypes("" if body is None else request.content_type, request.accept)
+        return self._send(request.method, target_of(request), body, media_types, request.timeout, retry_lagging=lag)
 
     def raw(
         self,
@@ -151,7 +160,7 @@ class RESTClient:
     ) -> bytes:
         """Send a request to any path below the server's address; return the response body."""
         target = f"{path}?{query_string(query)}" if query else path
-        return self._send(method, target, body, ("" if body is None else content_type, accept, False), None)
+        return self._send(method, target, body, MediaTypes("" if body is None else content_type, accept), None)
 
     def watch(self, request: Request) -> EventStream:
         """Open a watch; raise `ApiError` or `ConnectionFailed` if that fails.
@@ -202,14 +211,14 @@ class RESTClient:
         method: str,
         target: str,
         body: bytes | None,
-        kinds: MediaTypes,
+        media_types: MediaTypes,
         timeout: float | None,
         *,
         retry_lagging: bool = True,
     ) -> bytes:
-        silence, has_timeout = SILENCE, timeout is not None
+        read_timeout, is_request_timeout = SILENCE, timeout is not None
         if timeout is not None or (timeout := self._timeout) is not None:
-            silence = timeout
+            read_timeout = timeout
             target += f"{'&' if '?' in target else '?'}timeout={seconds_text(timeout)}"
         log_bodies = self._bodies.on
         if log_bodies:
@@ -218,13 +227,11 @@ class RESTClient:
             with self._in_flight(timeout, reads=method in _READS) as current:
                 # The configuration's timeout starts after the first wait for the rate limiter, as in client-go: it is
                 # meant for the server. A request's own timeout includes that wait.
-                if has_timeout:
+                if is_request_timeout:
                     current.start()
+                call = _Call(method, body, media_types, read_timeout, current)
                 reply = self._send_with_retries(
-                    method,
-                    target,
-                    lambda target: self._send_once(method, target, body, kinds, silence),
-                    retry_lagging=retry_lagging,
+                    call, target, partial(self._send_once, call), retry_lagging=retry_lagging
                 )
             if log_bodies:
                 self._bodies.received(method, target, reply.status, reply.body)
@@ -236,26 +243,27 @@ class RESTClient:
             error.request = f"{method} {target.partition('?')[0]}"
             raise
 
-    def _send_once(self, method: str, target: str, body: bytes | None, kinds: MediaTypes, silence: float) -> HTTPReply:
+    def _send_once(self, call: _Call, target: str) -> HTTPReply:
+        method, body, limits = call.method, call.body, call.limits
         if self._throttle is not None:
-            waited = self._throttle.wait(method, target)
+            waited = self._throttle.wait(limits, method, target)
             if self._metrics.enabled:
                 self._metrics.throttled(method, waited)
-        start_deadline()
-        headers = self._headers.of(kinds)
-        silence = before_sending(silence)
+        limits.start()
+        headers = self._headers.of(call.media_types)
+        read_timeout = limits.before_sending(call.read_timeout)
         if not self._observed:
-            return self._transport.request(method, target, headers, body, silence)
+            return self._transport.request(method, target, headers, body, read_timeout)
         # Not a lambda: its variables would cost the requests above a tenth of a microsecond.
         send = partial(self._transport.request, method, target, headers, body)
-        return self._observe(method, len(body or b""), silence, send)
+        return self._observe(call, read_timeout, send)
 
-    def _open(self, target: str, accept: str, silence: float) -> HTTPReply | HTTPStream:
+    def _open(self, call: _Call, target: str) -> HTTPReply | HTTPStream:
         # Watches bypass the rate limiter: a cache that falls behind costs the server more than a watch does.
-        headers = self._headers.of(("", accept, True))
-        silence = before_sending(silence)
-        send = partial(self._transport.stream, "GET", target, headers, idle_timeout=silence)
-        stream = self._observe("GET", 0, silence, send)
+        headers = self._headers.of(call.media_types)
+        read_timeout = call.limits.before_sending(call.read_timeout)
+        send = partial(self._transport.stream, "GET", target, headers, idle_timeout=read_timeout)
+        stream = self._observe(call, read_timeout, send)
         if 200 <= stream.status < 300:
             if (encoding := stream.headers.get("content-encoding", "identity")) != "identity":
                 stream.close()
@@ -264,19 +272,20 @@ class RESTClient:
         limit = min(MAX_ERROR_BYTES, self.config.max_response_bytes or MAX_ERROR_BYTES)
         return HTTPReply(stream.status, stream.headers, read_error(stream, limit, self._clock))
 
-    def _observe(self, method: str, sent: int, silence: float, send: Callable[[float], A]) -> A:
+    def _observe(self, call: _Call, read_timeout: float, send: Callable[[float], A]) -> A:
         """Call `send` with the seconds it may take, after a pause if the server is failing; record the outcome."""
         began, status, received = self._clock.now(), 0, 0
         try:
             if self._backoff is not None:
-                silence = self._backoff.pause(silence)
-            response = send(silence)
+                read_timeout = self._backoff.pause(call.limits, read_timeout)
+            response = send(read_timeout)
             status, received = response.status, len(response.body) if isinstance(response, HTTPReply) else 0
         finally:
             if self._backoff is not None:
                 self._backoff.note(status)
             if self._metrics.enabled:
-                self._metrics.answered(method, str(status or ERROR), self._clock.now() - began, sent, received)
+                seconds = self._clock.now() - began
+                self._metrics.answered(call.method, str(status or ERROR), seconds, len(call.body or b""), received)
         return response
 
     def _opened(self, request: Request) -> HTTPStream:
@@ -284,11 +293,10 @@ class RESTClient:
         try:
             with self._in_flight(timeout) as current:
                 current.start()
+                media_types = MediaTypes("", request.accept, watch=True)
+                call = _Call("GET", None, media_types, timeout or SILENCE, current)
                 response = self._send_with_retries(
-                    "GET",
-                    target_of(request),
-                    lambda target: self._open(target, request.accept, timeout or SILENCE),
-                    retry_lagging=request.retry_lagging,
+                    call, target_of(request), partial(self._open, call), retry_lagging=request.retry_lagging
                 )
                 if isinstance(response, HTTPReply):
                     raise _error_in(response)
@@ -304,22 +312,15 @@ class RESTClient:
                 scopes = (*scopes, scope)
         return InFlightRequest(timeout, self._clock, scopes, reads=reads, grace=self._stop_grace)
 
-    def _send_with_retries(self, method: str, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
+    def _send_with_retries(self, call: _Call, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
         done, previous = 0, None
         while True:
             try:
-                response = self._follow_redirects(method, target, send)
+                response = send(target)
+                if 300 <= response.status < 400 and call.method in _READS:
+                    response = self._follow_redirects(target, response, send)
             except ConnectionFailed as error:
-                raise_if_stopped(error)
-                retry = retry_for_error(done, method, error, limit=self._max_retries)
-                if retry is None:
-                    chained = chain_errors(error, previous)
-                    if chained is error:
-                        raise
-                    raise chained from error
-                if ended := self._wait(retry, method, ERROR):
-                    over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME, stopping=ended == NOT_AGAIN)
-                    raise chain_errors(over, error) from error
+                retry = self._retry_after(call, done, error, previous)
                 previous = error
             else:
                 if response.status < 300 and "warning" not in response.headers:
@@ -327,24 +328,38 @@ class RESTClient:
                 self._handle_warnings_and_401(response)
                 if not retry_lagging and isinstance(response, HTTPReply) and _lags(response):
                     return response
-                retry = retry_for_response(done, response.status, response.headers, limit=self._max_retries)
-                if retry is None or self._wait(retry, method, str(response.status)):
+                next_retry = retry_for_response(done, response.status, response.headers, limit=self._max_retries)
+                if next_retry is None or self._wait(call, next_retry, str(response.status)):
                     return response
+                retry = next_retry
             done = retry.attempt
 
-    def _follow_redirects(self, method: str, target: str, send: Callable[[str], A]) -> A:
-        """Send a request, and follow redirects of a read within the server's address."""
-        response = send(target)
-        followed = 0
-        while 300 <= response.status < 400 and method in _READS and followed < MAX_REDIRECTS:
+    def _retry_after(self, call: _Call, done: int, error: ConnectionFailed, previous: ConnectionFailed | None) -> Retry:
+        """Wait and return the retry of a failed attempt; raise the error if there is none."""
+        if (stopped := call.limits.stopped(error)) is not None:
+            raise stopped from error
+        retry = retry_for_error(done, call.method, error, limit=self._max_retries)
+        if retry is None:
+            if (chained := chain_errors(error, previous)) is not error:
+                raise chained from error
+            raise error
+        if ended := self._wait(call, retry, ERROR):
+            over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME, stopping=ended == STOPPED)
+            raise chain_errors(over, error) from error
+        return retry
+
+    def _follow_redirects(self, target: str, response: A, send: Callable[[str], A]) -> A:
+        """Follow redirects of a read within the server's address; return the last response."""
+        for _ in range(MAX_REDIRECTS):
             location = redirect_target(self.server, target, response.status, response.headers)
             if location is None:
                 break
             target, response = location, send(location)
-            followed += 1
+            if not 300 <= response.status < 400:
+                break
         return response
 
-    def _handle_warnings_and_401(self, response: _Answer) -> None:
+    def _handle_warnings_and_401(self, response: _Response) -> None:
         for text in warnings_in(response.headers.get("warning", "")):
             try:
                 run_callback(self._on_warning, text)
@@ -354,22 +369,22 @@ class RESTClient:
         if response.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
             self._transport.reset()
 
-    def _wait(self, retry: Retry, method: str, code: str) -> str:
+    def _wait(self, call: _Call, retry: Retry, code: str) -> str:
         """Wait before a retry; return an empty text, or the reason not to retry.
 
         Raises:
             LeaseNotHeld: the request must not be sent any more; the wait ends as soon as this is detected.
         """
-        log.debug("retrying request", extra={"verb": method, "why": str(retry)})
-        remaining = time_left()
+        log.debug("retrying request", extra={"verb": call.method, "why": str(retry)})
+        remaining = call.limits.remaining()
         # Wait until the deadline even if the retry is due later: the caller must not retry before the server allows it.
-        if self._clock.sleep(stop_of_request(), max(0.0, min(retry.wait, remaining))):
+        if self._clock.sleep(call.limits.stop_for_wait(), max(0.0, min(retry.wait, remaining))):
             require_permission()
-            return NOT_AGAIN
+            return STOPPED
         if retry.wait >= remaining:
             return OUT_OF_TIME
         if self._metrics.enabled:
-            self._metrics.retried(method, code)
+            self._metrics.retried(call.method, code)
         return ""
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
-from clientgo.callbacks import MAX_DESCRIPTION
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo.internal.callbacks import MAX_DESCRIPTION
 from clientgo.rest.bounds import MAX_PLUGIN_BYTES
 from clientgo.stopping import on_stop
 

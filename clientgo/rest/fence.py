@@ -8,8 +8,8 @@ a lease is valid beyond its renewal deadline for the time that such a write may 
 
 from collections.abc import Callable
 
-from clientgo.callbacks import run_callback
 from clientgo.errors import LeaseNotHeld
+from clientgo.internal.callbacks import run_callback
 from clientgo.rest.limits import Checked
 from clientgo.rest.request import ForwardingRequester, Request, Requester
 

@@ -8,13 +8,13 @@ import math
 import threading
 from typing import Protocol
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.internal.callbacks import run_callback
+from clientgo.internal.tokenbucket import TokenBucket
 from clientgo.log import get_logger
-from clientgo.rest.limits import require_permission, stop_of_request, time_left
+from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.stopping import NOT_SENT
-from clientgo.tokenbucket import TokenBucket
 
 log = get_logger(__name__)
 
@@ -76,7 +76,7 @@ class Throttle:
         self._clock = clock
         self._logged_at: float | None = None
 
-    def wait(self, method: str, target: str) -> float:
+    def wait(self, request: InFlightRequest, method: str, target: str) -> float:
         """Wait until the request may be sent; return the seconds waited.
 
         Raises:
@@ -84,7 +84,7 @@ class Throttle:
             LeaseNotHeld: the request must not be sent any more.
             CallbackFailed: the rate limiter raised.
         """
-        began, remaining, stop = self._clock.now(), time_left(), stop_of_request()
+        began, remaining, stop = self._clock.now(), request.remaining(), request.stop_for_wait()
         if not run_callback(self._limiter.wait, stop, timeout=remaining):
             require_permission()
             if stop.is_set() or math.isinf(remaining):

@@ -1,23 +1,41 @@
-"""Request headers: credentials, user agent, impersonation, media types."""
+"""Headers: credentials, user agent, impersonation and media types of requests, and warnings of responses.
+
+The API server warns by the header `Warning`, code 299 (RFC 7234).
+"""
 
 import os
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from clientgo.errors import ConfigError
+from clientgo.log import get_logger
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.http1 import is_header_value
+from clientgo.rest.request import query_string
 from clientgo.rest.transport import Headers
-from clientgo.rest.urls import query_string
 from clientgo.version import VERSION
 
-MediaTypes = tuple[str, str, bool]
-"""Content-Type of the body (empty without a body), accepted media types, and whether the response is streamed."""
+log = get_logger(__name__)
+
+WarningHandler = Callable[[str], None]
+
+
+class MediaTypes(NamedTuple):
+    """Media types of a request: of its body, empty without one, and of its response, which `watch` streams."""
+
+    content_type: str
+    accept: str
+    watch: bool = False
+
 
 _ARCH = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64"}
 _KEPT = 32
+_WARNING = re.compile(r'(\d{3}) \S+ "((?:[^"\\]|\\.)*)"(?: "[^"]*")?')
+_ESCAPE = re.compile(r"\\(.)")
+_REMEMBERED = 1000
 
 
 class RequestHeaders:
@@ -35,9 +53,9 @@ class RequestHeaders:
             _check(name, value)
         self._headers: dict[tuple[str, MediaTypes], Headers] = {}
 
-    def of(self, kinds: MediaTypes) -> Headers:
+    def of(self, media_types: MediaTypes) -> Headers:
         """Return the current headers of a request; raise the errors of the credentials."""
-        key = (self._authorization(), kinds)
+        key = (self._authorization(), media_types)
         headers = self._headers.get(key)
         if headers is None:
             if len(self._headers) > _KEPT:
@@ -45,8 +63,8 @@ class RequestHeaders:
             headers = self._headers[key] = self._make(*key)
         return headers
 
-    def _make(self, authorization: str, kinds: MediaTypes) -> Headers:
-        content_type, accept, streamed = kinds
+    def _make(self, authorization: str, media_types: MediaTypes) -> Headers:
+        content_type, accept, streamed = media_types
         headers = [("Accept", accept)]
         if authorization:
             headers.append(("Authorization", authorization))
@@ -88,3 +106,28 @@ def _impersonation(who: Impersonation) -> Headers:
         for value in values
     ]
     return tuple(headers)
+
+
+def warnings_in(header: str) -> list[str]:
+    """Return the non-empty texts with code 299, which Kubernetes uses; other codes are for caches."""
+    return [_ESCAPE.sub(r"\1", text) for code, text in _WARNING.findall(header) if code == "299" and text]
+
+
+class WarningLogger:
+    """Logs each text once; forgets the logged texts after a thousand."""
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def __call__(self, text: str) -> None:
+        """Log `text` unless it was logged before."""
+        if text in self._logged:
+            return
+        if len(self._logged) >= _REMEMBERED:
+            self._logged.clear()
+        self._logged.add(text)
+        log.warning("API server warning", extra={"warning": text})
+
+
+def no_warnings(text: str) -> None:
+    """Ignore a warning."""

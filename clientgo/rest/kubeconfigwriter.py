@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from clientgo.errors import ConfigError
-from clientgo.files import PRIVATE, write_files
+from clientgo.internal.files import PRIVATE, write_files
 from clientgo.meta.yamlio import to_yaml
 
 NAME = "clientgo-embedded"

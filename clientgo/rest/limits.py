@@ -1,8 +1,9 @@
-"""Limits of the current request: checks before it is sent, its deadline, and the stop events that end it.
+"""Limits of a request: checks before it is sent (a fence), its deadline, and the stop events that end it.
 
-They apply to each transmission, including retries and new connections. They are set where a request enters (a fence, a
-timeout) and checked where its bytes are sent. A context variable carries them, so that the layers in between, which may
-be a user's own `Requester` or `Transport`, need no parameter for them.
+They apply to each transmission, including retries and new connections: `before_sending` checks them right before bytes
+are sent. The client passes the `InFlightRequest` on as an argument. Two things travel in context variables, because the
+layers in between may be a user's own: the checks, through a `Requester`, and the request, through a `Transport` and the
+source of credentials.
 """
 
 import math
@@ -143,6 +144,26 @@ class InFlightRequest(Deadline):
                 self._wake.set()
         return self._wake
 
+    def stop_for_wait(self) -> threading.Event:
+        """Return an event for a wait: set if the request is to stop, or must not be sent any more."""
+        stop, checks = self.stop_event(), _CHECKS.get()
+        return _RequestStop(stop, checks) if checks else stop
+
+    def before_sending(self, timeout: float) -> float:
+        """Check the limits right before bytes are sent; return `timeout`, or the time left if that is less.
+
+        Raises:
+            LeaseNotHeld: the process must not write any more.
+            ConnectionFailed: the deadline has passed, or the request was ended by a stop.
+        """
+        require_permission()
+        if self.aborted:
+            raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
+        remaining = self.remaining()
+        if remaining <= 0:
+            raise ConnectionFailed("request not sent: timeout exceeded", sent=False, timeout=True)
+        return min(timeout, remaining)
+
     def stopped(self, error: ConnectionFailed) -> ConnectionFailed | None:
         """Return the error to raise if the request failed because of the stop; None for another reason."""
         if error.stopping or not self.stopping or not (self.aborted or error.timeout):
@@ -202,56 +223,10 @@ def require_permission() -> None:
         check()
 
 
-def current_request() -> InFlightRequest | None:
-    """Return the request that the running thread is sending, if it is one of a `RESTClient`."""
-    return _REQUEST.get()
-
-
-def raise_if_stopped(error: ConnectionFailed) -> None:
-    """Raise another error if the current request failed because of a stop."""
+def current_request() -> InFlightRequest:
+    """Return the request that the running thread is sending; one without limits if it is none of a `RESTClient`."""
     request = _REQUEST.get()
-    if request is not None and (stopped := request.stopped(error)) is not None:
-        raise stopped from error
-
-
-def time_left() -> float:
-    """Return the seconds left for the current request, infinity without a deadline."""
-    request = _REQUEST.get()
-    return math.inf if request is None else request.remaining()
-
-
-def start_deadline() -> None:
-    """Start the deadline of the current request, if it has one that was not started."""
-    request = _REQUEST.get()
-    if request is not None:
-        request.start()
-
-
-def before_sending(timeout: float) -> float:
-    """Check the limits right before bytes are sent; return `timeout`, or the time left if that is less.
-
-    Raises:
-        LeaseNotHeld: the process must not write any more.
-        ConnectionFailed: the deadline has passed, or the request was ended by a stop.
-    """
-    for check in _CHECKS.get():
-        check()
-    request = _REQUEST.get()
-    if request is None:
-        return timeout
-    if request.aborted:
-        raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
-    remaining = request.remaining()
-    if remaining <= 0:
-        raise ConnectionFailed("request not sent: timeout exceeded", sent=False, timeout=True)
-    return min(timeout, remaining)
-
-
-def stop_of_request() -> threading.Event:
-    """Return an event for a wait of the current request: set if it is to stop, or must not be sent any more."""
-    request, checks = _REQUEST.get(), _CHECKS.get()
-    stop = _NEVER if request is None else request.stop_event()
-    return _RequestStop(stop, checks) if checks else stop
+    return InFlightRequest(None, SYSTEM_CLOCK) if request is None else request
 
 
 def wait_for(task: Detached[R], seconds: float = math.inf) -> R:
@@ -260,9 +235,7 @@ def wait_for(task: Detached[R], seconds: float = math.inf) -> R:
     Raises:
         TimeoutError: it did not end in time, or the request was ended by a stop.
     """
-    request = _REQUEST.get()
-    if request is None:
-        request = InFlightRequest(None, SYSTEM_CLOCK)
+    request = current_request()
     request.abort_with(task.wake)
     try:
         if not task.wait(min(seconds, request.remaining()), lambda: request.aborted):

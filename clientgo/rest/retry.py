@@ -14,7 +14,7 @@ from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed, parse_retry_after
 from clientgo.log import get_logger
 from clientgo.rest.bounds import MAX_RETRIES
-from clientgo.rest.limits import before_sending, require_permission, stop_of_request, time_left
+from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.stopping import NOT_SENT
 
 log = get_logger(__name__)
@@ -84,7 +84,7 @@ class ServerBackoff:
     def __repr__(self) -> str:
         return f"<ServerBackoff {self._delays.remaining(None):g} s to wait>"
 
-    def pause(self, timeout: float) -> float:
+    def pause(self, request: InFlightRequest, timeout: float) -> float:
         """Wait while the server is failing; return the seconds the request may take.
 
         Raises:
@@ -94,10 +94,10 @@ class ServerBackoff:
         wait = self._delays.remaining(None)
         if wait <= 0:
             return timeout
-        if self._clock.sleep(stop_of_request(), max(0.0, min(wait, time_left()))):
+        if self._clock.sleep(request.stop_for_wait(), max(0.0, min(wait, request.remaining()))):
             require_permission()
             raise ConnectionFailed(NOT_SENT, sent=False, stopping=True)
-        return before_sending(timeout)
+        return request.before_sending(timeout)
 
     def note(self, status: int) -> None:
         """Record the status of a response; 0 without one."""

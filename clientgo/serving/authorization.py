@@ -11,10 +11,10 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from clientgo.boundeddict import BoundedDict
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.callbacks import run_callback
 from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReviewSpec, UserInfo
 from clientgo.kubernetes.types.authorization_v1 import (
     NonResourceAttributes,

@@ -17,14 +17,14 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
 from clientgo.history import Reconciliation
+from clientgo.internal.callbacks import run_callback
+from clientgo.internal.uids import random_uuid
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import redact
 from clientgo.meta.names import ObjectName
-from clientgo.meta.uids import random_uuid
 from clientgo.reconcile import Attempts
 from clientgo.serving.checks import Informer
 from clientgo.serving.compression import compressed

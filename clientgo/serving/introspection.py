@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from clientgo.cache.state import InformerState
-from clientgo.callbacks import text_of
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.internal.callbacks import text_of
 from clientgo.serving.checks import Informer, Queue
 from clientgo.serving.message import JSON, Response, ServingRequest
 from clientgo.serving.routing import Access, Route

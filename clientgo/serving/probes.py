@@ -7,8 +7,8 @@ public.
 
 from collections.abc import Mapping
 
-from clientgo.callbacks import run_callback
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest

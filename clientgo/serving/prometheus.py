@@ -22,7 +22,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest as openmetrics
 from prometheus_client.registry import Collector
 
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 from clientgo.serving.compression import compressed
 from clientgo.serving.message import Response, ServingRequest
 from clientgo.serving.routing import Route

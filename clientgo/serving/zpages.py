@@ -10,9 +10,9 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import REDACTED, current_level, get_logger, set_level
 from clientgo.log.credentials import is_secret_name, redact
 from clientgo.serving.checks import Informer, Queue

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from clientgo.callbacks import run_callback, text_of
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.serving import Route

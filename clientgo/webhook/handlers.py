@@ -12,8 +12,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clientgo.callbacks import text_of
 from clientgo.errors import ApiError, Status, StatusDetails
+from clientgo.internal.callbacks import text_of
 from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConfigError
-from clientgo.files import PRIVATE, write_files
+from clientgo.internal.files import PRIVATE, write_files
 from clientgo.log import get_logger
 from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest.request import Requester

@@ -9,11 +9,11 @@ import threading
 from collections import defaultdict
 from typing import Generic, Protocol, TypeVar
 
-from clientgo.callbacks import run_callback
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
+from clientgo.internal.callbacks import run_callback
+from clientgo.internal.tokenbucket import TokenBucket
 from clientgo.log import Repeats, get_logger
-from clientgo.tokenbucket import TokenBucket
 
 log = get_logger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from clientgo.callbacks import text_of
+from clientgo.internal.callbacks import text_of
 
 K = TypeVar("K")
 

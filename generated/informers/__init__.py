@@ -6,7 +6,7 @@
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import on_demand
+from clientgo.internal.exports import on_demand
 
 if TYPE_CHECKING:
     from generated.informers.factory import SharedInformerFactory

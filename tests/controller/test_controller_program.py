@@ -5,12 +5,12 @@ import threading
 import pytest
 
 from clientgo.errors import ConfigError, Forbidden
-from clientgo.preflight import wait_until_ready
 from clientgo.rest import Config
 from clientgo.rest.request import Requester
 from clientgo.serving import Unhealthy
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.kubernetes import FakeClientset as FakeKubernetes
+from clientgo.typed.preflight import wait_until_ready
 from clientgo.workqueue import WorkQueue
 from controller.options import parse
 from controller.program import STUCK_SECONDS, diagnostics_for, requirements

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.meta.descriptions import descriptions_of
+from clientgo.meta.schema.descriptions import descriptions_of
 from tests.e2e.kubectl import CRD, GROUP, Kubectl, config_map, deployment, gadget, lines, rows
 from tests.processes import Child
 

@@ -13,8 +13,7 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
-from clientgo.rest.request import Request
-from clientgo.rest.urls import target_of
+from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.server import BundledServer
 
 pytestmark = pytest.mark.integration

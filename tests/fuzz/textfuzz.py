@@ -9,8 +9,7 @@ from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo.meta.selectors import SelectorError, parse_selector
-from clientgo.rest.request import Request
-from clientgo.rest.urls import target_of
+from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_resources

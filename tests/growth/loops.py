@@ -9,7 +9,7 @@ from clientgo.log.repeats import Repeats
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.events import make_event
 from clientgo.record.series import SeriesCache
-from clientgo.rest.warnings import WarningLogger
+from clientgo.rest.headers import WarningLogger
 from clientgo.serving import ServingRequest
 from clientgo.serving.authorization import BoundedCache
 from clientgo.serving.prometheus import PrometheusProvider, metrics_route

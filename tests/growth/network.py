@@ -9,8 +9,8 @@ from typing import Any
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import error_from_response
 from clientgo.rest.connections.http1 import ReplyReader
+from clientgo.rest.headers import warnings_in
 from clientgo.rest.retry import retry_for_response
-from clientgo.rest.warnings import warnings_in
 from clientgo.rest.watchstream import FrameSplitter
 from clientgo.serving import Response, ServingRequest
 from clientgo.serving.authorization import bearer_token

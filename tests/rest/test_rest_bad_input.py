@@ -11,8 +11,7 @@ from clientgo.meta.objects import GroupVersionResource, ObjectMeta
 from clientgo.meta.selectors import parse_selector
 from clientgo.rest.connections.http1 import ProtocolError, ReplyReader
 from clientgo.rest.loading import load_config
-from clientgo.rest.request import Request
-from clientgo.rest.urls import target_of
+from clientgo.rest.request import Request, target_of
 from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 
 DEEP = b'{"a":' * 20_000

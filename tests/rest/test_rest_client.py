@@ -20,8 +20,8 @@ from clientgo.rest.client import RESTClient, default_user_agent
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.fence import FencedRequester
 from clientgo.rest.flowcontrol import TokenBucketRateLimiter
+from clientgo.rest.headers import warnings_in
 from clientgo.rest.request import APPLY_PATCH, MERGE_PATCH, METADATA, METADATA_LIST, Request
-from clientgo.rest.warnings import warnings_in
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.transport import FakeStream, FakeTransport, dropped, refusal, reply

@@ -18,7 +18,7 @@ from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.pool import PoolTransport
 from clientgo.rest.fence import FencedRequester
-from clientgo.rest.limits import Checked, InFlightRequest, stop_of_request
+from clientgo.rest.limits import Checked, InFlightRequest, current_request
 from clientgo.rest.request import Request
 from clientgo.rest.transport import HTTPReply
 from clientgo.stopping import current_scopes
@@ -166,7 +166,7 @@ def test_event_of_a_request_wakes_a_real_wait(ended: str) -> None:
 
     def wait() -> None:
         with InFlightRequest(None, SYSTEM_CLOCK, current_scopes()), Checked(check):
-            SYSTEM_CLOCK.sleep(stop_of_request(), 60.0)
+            SYSTEM_CLOCK.sleep(current_request().stop_for_wait(), 60.0)
 
     with Group(stop=stop) as group:
         group.start(wait, name="waiter")
@@ -179,4 +179,4 @@ def test_event_of_a_request_wakes_a_real_wait(ended: str) -> None:
 
 def test_event_of_a_request_is_not_set_after_an_undisturbed_wait() -> None:
     with Checked(lambda: None):
-        assert not SYSTEM_CLOCK.sleep(stop_of_request(), 0.001)
+        assert not SYSTEM_CLOCK.sleep(current_request().stop_for_wait(), 0.001)

@@ -40,7 +40,7 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
     levels = []
     for _ in range(6):
         caplog.clear()
-        throttle.wait("GET", "/")
+        throttle.wait(InFlightRequest(None, clock), "GET", "/")
         levels.append([record.levelname for record in caplog.records])
     # The fourth comes 2 s after the third was said, the fifth 11 s.
     assert levels == [[], ["DEBUG"], ["INFO"], ["DEBUG"], ["INFO"], ["DEBUG"]]
@@ -50,10 +50,13 @@ def test_waits_are_logged_at_debug_and_long_ones_at_info_every_ten_seconds(
 def test_stop_ends_the_wait_for_the_rate_limiter() -> None:
     stop, clock = threading.Event(), FakeClock()
     throttle = Throttle(TokenBucketRateLimiter(0.001, 1, clock=clock), clock)
-    throttle.wait("GET", "/")
+    throttle.wait(InFlightRequest(None, clock), "GET", "/")
     stop.set()
-    with pytest.raises(ConnectionFailed, match="stopping") as failed, InFlightRequest(None, clock, (scope_of(stop),)):
-        throttle.wait("GET", "/")
+    with (
+        pytest.raises(ConnectionFailed, match="stopping") as failed,
+        InFlightRequest(None, clock, (scope_of(stop),)) as request,
+    ):
+        throttle.wait(request, "GET", "/")
     assert failed.value.stopping
     assert not failed.value.sent
     assert "rate limiter" not in str(failed.value)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.boundeddict import BoundedDict
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of

@@ -10,7 +10,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.boundeddict import BoundedDict
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.http.status import ApiFailure

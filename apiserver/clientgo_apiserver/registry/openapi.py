@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from clientgo.meta.descriptions import descriptions_of
+from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clientgo.meta.descriptions import descriptions_of
+from clientgo.meta.schema.descriptions import descriptions_of
 
 Json = dict[str, Any]
 

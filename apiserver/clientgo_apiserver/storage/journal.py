@@ -14,7 +14,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from clientgo.files import PRIVATE, write_files
+from clientgo.internal.files import PRIVATE, write_files
 from clientgo_apiserver.http.status import ApiFailure, internal_error
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of

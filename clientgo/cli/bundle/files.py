@@ -8,7 +8,7 @@ from typing import Any
 from clientgo.cli.bundle.objects import Object, at, group_of, name_of, text
 from clientgo.cli.bundle.rendered import Rendered
 from clientgo.cli.bundle.serviceversion import Release, service_version
-from clientgo.files import path_below
+from clientgo.internal.files import path_below
 from clientgo.meta.yamlio import to_yaml
 
 FOLDER = "bundle"

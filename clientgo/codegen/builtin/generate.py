@@ -25,7 +25,7 @@ _TYPES = f'''"""{_TYPES_DOC}"""
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import import_from_modules
+from clientgo.internal.exports import import_from_modules
 
 if not TYPE_CHECKING:
     __getattr__ = import_from_modules(__name__, __path__)

@@ -138,7 +138,7 @@ def openapi_texts(
         yield _module(layout, "shared", "OpenAPI definitions of built-in types.", shared, sources)
         package = layout.module("openapi")
         modules = sorted([*modules, "shared"])
-        imports = import_block([("clientgo.meta.openapi", ["Definitions", "Reference", "component"]),
+        imports = import_block([("clientgo.meta.schema.openapi", ["Definitions", "Reference", "component"]),
                                 (package, modules)], layout)  # fmt: skip
         schemas = "{" + ", ".join(f"**{module}.SCHEMAS" for module in modules) + "}"
         call_text = call("return Definitions", [schemas, "ref"], indent="    ")
@@ -166,7 +166,7 @@ def _define_with_list(definitions: _Definitions, kind: str, cls: type[Any], sche
 def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, sources: tuple[str, ...]) -> Text:
     schemas = assignment("SCHEMAS: Mapping[str, Schema] = ", dict(sorted(definitions.schemas.items())))
     names = ["Ref", "Schema"] if '"$ref": Ref(' in schemas else ["Schema"]
-    imports = import_block([("clientgo.meta.openapi", names)], layout)
+    imports = import_block([("clientgo.meta.schema.openapi", names)], layout)
     return Text(layout.module("openapi", module), fill("openapi", doc=doc, imports=imports, schemas=schemas), sources)
 
 

@@ -11,7 +11,7 @@ description in the Kubernetes API (Apache-2.0, The Kubernetes Authors).
 
 from typing import TYPE_CHECKING
 
-from clientgo.exports import import_from_modules
+from clientgo.internal.exports import import_from_modules
 
 if not TYPE_CHECKING:
     __getattr__ = import_from_modules(__name__, __path__)

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, cast, get_args, get_origin, get_typ
 
 import msgspec
 
-from clientgo.callbacks import describe_error, text_of
 from clientgo.errors import Restorable
+from clientgo.internal.callbacks import describe_error, text_of
 from clientgo.meta.classes.check import has_fields
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.classes.wire import wire_type

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 from clientgo.meta.classes.check import check_class, has_fields
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.objects import Time

@@ -4,6 +4,7 @@ All errors of the network are raised as `ConnectionFailed`. A request that the s
 again, except a GET on a keep-alive connection that turned out to be closed.
 """
 
+import math
 import os
 import select
 import socket
@@ -13,15 +14,15 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from clientgo import forks
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.internal import forks
 from clientgo.rest.bounds import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request
 from clientgo.rest.connections.tcp import shut_down
-from clientgo.rest.limits import InFlightRequest, before_sending, current_request, time_left
+from clientgo.rest.limits import InFlightRequest, current_request
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 
 MAX_IDLE = 32
@@ -55,10 +56,9 @@ class _Connection:
     def start(self, data: bytes, method: str, timeout: float) -> Head:
         """Send the request and read the reply's head."""
         self.sent = False
-        self._request = current_request()
-        if self._request is not None:
-            self._request.abort_with(self.shutdown)
-        self.set_timeout(before_sending(timeout))
+        request = self._request = current_request()
+        request.abort_with(self.shutdown)
+        self.set_timeout(request.before_sending(timeout))
         count = self.sock.send(data)
         self.sent = True
         if count < len(data):
@@ -94,6 +94,13 @@ class _Connection:
         """Leave it to the reader of a stream to end the request."""
         self._request = None
 
+    def __enter__(self) -> None:
+        """Close the connection if the block fails."""
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self.close()
+
     def close(self) -> None:
         """Close the socket."""
         self.release()
@@ -111,15 +118,18 @@ class _Connection:
 
     def _receive(self, size: int) -> bytes:
         # A slow body must not exceed the request's deadline.
-        if self._timeout is not None and (remaining := time_left()) < self._timeout:
+        if self._timeout is not None and (remaining := self._time_left()) < self._timeout:
             if remaining <= 0:
                 raise TimeoutError
             self.set_timeout(remaining)
         return cast(bytes, self.sock.recv(size))
 
     def _check_time(self) -> None:
-        if self._timeout is not None and time_left() <= 0:
+        if self._timeout is not None and self._time_left() <= 0:
             raise TimeoutError
+
+    def _time_left(self) -> float:
+        return math.inf if self._request is None else self._request.remaining()
 
     def _send_rest(self, unsent: memoryview) -> None:
         try:
@@ -159,13 +169,10 @@ class PoolTransport:
         """Return the whole response of any status; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, body, timeout)
         try:
-            content = connection.reader.body(head)
+            with connection:
+                content = connection.reader.body(head)
         except FAILURES as error:
-            connection.close()
             raise exchange_failure(error, self._dialer.origin, timeout, begun=True) from error
-        except BaseException:
-            connection.close()
-            raise
         self.keep(connection, head)
         return HTTPReply(head.status, head.headers, content)
 
@@ -217,15 +224,12 @@ class PoolTransport:
         connection = self._take()
         if connection is not None:
             try:
-                return connection, connection.start(data, method, timeout)
+                with connection:
+                    return connection, connection.start(data, method, timeout)
             except FAILURES as error:
-                connection.close()
                 if not _may_resend(method, connection, error):
                     raise self.failed(error, connection, timeout) from error
                 self.reset()  # the other idle connections are as old
-            except BaseException:
-                connection.close()
-                raise
         return self._start_on_new_connection(data, method, timeout)
 
     def _start_on_new_connection(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
@@ -233,13 +237,10 @@ class PoolTransport:
         connection = _Connection(self._dialer.dial(timeout), generation, self._max_body)
         self._open.add(connection)
         try:
-            return connection, connection.start(data, method, timeout)
+            with connection:
+                return connection, connection.start(data, method, timeout)
         except FAILURES as error:
-            connection.close()
             raise self.failed(error, connection, timeout) from error
-        except BaseException:
-            connection.close()
-            raise
 
     def _take(self) -> _Connection | None:
         now = self._clock.now()
@@ -259,8 +260,7 @@ class PoolTransport:
 
 def _may_resend(method: str, connection: _Connection, error: Exception) -> bool:
     """Report whether a request that failed on a keep-alive connection is safe to send again."""
-    request = current_request()
-    if request is not None and request.aborted:
+    if current_request().aborted:
         return False
     if not connection.sent:
         return True

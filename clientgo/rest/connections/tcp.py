@@ -59,9 +59,6 @@ def shut_down(sock: socket.socket) -> None:
 def interruptible(*sockets: socket.socket) -> Iterator[None]:
     """Let a stop of the current request shut these sockets down while the block runs."""
     request = current_request()
-    if request is None:
-        yield
-        return
     request.abort_with(lambda: deque(map(shut_down, sockets), maxlen=0))
     try:
         yield

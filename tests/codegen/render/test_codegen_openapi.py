@@ -19,7 +19,7 @@ from clientgo.codegen.problems import Problems
 from clientgo.codegen.render.openapi import _PartMaker, published_schema
 from clientgo.kubernetes.types.core_v1 import PodTemplateSpec
 from clientgo.meta import ApiType, Meta, Rule, constrained
-from clientgo.meta.openapi import Definitions, Ref
+from clientgo.meta.schema.openapi import Definitions, Ref
 from clientgo.meta.yamlio import to_yaml
 from tests.codegen.generating import CREDENTIALS, generate, importable
 
@@ -201,7 +201,7 @@ def test_document_contains_every_schema(foo: Callable[..., Definitions]) -> None
 def test_importing_definitions_loads_no_other_module(tmp_path: Path) -> None:
     generate(tmp_path, "controller.api.v1alpha1")
     code = (
-        "import sys, clientgo.meta.openapi\nbefore = set(sys.modules)\n"
+        "import sys, clientgo.meta.schema.openapi\nbefore = set(sys.modules)\n"
         "import made.openapi\nprint(*sorted(set(sys.modules) - before))"
     )
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path)))}

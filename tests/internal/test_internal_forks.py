@@ -8,7 +8,7 @@ import pytest
 
 PROGRAM = """
 import os, threading
-from clientgo import forks
+from clientgo.internal import forks
 
 class Object:
     started_afresh = 0

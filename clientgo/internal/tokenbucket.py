@@ -5,7 +5,7 @@ The caller passes the time and does the waiting.
 
 import threading
 
-from clientgo.forks import fork_safe
+from clientgo.internal.forks import fork_safe
 
 # One for all buckets: a sender of events has thousands of them, and holds it for less than a microsecond.
 _LOCK = fork_safe(threading.Lock())

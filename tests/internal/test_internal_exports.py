@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.exports import on_demand
+from clientgo.internal.exports import on_demand
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = sorted(
     str(path.parent.relative_to(ROOT)).replace("/", ".")
     for folder in ("clientgo", "generated")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.files import PRIVATE, path_below, write_files
+from clientgo.internal.files import PRIVATE, path_below, write_files
 from tests.fulldisk import contents, full_disk
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.tokenbucket import TokenBucket
+from clientgo.internal.tokenbucket import TokenBucket
 
 
 def test_burst_is_available_at_once_and_then_the_rate() -> None:

@@ -14,8 +14,8 @@ from clientgo.errors import (
     ServiceUnavailable,
     Unauthorized,
 )
-from clientgo.preflight import RequiredResource, wait_until_ready
 from clientgo.testing.clock import FakeClock
+from clientgo.typed.preflight import RequiredResource, wait_until_ready
 
 
 def answers(*errors: Exception) -> Callable[[], None]:

@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from clientgo.meta.descriptions import descriptions_of
+from clientgo.meta.schema.descriptions import descriptions_of
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.boundeddict import BoundedDict
+from clientgo.internal.boundeddict import BoundedDict
 
 
 def test_size_below_one_is_rejected() -> None:

@@ -6,8 +6,7 @@ from clientgo.errors import ApiError
 from clientgo.meta import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
-from clientgo.rest.request import Request
-from clientgo.rest.urls import redirect_target
+from clientgo.rest.request import Request, redirect_target
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.transport import FakeTransport, frame, reply
 

@@ -1,0 +1,1 @@
+"""Schemas of types: CustomResourceDefinitions, OpenAPI, and their descriptions."""
