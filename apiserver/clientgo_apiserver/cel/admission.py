@@ -41,10 +41,10 @@ class AdmissionScope:
 @cache
 def _structs() -> Mapping[str, Mapping[str, ExprType]]:
     lines = (files("clientgo_apiserver.cel.functions") / "structs.txt").read_text(encoding="utf-8").splitlines()
-    found = {}
+    structs = {}
     for name, *fields in (line.split(" ") for line in lines if not line.startswith("#")):
-        found[name] = {field: parse_type(kind) for field, _, kind in (one.partition(":") for one in fields)}
-    return found
+        structs[name] = {field: parse_type(kind) for field, _, kind in (column.partition(":") for column in fields)}
+    return structs
 
 
 @lru_cache(maxsize=1024)
@@ -74,8 +74,8 @@ def compile_condition(source: str, scope: AdmissionScope, *results: ExprType) ->
     except InvalidExpression as error:
         raise InvalidExpression(f"compilation failed: {error}") from None
     if results and expression.result not in results:
-        wanted = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(_go_name, results))}]"
-        raise InvalidExpression(f"must evaluate to {wanted} but got {_go_name(expression.result)}")
+        expected = str(results[0]) if len(results) == 1 else f"one of [{' '.join(map(_go_name, results))}]"
+        raise InvalidExpression(f"must evaluate to {expected} but got {_go_name(expression.result)}")
     return expression
 
 

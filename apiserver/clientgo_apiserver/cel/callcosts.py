@@ -119,14 +119,14 @@ def _contains(_: str, target: Argument | None, args: list[Argument]) -> Estimate
 
 
 def _compared(overload: str, _: Argument | None, args: list[Argument]) -> Estimate:
-    one, other = args
-    if overload == "equals" and one.type == other.type:
-        special = _EQUAL.get(one.type.name)
+    first, second = args
+    if overload == "equals" and first.type == second.type:
+        special = _EQUAL.get(first.type.name)
         if special is not None:
             return special, None
-        if one.type.name == "kubernetes.URL":
-            return CostEstimate(1, other.size.max if other.size != UNKNOWN else 1).scaled(TRAVERSAL), None
-    smallest = min(one.size.max, other.size.max)
+        if first.type.name == "kubernetes.URL":
+            return CostEstimate(1, second.size.max if second.size != UNKNOWN else 1).scaled(TRAVERSAL), None
+    smallest = min(first.size.max, second.size.max)
     return CostEstimate(int(smallest > 0), smallest).scaled(TRAVERSAL), None
 
 
@@ -202,8 +202,8 @@ def _allocating(cost: CostEstimate, size: CostEstimate) -> Estimate:
 def _flatten(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     depth = args[0].node if args else LiteralNode(0, 1)
-    known = isinstance(depth, LiteralNode) and isinstance(depth.value, int)
-    factor = max(depth.value, 0) if known and isinstance(depth, LiteralNode) else MAX_UINT64
+    is_constant = isinstance(depth, LiteralNode) and isinstance(depth.value, int)
+    factor = max(depth.value, 0) if is_constant and isinstance(depth, LiteralNode) else MAX_UINT64
     return _allocating(target.size.scaled(factor), target.size)
 
 

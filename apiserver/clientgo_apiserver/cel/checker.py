@@ -73,25 +73,25 @@ class CheckedExpression:
 @cache
 def functions() -> dict[str, list[Overload]]:
     """Return the functions and operators by name."""
-    found: dict[str, list[Overload]] = {}
+    overloads: dict[str, list[Overload]] = {}
     text = (files("clientgo_apiserver.cel.functions") / "functions.txt").read_text(encoding="utf-8")
     for line in filter(lambda line: not line.startswith("#"), text.splitlines()):
         name, overload, signature, result = line.split(" ")
         target, _, params = signature.rstrip(")").partition("(")
         texts = [target.rstrip("."), *_split(params)] if target else _split(params)
         parsed = tuple(map(types.parse_type, texts))
-        found.setdefault(name, []).append(Overload(overload, bool(target), types.parse_type(result), parsed))
-    return found
+        overloads.setdefault(name, []).append(Overload(overload, bool(target), types.parse_type(result), parsed))
+    return overloads
 
 
 def _split(params: str) -> list[str]:
-    depth, parts, start = 0, [], 0
+    depth, params_split, start = 0, [], 0
     for index, char in enumerate(params):
         depth += (char == "<") - (char == ">")
         if char == "," and not depth:
-            parts.append(params[start:index])
+            params_split.append(params[start:index])
             start = index + 1
-    return [*parts, params[start:]] if params else []
+    return [*params_split, params[start:]] if params else []
 
 
 def type_named(name: str) -> ExprType | None:
@@ -134,25 +134,25 @@ class _Checker:
         """Return the type of an expression."""
         match node:
             case LiteralNode(value=value):
-                found = next(kind for cls, kind in _LITERALS if isinstance(value, cls))
+                expr_type = next(kind for cls, kind in _LITERALS if isinstance(value, cls))
             case IdentNode():
-                found = self._ident(node)
+                expr_type = self._ident(node)
             case SelectNode():
-                found = self._select(node)
+                expr_type = self._select(node)
             case CallNode():
-                found = self._call(node)
+                expr_type = self._call(node)
             case ListNode():
-                found = self._list(node)
+                expr_type = self._list(node)
             case MapNode():
-                found = self._map(node)
+                expr_type = self._map(node)
             case StructNode():
-                found = self._struct(node)
+                expr_type = self._struct(node)
             case FoldNode():
-                found = self._fold(node)
+                expr_type = self._fold(node)
             case _:
                 raise AssertionError(node)
-        self._types[node] = found
-        return found
+        self._types[node] = expr_type
+        return expr_type
 
     def _report(self, node: SyntaxNode, message: str) -> ExprType:
         self.errors.append((node.offset, message))
@@ -163,41 +163,41 @@ class _Checker:
 
     def _variable(self, node: SyntaxNode, name: str) -> ExprType | None:
         name = name.lstrip(".")
-        found = self._scope.get(name)
-        if found is None:
+        declared = self._scope.get(name)
+        if declared is None:
             named = type_named(name)
-            found = ExprType("type", "type", (named,)) if named is not None else None
-        if found is not None:
+            declared = ExprType("type", "type", (named,)) if named is not None else None
+        if declared is not None:
             self.checked.names[node] = name
-        return found
+        return declared
 
     def _ident(self, node: IdentNode) -> ExprType:
-        found = self._variable(node, node.name)
-        return found if found is not None else self._undeclared(node, node.name)
+        declared = self._variable(node, node.name)
+        return declared if declared is not None else self._undeclared(node, node.name)
 
     def _select(self, node: SelectNode) -> ExprType:
         name = qualified_name(node)
         variable = self._variable(node, name) if name else None
         if variable is not None:
             return variable
-        found = self._field(node, node.operand, node.field, optional=False)
-        return BOOL if node.test_only else self._unifier.substitute(found)
+        member = self._field(node, node.operand, node.field, optional=False)
+        return BOOL if node.test_only else self._unifier.substitute(member)
 
     def _field(self, node: SyntaxNode, operand: SyntaxNode, name: str, *, optional: bool) -> ExprType:
         target, was_optional = unwrapped(self._unifier.substitute(self.visit(operand)))
         if target.kind == "map":
-            found = target.params[1]
+            member = target.params[1]
         elif target.kind == "struct":
             declared = self._fields(target.name, name)
-            found = declared if declared is not None else self._report(node, f"undefined field '{name}'")
+            member = declared if declared is not None else self._report(node, f"undefined field '{name}'")
         elif target.kind == "param":
             self._unifier.assignable([DYN], [target])
-            found = DYN
+            member = DYN
         else:
             if not is_dyn(target):
                 self._report(node, f"type '{target}' does not support field selection")
-            found = DYN
-        return optional_of(found) if was_optional or optional else found
+            member = DYN
+        return optional_of(member) if was_optional or optional else member
 
     def _call(self, node: CallNode) -> ExprType:
         if node.function == "_?._":
@@ -234,8 +234,8 @@ class _Checker:
             returned, *params = self._unifier.instantiate((overload.result, *overload.params))
             if self._unifier.assignable(args, params):
                 self.checked.overloads.setdefault(node, []).append(overload.id)
-                found = self._unifier.substitute(returned)
-                result = found if result is None or result == found else DYN
+                resolved = self._unifier.substitute(returned)
+                result = resolved if result is None or result == resolved else DYN
         return result if result is not None else self._no_overload(node, name, args)
 
     def _no_overload(self, node: CallNode, name: str, args: Sequence[ExprType]) -> ExprType:
@@ -244,10 +244,10 @@ class _Checker:
         applied = f"{target}({', '.join(texts)})"
         return self._report(node, f"found no matching overload for '{name}' applied to '{applied}'")
 
-    def _expect(self, node: SyntaxNode, kind: ExprType, wanted: ExprType) -> bool:
-        if self._unifier.assignable([wanted], [kind]):
+    def _expect(self, node: SyntaxNode, kind: ExprType, expected: ExprType) -> bool:
+        if self._unifier.assignable([expected], [kind]):
             return True
-        self._report(node, f"expected type '{wanted}' but found '{self._unifier.substitute(kind, final=True)}'")
+        self._report(node, f"expected type '{expected}' but found '{self._unifier.substitute(kind, final=True)}'")
         return False
 
     def _join(self, before: ExprType | None, kind: ExprType) -> ExprType:
@@ -288,14 +288,14 @@ class _Checker:
             return self._undeclared(node, node.type_name)
         kind = ExprType("struct", name)
         for offset, name, value, optional in node.fields:
-            given = self._unwrapped(value, self.visit(value), optional)
-            wanted = self._fields(kind.name, name)
-            if wanted is None:
+            provided = self._unwrapped(value, self.visit(value), optional)
+            expected = self._fields(kind.name, name)
+            if expected is None:
                 self.errors.append((offset, f"undefined field '{name}'"))
-            elif not self._unifier.assignable([wanted], [given]):
-                shown = self._unifier.substitute(given, final=True)
-                told = f"expected type of field '{name}' is '{wanted}' but provided type is '{shown}'"
-                self.errors.append((offset, told))
+            elif not self._unifier.assignable([expected], [provided]):
+                provided_name = self._unifier.substitute(provided, final=True)
+                message = f"expected type of field '{name}' is '{expected}' but provided type is '{provided_name}'"
+                self.errors.append((offset, message))
         return kind
 
     def _fold(self, node: FoldNode) -> ExprType:
@@ -308,9 +308,9 @@ class _Checker:
         self._expect(node.condition, self._types[node.condition], BOOL)
         self._expect(node.step, self.visit(node.step), start)
         self._scope = accumulated
-        found = self._unifier.substitute(self.visit(node.result))
+        result = self._unifier.substitute(self.visit(node.result))
         self._scope = outer
-        return found
+        return result
 
     def _iterated(self, node: FoldNode, items: ExprType) -> dict[str, ExprType]:
         if items.kind == "list":
@@ -321,8 +321,8 @@ class _Checker:
             self._unifier.assignable([DYN], [items])
             kinds = (DYN, DYN)
         else:
-            why = f"expression of type '{items}' cannot be range of a comprehension (must be list, map, or dynamic)"
-            kinds = (self._report(node.items, why), ERROR)
+            reason = f"expression of type '{items}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            kinds = (self._report(node.items, reason), ERROR)
         if len(node.names) == 2:
             return dict(zip(node.names, kinds, strict=True))
         return {node.names[0]: kinds[1] if items.kind == "list" else kinds[0]}

@@ -54,7 +54,7 @@ class _Estimator:
     checked: CheckedExpression
     sizes: Sizes
     paths: dict[SyntaxNode, ValuePath] = field(default_factory=dict)
-    known: dict[SyntaxNode, CostEstimate] = field(default_factory=dict)
+    computed_sizes: dict[SyntaxNode, CostEstimate] = field(default_factory=dict)
     entries: dict[SyntaxNode, CostEstimate] = field(default_factory=dict)
     locals: dict[str, list[_Local]] = field(default_factory=dict)
 
@@ -76,8 +76,8 @@ class _Estimator:
         return ZERO
 
     def _local(self, name: str) -> _Local | None:
-        found = self.locals.get(name)
-        return found[-1] if found else None
+        scopes = self.locals.get(name)
+        return scopes[-1] if scopes else None
 
     def _path(self, node: SyntaxNode) -> ValuePath:
         local = self._local(node.name) if isinstance(node, IdentNode) else None
@@ -95,12 +95,12 @@ class _Estimator:
 
     def size(self, node: SyntaxNode) -> CostEstimate:
         """Return the size of an expression's value."""
-        found = self._size(node)
-        return found if found is not None else UNKNOWN
+        size = self._size(node)
+        return size if size is not None else UNKNOWN
 
     def _size(self, node: SyntaxNode) -> CostEstimate | None:
-        if node in self.known:
-            return self.known[node]
+        if node in self.computed_sizes:
+            return self.computed_sizes[node]
         match node:
             case LiteralNode(value=value):
                 return fixed(len(value) if isinstance(value, str | bytes) else 1)
@@ -111,8 +111,8 @@ class _Estimator:
         path = self._path(node)
         declared = self.sizes(path) if path else None
         if declared is not None:
-            self.known[node] = CostEstimate(0, declared)
-            return self.known[node]
+            self.computed_sizes[node] = CostEstimate(0, declared)
+            return self.computed_sizes[node]
         if unwrapped(self.checked.types[node])[0] in SCALARS:
             return ONE
         local = self._local(node.name) if isinstance(node, IdentNode) else None
@@ -150,7 +150,7 @@ class _Estimator:
     def _copy_size(self, node: SyntaxNode, source: SyntaxNode) -> None:
         size, entry = self._size(source), self._entry(source)
         if size is not None:
-            self.known[node] = size
+            self.computed_sizes[node] = size
         if entry is not None:
             self.entries[node] = entry
 
@@ -168,9 +168,9 @@ class _Estimator:
         self.locals[node.accumulator].pop()
         count = self.size(node.items)
         if isinstance(node.start, LiteralNode):
-            self.known[node] = self.size(node.start)
+            self.computed_sizes[node] = self.size(node.start)
         else:
-            self.known[node] = count
+            self.computed_sizes[node] = count
             entry = self._entry(node.step)
             if entry is not None:
                 self.entries[node] = entry
@@ -218,7 +218,7 @@ class _Estimator:
             if size is None:
                 size = self._size(node)
         if size is not None:
-            self.known[node] = size
+            self.computed_sizes[node] = size
         return before.plus(total)
 
     def _overload_cost(
@@ -240,7 +240,7 @@ class _Estimator:
         cost, size = estimate(overload, target, args) if estimate else (ONE, None)
         return cost.plus(of_args), size
 
-    def _merge_entries(self, node: SyntaxNode, parts: Sequence[SyntaxNode]) -> None:
-        one, other = (self._entry(part) for part in parts)
-        if one is not None and other is not None:
-            self.entries[node] = one.union(other)
+    def _merge_entries(self, node: SyntaxNode, branches: Sequence[SyntaxNode]) -> None:
+        first, second = (self._entry(part) for part in branches)
+        if first is not None and second is not None:
+            self.entries[node] = first.union(second)

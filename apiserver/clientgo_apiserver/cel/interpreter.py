@@ -69,14 +69,14 @@ class _Compiler:
         raise AssertionError(node)
 
     def _ident(self, name: str) -> Evaluator:
-        known = type_named(name)
+        named_type = type_named(name)
 
         def run(scope: Scope) -> Any:
             value = scope.get(name, _MISSING)
             if value is _MISSING:
-                if known is None:
+                if named_type is None:
                     raise CelError(f"no such attribute(s): {name}")
-                return known
+                return named_type
             if isinstance(value, CelError):
                 raise value
             return value
@@ -95,16 +95,16 @@ class _Compiler:
                 return bool(inner.values) if testing else inner
             if not isinstance(value, dict):
                 raise CelError("no such overload")
-            found = value.get(name, _MISSING)
-            if found is _MISSING and isinstance(value, StructValue):
-                found = value.get(keyword_field(name), _MISSING)
+            member = value.get(name, _MISSING)
+            if member is _MISSING and isinstance(value, StructValue):
+                member = value.get(keyword_field(name), _MISSING)
             if testing:
-                return found is not _MISSING
-            if found is _MISSING:
+                return member is not _MISSING
+            if member is _MISSING:
                 raise CelError(f"no such key: {name}")
-            if isinstance(found, CelError):
-                raise found
-            return found
+            if isinstance(member, CelError):
+                raise member
+            return member
 
         return run
 
@@ -154,16 +154,16 @@ class _Compiler:
         entries = [(self.compile(key), self.compile(value), optional) for key, value, optional in node.entries]
 
         def run(scope: Scope) -> Any:
-            found: dict[Any, Any] = {}
+            entries_by_key: dict[Any, Any] = {}
             for key, value, optional in entries:
-                name, given = key(scope), value(scope)
+                name, computed = key(scope), value(scope)
                 if kind_of(name) not in ("bool", "int", "uint", "string"):
                     raise CelError(f"unsupported key type: {kind_of(name)}")
-                if name in found:
+                if name in entries_by_key:
                     raise CelError(f"failed with repeated key: {name}")
-                for one in given.values if optional else (given,):
-                    found[name] = one
-            return found
+                for member in computed.values if optional else (computed,):
+                    entries_by_key[name] = member
+            return entries_by_key
 
         return run
 
@@ -171,13 +171,13 @@ class _Compiler:
         fields = [(name, self.compile(value), optional) for _, name, value, optional in node.fields]
 
         def run(scope: Scope) -> Any:
-            found = StructValue()
-            found.type_name = node.type_name
+            struct = StructValue()
+            struct.type_name = node.type_name
             for name, value, optional in fields:
-                given = value(scope)
-                for one in given.values if optional else (given,):
-                    found[name] = one
-            return found
+                computed = value(scope)
+                for member in computed.values if optional else (computed,):
+                    struct[name] = member
+            return struct
 
         return run
 
@@ -191,10 +191,10 @@ class _Compiler:
         cost = _iteration_cost(node)
 
         def run(scope: Scope) -> Any:
-            found = items(scope)
+            iterable = items(scope)
             inner = {**scope, name: start(scope)}
             spent = scope[_SPENT]
-            for values in _iterated(found, len(names)):
+            for values in _iterated(iterable, len(names)):
                 _spend(spent, cost)
                 if not always and not condition(inner):
                     break
@@ -212,10 +212,10 @@ class _Compiler:
 def _iteration_cost(node: FoldNode) -> int:
     """Return about what an iteration costs, without the folds in it, which count themselves."""
 
-    def count(one: SyntaxNode) -> int:
-        if isinstance(one, FoldNode):
-            return count(one.items)
-        return int(not isinstance(one, LiteralNode)) + sum(map(count, children(one)))
+    def count(inner_node: SyntaxNode) -> int:
+        if isinstance(inner_node, FoldNode):
+            return count(inner_node.items)
+        return int(not isinstance(inner_node, LiteralNode)) + sum(map(count, children(inner_node)))
 
     return count(node.condition) + count(node.step)
 
@@ -236,12 +236,12 @@ def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:
     return run
 
 
-def _iterated(found: Any, count: int) -> Any:
-    if isinstance(found, dict):
-        return list(found.items()) if count == 2 else [(key,) for key in found]
-    if not isinstance(found, list):
-        raise CelError("got '" + kind_of(found) + "', expected iterable type")
-    return enumerate(found) if count == 2 else [(item,) for item in found]
+def _iterated(iterable: Any, count: int) -> Any:
+    if isinstance(iterable, dict):
+        return list(iterable.items()) if count == 2 else [(key,) for key in iterable]
+    if not isinstance(iterable, list):
+        raise CelError("got '" + kind_of(iterable) + "', expected iterable type")
+    return enumerate(iterable) if count == 2 else [(item,) for item in iterable]
 
 
 def _fits(value: Any, param: ExprType) -> bool:
@@ -258,10 +258,10 @@ def _boolean(value: Any) -> bool:
 
 
 def _logical(deciding: bool) -> Callable[[Evaluator, Evaluator], Evaluator]:
-    def make(left: Evaluator, right: Evaluator) -> Evaluator:
+    def make(first: Evaluator, right: Evaluator) -> Evaluator:
         def run(scope: Scope) -> Any:
             try:
-                if _boolean(left(scope)) is deciding:
+                if _boolean(first(scope)) is deciding:
                     return deciding
             except CelError:
                 try:

@@ -50,16 +50,16 @@ def _format_errors(node: CallNode, types: Mapping[SyntaxNode, ExprType]) -> Iter
     try:
         for verb, index, _ in clauses(template.value, len(args.items)):
             kind = types[args.items[index]]
-            if kind.kind != "dyn" and (why := clause_error(verb, kind.kind, str(kind))):
-                yield args.items[index].offset, why
+            if kind.kind != "dyn" and (reason := clause_error(verb, kind.kind, str(kind))):
+                yield args.items[index].offset, reason
                 return
             used += 1
     except CelError as error:
         yield node.offset, str(error)
         return
     if len(args.items) > used:
-        told = f"too many arguments supplied to string.format (expected {used}, got {len(args.items)})"
-        yield node.offset, told
+        message = f"too many arguments supplied to string.format (expected {used}, got {len(args.items)})"
+        yield node.offset, message
 
 
 def instantiation_error(root: SyntaxNode) -> str:
@@ -68,8 +68,8 @@ def instantiation_error(root: SyntaxNode) -> str:
         arg = node.args[0] if isinstance(node, CallNode) and node.args else None
         if not isinstance(node, CallNode) or not isinstance(arg, LiteralNode):
             continue
-        if node.function in ("find", "findAll") and (why := pattern_error(arg.value)):
-            return why
+        if node.function in ("find", "findAll") and (reason := pattern_error(arg.value)):
+            return reason
         if node.function in _CONVERSIONS and len(node.args) == 1:
             try:
                 OPERATORS[node.function](arg.value)

@@ -171,15 +171,15 @@ class _Parser:
         return CallNode(offset, name, args, target)
 
     def _listed(self, end: str, read: Callable[[], Any], *, trailing: bool = True) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         while not self._take(end):
-            found.append(read())
+            items.append(read())
             if not self._take(","):
                 self.expect(end)
                 break
             if not trailing and self._text == end:
                 raise CompileError([])
-        return found
+        return items
 
     def _primary(self) -> SyntaxNode:
         kind, text, offset = self._next()
@@ -254,16 +254,16 @@ class _Parser:
 def _tokens(source: str) -> list[tuple[str, str, int]]:
     tokens, at = [], 0
     while at < len(source):
-        found = _RAW.match(source, at)
-        kind = "string" if found else ""
-        if found is None:
-            found = _TOKEN.match(source, at)
-            if found is None:
+        match = _RAW.match(source, at)
+        kind = "string" if match else ""
+        if match is None:
+            match = _TOKEN.match(source, at)
+            if match is None:
                 raise CompileError([])
-            kind = found.lastgroup or ""
+            kind = match.lastgroup or ""
         if kind != "space":
-            tokens.append((kind, found[0], at))
-        at = found.end()
+            tokens.append((kind, match[0], at))
+        at = match.end()
     return [*tokens, ("end", "", len(source))]
 
 
@@ -290,24 +290,24 @@ def _string(text: str, offset: int) -> str | bytes:
     if "r" in prefix:
         return body.encode() if binary else body
     if not binary:
-        return _ESCAPE.sub(lambda found: _unescaped(found, offset), body)
-    parts, at = [], 0
-    for found in _ESCAPE.finditer(body):
-        parts.append(body[at : found.start()].encode())
-        wide = found[3] or found[4]
-        parts.append(_unescaped(found, offset).encode("utf-8" if wide or found[6] else "latin-1"))
-        at = found.end()
-    return b"".join((*parts, body[at:].encode()))
+        return _ESCAPE.sub(lambda match: _unescaped(match, offset), body)
+    pieces, at = [], 0
+    for escape in _ESCAPE.finditer(body):
+        pieces.append(body[at : escape.start()].encode())
+        wide = escape[3] or escape[4]
+        pieces.append(_unescaped(escape, offset).encode("utf-8" if wide or escape[6] else "latin-1"))
+        at = escape.end()
+    return b"".join((*pieces, body[at:].encode()))
 
 
-def _unescaped(found: re.Match[str], offset: int) -> str:
-    digits = found[1] or found[2] or found[3] or found[4]
+def _unescaped(match: re.Match[str], offset: int) -> str:
+    digits = match[1] or match[2] or match[3] or match[4]
     if digits:
         return chr(int(digits, 16))
-    if found[5]:
-        return chr(int(found[5], 8))
-    if found[6] in _ESCAPED:
-        return _ESCAPED[found[6]]
-    if found[6] in "\\?'\"`":
-        return found[6]
+    if match[5]:
+        return chr(int(match[5], 8))
+    if match[6] in _ESCAPED:
+        return _ESCAPED[match[6]]
+    if match[6] in "\\?'\"`":
+        return match[6]
     raise CompileError([])

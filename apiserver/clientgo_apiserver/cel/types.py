@@ -105,12 +105,12 @@ class Unifier:
         """Return types with their parameters replaced by new ones."""
         fresh: dict[str, ExprType] = {}
 
-        def replaced(one: ExprType) -> ExprType:
-            if one.kind == "param":
-                return fresh.setdefault(one.name, self.fresh())
-            return ExprType(one.kind, one.name, tuple(map(replaced, one.params))) if one.params else one
+        def replaced(kind: ExprType) -> ExprType:
+            if kind.kind == "param":
+                return fresh.setdefault(kind.name, self.fresh())
+            return ExprType(kind.kind, kind.name, tuple(map(replaced, kind.params))) if kind.params else kind
 
-        return [replaced(one) for one in types]
+        return [replaced(kind) for kind in types]
 
     def substitute(self, kind: ExprType, *, final: bool = False) -> ExprType:
         """Return a type with its known parameters replaced; a final one has dyn in place of unknown parameters."""
@@ -120,51 +120,53 @@ class Unifier:
             return DYN if final else kind
         if not kind.params:
             return kind
-        return ExprType(kind.kind, kind.name, tuple(self.substitute(one, final=final) for one in kind.params))
+        return ExprType(kind.kind, kind.name, tuple(self.substitute(param, final=final) for param in kind.params))
 
-    def assignable(self, ones: Sequence[ExprType], others: Sequence[ExprType]) -> bool:
+    def assignable(self, ones: Sequence[ExprType], targets: Sequence[ExprType]) -> bool:
         """Return whether types can be assigned to others, and remember the substitutions that makes it so."""
         before = dict(self._found)
-        if self._all_fit(ones, others):
+        if self._all_fit(ones, targets):
             return True
         self._found = before
         return False
 
-    def _all_fit(self, ones: Sequence[ExprType], others: Sequence[ExprType]) -> bool:
-        return len(ones) == len(others) and all(map(self._fits, ones, others))
+    def _all_fit(self, ones: Sequence[ExprType], targets: Sequence[ExprType]) -> bool:
+        return len(ones) == len(targets) and all(map(self._fits, ones, targets))
 
-    def _fits(self, one: ExprType, other: ExprType) -> bool:
+    def _fits(self, source: ExprType, other: ExprType) -> bool:
         if other.kind == "param":
-            valid, known = self._bind(one, other)
-            if valid or known:
+            valid, was_known = self._bind(source, other)
+            if valid or was_known:
                 return valid
-        if one.kind == "param":
-            return self._bind(other, one)[0]
-        if is_dyn(one) or is_dyn(other):
+        if source.kind == "param":
+            return self._bind(other, source)[0]
+        if is_dyn(source) or is_dyn(other):
             return True
-        if "null" in (one.kind, other.kind):
-            kinds = {one.kind, other.kind} - {"null"}
+        if "null" in (source.kind, other.kind):
+            kinds = {source.kind, other.kind} - {"null"}
             return not kinds or bool(kinds & _NULLABLE)
-        if one.kind == "type":
+        if source.kind == "type":
             return other.kind == "type"
-        if one.kind in ("opaque", "list", "map"):
-            return one.kind == other.kind and one.name == other.name and self._all_fit(one.params, other.params)
-        return one == other
+        if source.kind in ("opaque", "list", "map"):
+            return (
+                source.kind == other.kind and source.name == other.name and self._all_fit(source.params, other.params)
+            )
+        return source == other
 
-    def _bind(self, one: ExprType, param: ExprType) -> tuple[bool, bool]:
+    def _bind(self, kind: ExprType, param: ExprType) -> tuple[bool, bool]:
         """Substitute a type for a parameter; return whether that is valid, and whether the parameter was known."""
-        if one == param:
+        if kind == param:
             return True, True
-        known = self._found.get(param)
-        if known is None:
-            if self._absent(param, one):
-                self._found[param] = one
+        present = self._found.get(param)
+        if present is None:
+            if self._absent(param, kind):
+                self._found[param] = kind
                 return True, False
             return False, False
-        if one == known:
+        if kind == present:
             return True, True
-        if self._fits(one, known):
-            general = most_general(one, known)
+        if self._fits(kind, present):
+            general = most_general(kind, present)
             if self._absent(param, general):
                 self._found[param] = general
             return True, True
@@ -175,20 +177,20 @@ class Unifier:
             return False
         if within.kind == "param":
             return within not in self._found or self._absent(param, self._found[within])
-        return all(self._absent(param, one) for one in within.params)
+        return all(self._absent(param, inner) for inner in within.params)
 
 
-def most_general(one: ExprType, other: ExprType) -> ExprType:
+def most_general(first: ExprType, second: ExprType) -> ExprType:
     """Return the more general of two types that fit each other."""
-    return one if _less_specific(one, other) else other
+    return first if _less_specific(first, second) else second
 
 
-def _less_specific(one: ExprType, other: ExprType) -> bool:
-    if one.kind in ("dyn", "param"):
+def _less_specific(first: ExprType, second: ExprType) -> bool:
+    if first.kind in ("dyn", "param"):
         return True
-    if other.kind in ("dyn", "param") or one.kind != other.kind:
+    if second.kind in ("dyn", "param") or first.kind != second.kind:
         return False
-    if one.kind in ("opaque", "list", "map"):
-        same = one.name == other.name and len(one.params) == len(other.params)
-        return same and all(map(_less_specific, one.params, other.params))
-    return one.kind == "type" or one == other
+    if first.kind in ("opaque", "list", "map"):
+        same = first.name == second.name and len(first.params) == len(second.params)
+        return same and all(map(_less_specific, first.params, second.params))
+    return first.kind == "type" or first == second

@@ -124,40 +124,48 @@ _ORDERED = frozenset(("bool", "string", "bytes", "timestamp", "duration"))
 
 def kind_of(value: Any) -> str:
     """Return the name of a value's type."""
-    found = _KINDS.get(type(value))
-    return found if found is not None else next((name for cls, name in _KINDS.items() if isinstance(value, cls)), "dyn")
+    kind_name = _KINDS.get(type(value))
+    return (
+        kind_name
+        if kind_name is not None
+        else next((name for cls, name in _KINDS.items() if isinstance(value, cls)), "dyn")
+    )
 
 
 def type_name(value: Any) -> str:
     """Return the name of a value's type as conversions between types and strings show it."""
     kind = kind_of(value)
-    known = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration", "null": "null_type"}
-    return value.type_name if isinstance(value, StructValue) else known.get(kind, kind)
+    proto_names = {
+        "timestamp": "google.protobuf.Timestamp",
+        "duration": "google.protobuf.Duration",
+        "null": "null_type",
+    }
+    return value.type_name if isinstance(value, StructValue) else proto_names.get(kind, kind)
 
 
-def equal(one: Any, other: Any) -> bool:
+def equal(first: Any, second: Any) -> bool:
     """Return whether two values are equal; numbers are compared across their types."""
-    kind, kind2 = kind_of(one), kind_of(other)
+    kind, kind2 = kind_of(first), kind_of(second)
     if kind != kind2:
         if kind in _NUMBERS and kind2 in _NUMBERS:
-            return float(one) == float(other) if "double" in (kind, kind2) else bool(one == other)
-        return {kind, kind2} == {"map", "struct"} and _equal_maps(one, other)
+            return float(first) == float(second) if "double" in (kind, kind2) else bool(first == second)
+        return {kind, kind2} == {"map", "struct"} and _equal_maps(first, second)
     if kind == "list":
-        return _equal_lists(one, other)
+        return _equal_lists(first, second)
     if kind in ("map", "struct"):
-        return _equal_maps(one, other)
+        return _equal_maps(first, second)
     if kind == "optional_type":
-        return _equal_lists(list(one.values), list(other.values))
+        return _equal_lists(list(first.values), list(second.values))
     if kind == "kubernetes.Quantity":
-        return bool(one.amount == other.amount)
+        return bool(first.amount == second.amount)
     if kind == "type":
-        return (one.kind, one.name) == (other.kind, other.name)
-    return bool(one == other)
+        return (first.kind, first.name) == (second.kind, second.name)
+    return bool(first == second)
 
 
-def _equal_maps(one: dict[Any, Any], other: dict[Any, Any]) -> bool:
-    same_keys = len(one) == len(other) and all(has_key(other, key) for key in one)
-    return same_keys and all(equal(value, other[key]) for key, value in one.items())
+def _equal_maps(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
+    same_keys = len(first) == len(second) and all(has_key(second, key) for key in first)
+    return same_keys and all(equal(value, second[key]) for key, value in first.items())
 
 
 def has_key(entries: dict[Any, Any], key: Any) -> bool:
@@ -168,50 +176,51 @@ def has_key(entries: dict[Any, Any], key: Any) -> bool:
     return isinstance(key, str) or any(each == key and isinstance(each, bool) is is_bool for each in entries)
 
 
-def _equal_lists(one: list[Any], other: list[Any]) -> bool:
-    if len(one) != len(other):
+def _equal_lists(first: list[Any], second: list[Any]) -> bool:
+    if len(first) != len(second):
         return False
-    for special, against in ((one, other), (other, one)):
+    for special, against in ((first, second), (second, first)):
         if isinstance(special, SetList):
             return all(contains(against, item) for item in special)
         if isinstance(special, MapList):
             by_key = [(special.key(item), item) for item in against]
             return all(
-                any(key == special.key(item) and equal(item, found) for key, found in by_key) for item in special
+                any(key == special.key(item) and equal(item, candidate) for key, candidate in by_key)
+                for item in special
             )
-    return all(map(equal, one, other))
+    return all(map(equal, first, second))
 
 
-def contains(items: list[Any], wanted: Any) -> bool:
+def contains(items: list[Any], target: Any) -> bool:
     """Return whether a list has an item equal to this one."""
-    return any(equal(item, wanted) for item in items)
+    return any(equal(candidate, target) for candidate in items)
 
 
-def less(one: Any, other: Any) -> bool:
+def less(first: Any, second: Any) -> bool:
     """Return whether a value is less than another.
 
     Raises:
         CelError: the values have no order.
     """
-    kind, kind2 = kind_of(one), kind_of(other)
+    kind, kind2 = kind_of(first), kind_of(second)
     if kind in _NUMBERS and kind2 in _NUMBERS:
-        if one != one or other != other:
+        if first != first or second != second:
             raise CelError("NaN values cannot be ordered")
         # As in cel-go, an integer is compared with a double by the double that is nearest to it.
-        return float(one) < float(other) if "double" in (kind, kind2) else bool(one < other)
+        return float(first) < float(second) if "double" in (kind, kind2) else bool(first < second)
     if kind != kind2 or kind not in _ORDERED:
         raise CelError("no such overload")
-    return bool(one.encode() < other.encode() if kind == "string" else one < other)
+    return bool(first.encode() < second.encode() if kind == "string" else first < second)
 
 
-def concatenated(one: list[Any], other: list[Any]) -> list[Any]:
+def concatenated(first: list[Any], second: list[Any]) -> list[Any]:
     """Return the concatenation of lists; those of type set and map merge the items of the other."""
-    if isinstance(one, SetList):
-        return SetList([*one, *(item for item in other if not contains(one, item))])
-    if isinstance(one, MapList):
-        replacing = {repr(one.key(item)): item for item in other}
-        merged = MapList([replacing.pop(repr(one.key(item)), item) for item in one])
+    if isinstance(first, SetList):
+        return SetList([*first, *(item for item in second if not contains(first, item))])
+    if isinstance(first, MapList):
+        replacing = {repr(first.key(item)): item for item in second}
+        merged = MapList([replacing.pop(repr(first.key(item)), item) for item in first])
         merged.extend(replacing.values())
-        merged.keys = one.keys
+        merged.keys = first.keys
         return merged
-    return [*one, *other]
+    return [*first, *second]

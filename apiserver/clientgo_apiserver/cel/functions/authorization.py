@@ -25,8 +25,8 @@ class DecisionValue:
 
 
 def _with(*fields: str) -> Callable[..., AuthorizerValue]:
-    def run(value: AuthorizerValue, *given: str) -> AuthorizerValue:
-        return replace(value, attributes={**value.attributes, **dict(zip(fields, given, strict=True))})
+    def run(value: AuthorizerValue, *values: str) -> AuthorizerValue:
+        return replace(value, attributes={**value.attributes, **dict(zip(fields, values, strict=True))})
 
     return run
 

@@ -41,24 +41,24 @@ def clauses(template: str, count: int) -> Iterator[tuple[str, int, str]]:
         CelError: the template is invalid, or has more clauses than arguments.
     """
     index = 0
-    for found in _CLAUSE.finditer(template):
-        if found["percent"]:
+    for clause in _CLAUSE.finditer(template):
+        if clause["percent"]:
             continue
-        verb = found["verb"].lower() if found["verb"] == "X" else found["verb"]
+        verb = clause["verb"].lower() if clause["verb"] == "X" else clause["verb"]
         if not verb:
             raise CelError("unexpected end of string")
         if index >= count:
             raise CelError(f"index {index} out of range")
         if verb not in _CLAUSES:
-            raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{found["verb"]}"')
-        yield found["verb"], index, found["precision"] or ""
+            raise CelError(f'could not parse formatting clause: unrecognized formatting clause "{clause["verb"]}"')
+        yield clause["verb"], index, clause["precision"] or ""
         index += 1
 
 
 def clause_error(verb: str, kind: str, name: str) -> str:
     """Return why a clause does not accept a value of a kind, or ""."""
-    accepted, why = _CLAUSES[verb.lower()]
-    return "" if kind in accepted else f"error during formatting: {why}, was given {name}"
+    accepted, reason = _CLAUSES[verb.lower()]
+    return "" if kind in accepted else f"error during formatting: {reason}, was given {name}"
 
 
 def formatted(template: str, args: list[Any]) -> str:
@@ -66,12 +66,12 @@ def formatted(template: str, args: list[Any]) -> str:
     texts = []
     for verb, index, precision in clauses(template, len(args)):
         value = args[index]
-        why = clause_error(verb, kind_of(value), type_name(value))
-        if why:
-            raise CelError(why)
+        reason = clause_error(verb, kind_of(value), type_name(value))
+        if reason:
+            raise CelError(reason)
         texts.append(_SHOW[verb](value, int(precision or 6)))
-    left = iter(texts)
-    return _CLAUSE.sub(lambda found: "%" if found["percent"] else next(left), template)
+    remaining = iter(texts)
+    return _CLAUSE.sub(lambda clause: "%" if clause["percent"] else next(remaining), template)
 
 
 def _text(value: Any) -> str:

@@ -65,32 +65,32 @@ def _ordered(value: Any) -> Any:
     return value.amount if isinstance(value, QuantityValue) else value.order
 
 
-def _compared(one: Any, other: Any) -> int:
-    return int(_ordered(one) > _ordered(other)) - int(_ordered(one) < _ordered(other))
+def _compared(first: Any, second: Any) -> int:
+    return int(_ordered(first) > _ordered(second)) - int(_ordered(first) < _ordered(second))
 
 
 def _semver(text: str, normalize: bool = False) -> SemverValue:
     if normalize:
         text = text.removeprefix("v")
-        core, mark, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-        parts = [re.sub(r"^0+(?=\d)", "", part) for part in core.split(".")]
-        text = ".".join([*parts, *["0"] * (3 - len(parts))]) + mark + rest
-    found = _SEMVER.fullmatch(text)
-    if found is None:
+        core, mark, suffix = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+        numbers_in_core = [re.sub(r"^0+(?=\d)", "", part) for part in core.split(".")]
+        text = ".".join([*numbers_in_core, *["0"] * (3 - len(numbers_in_core))]) + mark + suffix
+    match = _SEMVER.fullmatch(text)
+    if match is None:
         raise CelError(_semver_error(text))
-    numbers = int(found[1]), int(found[2]), int(found[3])
-    before = found[4].split(".") if found[4] else []
+    numbers = int(match[1]), int(match[2]), int(match[3])
+    before = match[4].split(".") if match[4] else []
     # A release follows its prereleases; numbers precede words.
     order = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in before)
     return SemverValue(numbers, (numbers, not before, order))
 
 
 def _semver_error(text: str) -> str:
-    parts = text.split(".", 2)
-    if len(parts) != 3:
+    elements = text.split(".", 2)
+    if len(elements) != 3:
         return "No Major.Minor.Patch elements found"
-    parts[2] = re.split("[-+]", parts[2])[0]
-    for name, part in zip(("major", "minor", "patch"), parts, strict=True):
+    elements[2] = re.split("[-+]", elements[2])[0]
+    for name, part in zip(("major", "minor", "patch"), elements, strict=True):
         if not re.fullmatch(r"\d+", part, re.ASCII):
             return f'Invalid character(s) found in {name} number "{part}"'
         if part != "0" and part.startswith("0"):
@@ -104,8 +104,8 @@ def _ip(text: Any) -> AnyAddress:
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        why = f'ParseAddr("{text}"): unable to parse IP'
-        raise CelError(f'IP Address "{text}" parse error during conversion from string: {why}') from None
+        reason = f'ParseAddr("{text}"): unable to parse IP'
+        raise CelError(f'IP Address "{text}" parse error during conversion from string: {reason}') from None
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id is not None:
         raise CelError(f'IP address "{text}" with zone value is not allowed')
     return _unmapped(address, text)
@@ -124,9 +124,9 @@ def _cidr(text: str) -> CidrValue:
             raise ValueError
         network = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        why = f"netip.ParsePrefix(\"{text}\"): no '/'" if not slash else f'netip.ParsePrefix("{text}"): bad prefix'
-        told = "network address parse error during conversion from string"
-        raise CelError(f"{told}: {told}: {why}") from None
+        reason = f"netip.ParsePrefix(\"{text}\"): no '/'" if not slash else f'netip.ParsePrefix("{text}"): bad prefix'
+        failure = "network address parse error during conversion from string"
+        raise CelError(f"{failure}: {failure}: {reason}") from None
     return CidrValue(_unmapped(ipaddress.ip_address(address), text), network)
 
 
@@ -138,17 +138,17 @@ def _contains_cidr(outer: CidrValue, inner: Any) -> bool:
 
 def _url(text: str) -> UrlValue:
     try:
-        parts = urlsplit(text)
-        _ = parts.port
-        valid = bool(re.fullmatch(r"[a-zA-Z][-+.a-zA-Z0-9]*", parts.scheme)) if parts.scheme else text.startswith("/")
-        if not valid or " " in parts.netloc or (parts.scheme and not text[len(parts.scheme) + 1 :]):
+        split = urlsplit(text)
+        _ = split.port
+        valid = bool(re.fullmatch(r"[a-zA-Z][-+.a-zA-Z0-9]*", split.scheme)) if split.scheme else text.startswith("/")
+        if not valid or " " in split.netloc or (split.scheme and not text[len(split.scheme) + 1 :]):
             raise ValueError
     except ValueError:
-        told = f'parse "{text}": {"missing protocol scheme" if text.startswith(":") else "invalid URI for request"}'
-        raise CelError(f"URL parse error during conversion from string: {told}") from None
+        failure = f'parse "{text}": {"missing protocol scheme" if text.startswith(":") else "invalid URI for request"}'
+        raise CelError(f"URL parse error during conversion from string: {failure}") from None
     if text.startswith("//"):
-        return UrlValue("", "", text.partition("?")[0], parts.query)
-    return UrlValue(parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query)
+        return UrlValue("", "", text.partition("?")[0], split.query)
+    return UrlValue(split.scheme, split.netloc.rpartition("@")[2], split.path, split.query)
 
 
 def _hostname(url: UrlValue) -> str:
@@ -177,9 +177,9 @@ def _prefix(check: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
     return lambda text: check(text[:-1] + "a" if len(text) > 1 and text.endswith("-") else text)
 
 
-def _plain(name: str, why: str) -> Callable[[str], list[str]]:
+def _plain(name: str, reason: str) -> Callable[[str], list[str]]:
     check = text_format(name)
-    return lambda text: [why] if check is not None and not check(text) else []
+    return lambda text: [reason] if check is not None and not check(text) else []
 
 
 def _uri_errors(text: str) -> list[str]:
@@ -219,7 +219,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     **LISTS,
     **AUTHORIZATION,
     **{f"format.{name}": _constant(form) for name, form in _NAMED.items()},
-    "add": lambda one, other: QuantityValue(one.amount + _amount(other)),
+    "add": lambda first, second: QuantityValue(first.amount + _amount(second)),
     "asApproximateFloat": lambda value: float(value.amount),
     "asInteger": _as_integer,
     "cidr": _cidr,
@@ -241,10 +241,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         not (address.is_multicast or address.is_unspecified or address.is_loopback or address.is_link_local)
         and str(address) != "255.255.255.255"  # the broadcast address
     ),
-    "isGreaterThan": lambda one, other: _ordered(one) > _ordered(other),
+    "isGreaterThan": lambda first, second: _ordered(first) > _ordered(second),
     "isIP": _parses(_ip),
     "isInteger": lambda value: value.amount.denominator == 1 and abs(value.amount) < 1 << 63,
-    "isLessThan": lambda one, other: _ordered(one) < _ordered(other),
+    "isLessThan": lambda first, second: _ordered(first) < _ordered(second),
     "isLinkLocalMulticast": lambda address: str(address).lower().startswith(("224.0.0.", "ff02:")),
     "isLinkLocalUnicast": lambda address: address.is_link_local,
     "isLoopback": lambda address: address.is_loopback,
@@ -260,7 +260,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "quantity": _quantity,
     "semver": _semver,
     "sign": lambda value: _sign(value.amount),
-    "sub": lambda one, other: QuantityValue(one.amount - _amount(other)),
+    "sub": lambda first, second: QuantityValue(first.amount - _amount(second)),
     "url": _url,
     "validate": _validate,
 }

@@ -11,8 +11,8 @@ from clientgo_apiserver.cel.functions.strings import text_index, text_last_index
 from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue, contains, equal, kind_of, less
 
 
-def _compare(one: Any, other: Any) -> int:
-    return -1 if less(one, other) else int(less(other, one))
+def _compare(first: Any, second: Any) -> int:
+    return -1 if less(first, second) else int(less(second, first))
 
 
 _KEY = cmp_to_key(_compare)
@@ -34,22 +34,22 @@ def _extreme(name: str, pick: Callable[..., Any]) -> Callable[[list[Any]], Any]:
     return run
 
 
-def _index_of(value: Any, wanted: Any, *offset: int) -> int:
+def _index_of(value: Any, target: Any, *offset: int) -> int:
     if isinstance(value, str):
-        return text_index(value, wanted, *offset)
-    return next((index for index, item in enumerate(value) if equal(item, wanted)), -1)
+        return text_index(value, target, *offset)
+    return next((index for index, item in enumerate(value) if equal(item, target)), -1)
 
 
-def _last_index_of(value: Any, wanted: Any, *offset: int) -> int:
+def _last_index_of(value: Any, target: Any, *offset: int) -> int:
     if isinstance(value, str):
-        return text_last_index(value, wanted, *offset)
-    return max((index for index, item in enumerate(value) if equal(item, wanted)), default=-1)
+        return text_last_index(value, target, *offset)
+    return max((index for index, item in enumerate(value) if equal(item, target)), default=-1)
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    kept: list[Any] = []
-    kept.extend(item for item in items if not contains(kept, item))
-    return kept
+    distinct: list[Any] = []
+    distinct.extend(item for item in items if not contains(distinct, item))
+    return distinct
 
 
 def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
@@ -62,13 +62,13 @@ def _flatten(items: list[Any], depth: int = 1) -> list[Any]:
 
 
 def _slice(items: list[Any], start: int, end: int) -> list[Any]:
-    told = f"cannot slice({start}, {end}), "
+    message = f"cannot slice({start}, {end}), "
     if start < 0 or end < 0:
-        raise CelError(f"{told}negative indexes not supported")
+        raise CelError(f"{message}negative indexes not supported")
     if start > end:
-        raise CelError(f"{told}start index must be less than or equal to end index")
+        raise CelError(f"{message}start index must be less than or equal to end index")
     if end > len(items):
-        raise CelError(f"{told}list is length {len(items)}")
+        raise CelError(f"{message}list is length {len(items)}")
     return items[start:end]
 
 
@@ -79,8 +79,8 @@ def _sorted_by(items: list[Any], keys: list[Any]) -> list[Any]:
     return [items[index] for index in order]
 
 
-def _inserted(target: dict[Any, Any], *rest: Any) -> dict[Any, Any]:
-    added = {rest[0]: rest[1]} if len(rest) == 2 else rest[0]
+def _inserted(target: dict[Any, Any], *entries: Any) -> dict[Any, Any]:
+    added = {entries[0]: entries[1]} if len(entries) == 2 else entries[0]
     for key in added:
         if key in target:
             raise CelError(f"insert failed: key {key} already exists")
@@ -101,8 +101,8 @@ def _unwrapped(items: list[OptionalValue]) -> list[Any]:
     return [value for item in items for value in item.values]
 
 
-def _contains_all(items: list[Any], others: list[Any]) -> bool:
-    return all(contains(items, other) for other in others)
+def _contains_all(items: list[Any], required: list[Any]) -> bool:
+    return all(contains(items, other) for other in required)
 
 
 LISTS: dict[str, Callable[..., Any]] = {
@@ -123,12 +123,12 @@ LISTS: dict[str, Callable[..., Any]] = {
     "optional.of": lambda value: OptionalValue((value,)),
     "optional.ofNonZeroValue": lambda value: NONE if _is_zero(value) else OptionalValue((value,)),
     "optional.unwrap": _unwrapped,
-    "or": lambda one, other: one if one.values else other,
+    "or": lambda first, second: first if first.values else second,
     "orValue": lambda optional, value: optional.values[0] if optional.values else value,
     "reverse": lambda items: items[::-1],
     "sets.contains": _contains_all,
-    "sets.equivalent": lambda one, other: _contains_all(one, other) and _contains_all(other, one),
-    "sets.intersects": lambda one, other: any(contains(other, item) for item in one),
+    "sets.equivalent": lambda first, second: _contains_all(first, second) and _contains_all(second, first),
+    "sets.intersects": lambda first, second: any(contains(second, item) for item in first),
     "slice": _slice,
     "sort": lambda items: sorted(items, key=_KEY),
     "sum": _sum,

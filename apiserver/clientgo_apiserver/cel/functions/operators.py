@@ -60,29 +60,29 @@ _BOOLEANS = {
 
 
 def _bounded(kind: str, value: int) -> int:
-    low, high, why = _BITS[kind]
+    low, high, reason = _BITS[kind]
     if not low <= value <= high:
-        raise CelError(why)
+        raise CelError(reason)
     return UInt(value) if kind == "uint" else value
 
 
 def _arithmetic(integers: Callable[[int, int], int], doubles: Callable[[float, float], float]) -> Function:
-    def run(one: Any, other: Any) -> Any:
-        kind = kind_of(one)
+    def run(first: Any, second: Any) -> Any:
+        kind = kind_of(first)
         if kind in _BITS:
-            return _bounded(kind, integers(int(one), int(other)))
+            return _bounded(kind, integers(int(first), int(second)))
         if kind == "double":
-            return doubles(one, other)
-        return _timed(integers, one, other)
+            return doubles(first, second)
+        return _timed(integers, first, second)
 
     return run
 
 
-def _timed(combine: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
-    if not {kind_of(one), kind_of(other)} <= {"timestamp", "duration"}:
+def _timed(combine: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    if not {kind_of(first), kind_of(second)} <= {"timestamp", "duration"}:
         raise CelError("no such overload")
     try:
-        result = combine(one, other)
+        result = combine(first, second)
     except OverflowError:
         raise CelError("timestamp overflow") from None
     if isinstance(result, timedelta) and abs(result) > _MAX_DURATION:
@@ -90,31 +90,31 @@ def _timed(combine: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     return result
 
 
-def _add(one: Any, other: Any) -> Any:
-    kind = kind_of(one)
-    if kind != kind_of(other) and kind not in ("timestamp", "duration"):
+def _add(first: Any, second: Any) -> Any:
+    kind = kind_of(first)
+    if kind != kind_of(second) and kind not in ("timestamp", "duration"):
         raise CelError("no such overload")
     if kind in ("string", "bytes"):
-        return one + other
-    return concatenated(one, other) if kind == "list" else _plus(one, other)
+        return first + second
+    return concatenated(first, second) if kind == "list" else _plus(first, second)
 
 
-def _quotient(one: int, other: int) -> int:
-    if not other:
+def _quotient(first: int, second: int) -> int:
+    if not second:
         raise CelError("division by zero")
-    return abs(one) // abs(other) * (1 if (one < 0) == (other < 0) else -1)
+    return abs(first) // abs(second) * (1 if (first < 0) == (second < 0) else -1)
 
 
-def _remainder(one: int, other: int) -> int:
-    if not other:
+def _remainder(first: int, second: int) -> int:
+    if not second:
         raise CelError("modulus by zero")
-    return int(math.fmod(one, other)) if abs(one) < 1 << 52 else one - other * _quotient(one, other)
+    return int(math.fmod(first, second)) if abs(first) < 1 << 52 else first - second * _quotient(first, second)
 
 
-def _divided(one: float, other: float) -> float:
-    if other:
-        return one / other
-    return math.nan if not one or one != one else math.copysign(math.inf, one) * math.copysign(1, other)
+def _divided(first: float, second: float) -> float:
+    if second:
+        return first / second
+    return math.nan if not first or first != first else math.copysign(math.inf, first) * math.copysign(1, second)
 
 
 def _negated(value: Any) -> Any:
@@ -206,8 +206,8 @@ def _to_string(value: Any) -> str:
             text = value.strftime("%Y-%m-%dT%H:%M:%S.%f").rstrip("0").rstrip(".")
             return text + value.isoformat()[-6:].replace("+00:00", "Z")
         case timedelta():
-            whole = Fraction(value // timedelta(microseconds=1), 10**6)
-            text = str(int(whole)) if whole.denominator == 1 else f"{float(whole):.6f}".rstrip("0")
+            seconds = Fraction(value // timedelta(microseconds=1), 10**6)
+            text = str(int(seconds)) if seconds.denominator == 1 else f"{float(seconds):.6f}".rstrip("0")
             return f"{text}s"
         case CidrValue():
             return f"{value.address}/{value.network.prefixlen}"
@@ -297,21 +297,21 @@ def _type_of(value: Any) -> ExprType:
     return parse_type(kind)
 
 
-_plus = _arithmetic(lambda one, other: one + other, lambda one, other: one + other)
+_plus = _arithmetic(lambda first, second: first + second, lambda first, second: first + second)
 
 OPERATORS: dict[str, Function] = {
     "!_": lambda value: not value,
     "-_": _negated,
     "@in": _in,
     "_==_": equal,
-    "_!=_": lambda one, other: not equal(one, other),
+    "_!=_": lambda first, second: not equal(first, second),
     "_<_": less,
-    "_>_": lambda one, other: less(other, one),
-    "_<=_": lambda one, other: not less(other, one),
-    "_>=_": lambda one, other: not less(one, other),
+    "_>_": lambda first, second: less(second, first),
+    "_<=_": lambda first, second: not less(second, first),
+    "_>=_": lambda first, second: not less(first, second),
     "_+_": _add,
-    "_-_": _arithmetic(lambda one, other: one - other, lambda one, other: one - other),
-    "_*_": _arithmetic(lambda one, other: one * other, lambda one, other: one * other),
+    "_-_": _arithmetic(lambda first, second: first - second, lambda first, second: first - second),
+    "_*_": _arithmetic(lambda first, second: first * second, lambda first, second: first * second),
     "_/_": _arithmetic(_quotient, _divided),
     "_%_": _arithmetic(_remainder, math.fmod),
     "_[_]": _indexed,

@@ -34,15 +34,15 @@ def find_all(pattern: str, text: str, limit: int = -1) -> list[str]:
 
     As in Go, an empty match right after another match is left out.
     """
-    parts: list[str] = []
+    found_texts: list[str] = []
     end = -1
     for match in _compiled(pattern).finditer(text.encode(errors="replace").decode()):
-        if 0 <= limit <= len(parts):
+        if 0 <= limit <= len(found_texts):
             break
         if match.end() > match.start() or match.start() != end:
-            parts.append(match[0])
+            found_texts.append(match[0])
         end = match.end()
-    return parts
+    return found_texts
 
 
 def pattern_error(pattern: str) -> str:

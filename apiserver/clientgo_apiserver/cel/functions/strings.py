@@ -18,22 +18,22 @@ def _char_at(text: str, index: int) -> str:
     return text[index : index + 1]
 
 
-def text_index(text: str, wanted: str, offset: int = 0) -> int:
+def text_index(text: str, part: str, offset: int = 0) -> int:
     """Return where a text has another from an offset on, or -1."""
-    if not wanted:
+    if not part:
         return offset
     if offset < 0:
         raise CelError(f"index out of range: {offset}")
-    return text.find(wanted, offset)
+    return text.find(part, offset)
 
 
-def text_last_index(text: str, wanted: str, offset: int | None = None) -> int:
+def text_last_index(text: str, part: str, offset: int | None = None) -> int:
     """Return where a text has another last, starting at most at an offset, or -1."""
     if offset is None:
-        return text.rfind(wanted)
-    if wanted and not 0 <= offset <= len(text):
+        return text.rfind(part)
+    if part and not 0 <= offset <= len(text):
         raise CelError(f"index out of range: {offset}")
-    return text.rfind(wanted, 0, offset + len(wanted)) if wanted else offset
+    return text.rfind(part, 0, offset + len(part)) if part else offset
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:
@@ -61,16 +61,16 @@ def _quote(text: str) -> str:
 
 
 def _checked(pattern: str) -> str:
-    why = pattern_error(pattern)
-    if why:
-        raise CelError(f"Illegal regex: {why}")
+    reason = pattern_error(pattern)
+    if reason:
+        raise CelError(f"Illegal regex: {reason}")
     return pattern
 
 
 def _matches(text: str, pattern: str) -> bool:
-    why = pattern_error(pattern)
-    if why:
-        raise CelError(why)
+    reason = pattern_error(pattern)
+    if reason:
+        raise CelError(reason)
     return matches(pattern, text)
 
 
@@ -89,7 +89,7 @@ STRINGS: dict[str, Callable[..., Any]] = {
     "find": _find,
     "findAll": _find_all,
     "format": formatted,
-    "join": lambda parts, separator="": separator.join(parts),
+    "join": lambda texts, separator="": separator.join(texts),
     "jsonpatch.escapeKey": lambda text: text.replace("~", "~0").replace("/", "~1"),
     "lowerAscii": lambda text: text.translate(_LOWER),
     "matches": _matches,
