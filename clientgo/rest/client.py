@@ -22,7 +22,7 @@ from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
-from clientgo.rest.headers import MediaTypes, RequestHeaders, WarningHandler, WarningLogger, warnings_in
+from clientgo.rest.headers import MediaTypes, RequestHeaders, WarningHandler, WarningLogger, media_types_of, warnings_in
 from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.rest.request import (
@@ -145,7 +145,7 @@ class RESTClient:
     def do(self, request: Request) -> bytes:
         """Send a request and return the response body; raise `ApiError` or `ConnectionFailed`."""
         body, lag = request.body, request.retry_lagging
-        media_types = MediaTypes("" if body is None else request.content_type, request.accept)
+        media_types = media_types_of("" if body is None else request.content_type, request.accept)
         return self._send(request.method, target_of(request), body, media_types, request.timeout, retry_lagging=lag)
 
     def raw(
@@ -160,7 +160,7 @@ class RESTClient:
     ) -> bytes:
         """Send a request to any path below the server's address; return the response body."""
         target = f"{path}?{query_string(query)}" if query else path
-        return self._send(method, target, body, MediaTypes("" if body is None else content_type, accept), None)
+        return self._send(method, target, body, media_types_of("" if body is None else content_type, accept), None)
 
     def watch(self, request: Request) -> EventStream:
         """Open a watch; raise `ApiError` or `ConnectionFailed` if that fails.
