@@ -58,7 +58,7 @@ class EmbeddedServer(BundledServer):
             port=port, host=host, tls=secure, options=options, simulate=simulate, data_dir=data_dir,
             enable_faults=enable_faults, audit=audit_log,
         )  # fmt: skip
-        self.token = ""
+        self.token = ""  # nosec B105  # set by `start`
         self._secure = secure
 
     def start(self) -> None:
