@@ -26,7 +26,7 @@ class Command(Protocol):
         """Run the command with these arguments; return the exit code."""
 
 
-class ApiServer(Protocol):
+class StartableServer(Protocol):
     """Kubernetes API served from this process, between `start` and `stop`."""
 
     faults: Any  # of the server's own class, as further attributes that tests may use
@@ -69,7 +69,7 @@ class ServerFactory(Protocol):
         owner_references_permissions: bool,
         audit_log: Path | None,
         audit_reads: bool,
-    ) -> ApiServer:
+    ) -> StartableServer:
         """Return a server that has not been started."""
 
 

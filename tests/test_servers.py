@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.servers import NotInstalled, ServerFactory, command, schema_checks, server_factory
 from clientgo_apiserver.embedded import EmbeddedServer
 
@@ -30,12 +30,12 @@ def test_server_of_this_repository_is_found() -> None:
 @pytest.mark.usefixtures("no_entry_points")
 def test_missing_server_is_an_error_with_the_command_that_installs_it() -> None:
     with pytest.raises(NotInstalled, match=r"^the API server is not installed: run pip install 'clientgo\[embedded\]'"):
-        Environment(bundled=True)
+        Environment(server=BundledServer())
 
 
 @pytest.mark.usefixtures("no_entry_points")
 def test_existing_cluster_needs_no_server() -> None:
-    assert Environment(environ={"USE_EXISTING_CLUSTER": "true"}).kind == "existing cluster"
+    assert Environment(server=server_from({"USE_EXISTING_CLUSTER": "true"})).kind == "existing cluster"
 
 
 def test_missing_requirement_of_the_server_is_named(

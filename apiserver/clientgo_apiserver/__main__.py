@@ -26,7 +26,7 @@ from clientgo.rest.kubeconfigwriter import write_kubeconfig
 from clientgo.signals import stop_on_signals
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
 from clientgo_apiserver.storage.journal import DataUnusable
 
@@ -98,7 +98,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         yield server.url, path
 
 
-def _call_webhooks_here(server: BundledServer, folder: Path, stack: ExitStack) -> None:
+def _call_webhooks_here(server: ApiServer, folder: Path, stack: ExitStack) -> None:
     """Call the webhooks of all Services at a free port of this machine; write it and a certificate to the folder."""
     # Imported here, 80 ms: most servers call no webhooks on this machine.
     from clientgo.pki import CertificateAuthority  # noqa: PLC0415

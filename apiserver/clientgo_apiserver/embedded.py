@@ -12,7 +12,7 @@ from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.registry import Object
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.journal import load_or_create_key
 
@@ -22,7 +22,7 @@ _TURNS = 100
 """Turns of the server's loop after which a definition whose names are free is established, with a margin."""
 
 
-class EmbeddedServer(BundledServer):
+class EmbeddedServer(ApiServer):
     """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone.
 
     Raises:
@@ -45,7 +45,7 @@ class EmbeddedServer(BundledServer):
         audit_log: Path | None = None,
         audit_reads: bool = False,
     ) -> None:
-        """Configure a server; `secure` means TLS, the token and RBAC. The other options are those of BundledServer."""
+        """Configure a server; `secure` means TLS, the token and RBAC. The other options are those of ApiServer."""
         options = ServerOptions(
             authorization="RBAC" if secure else "AlwaysAllow",
             ready_seconds=ready_seconds,

@@ -50,7 +50,7 @@ _ANSWER_SECONDS = 0.05
 _TOKEN_KEY = "token.key"  # nosec B105  # a file's name
 
 
-class BundledServer:
+class ApiServer:
     """Serves the Kubernetes API on 127.0.0.1 between `start` and `stop`; port 0 takes any free port.
 
     Raises:
@@ -103,9 +103,9 @@ class BundledServer:
         self._address = ""
 
     def __repr__(self) -> str:
-        return f"<BundledServer {self._address or 'not started'}>"
+        return f"<ApiServer {self._address or 'not started'}>"
 
-    def __enter__(self) -> "BundledServer":
+    def __enter__(self) -> "ApiServer":
         self.start()
         return self
 

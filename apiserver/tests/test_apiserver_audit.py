@@ -10,7 +10,7 @@ import pytest
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, answer_of, deployment, foo
 from apiserver.tests.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
 from apiserver.tests.scheduling import ManualScheduler
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
@@ -21,7 +21,7 @@ from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSimulation
 from clientgo_apiserver.http.status import internal_error
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.server import BundledServer, build
+from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
 
 Event = dict[str, Any]
@@ -143,7 +143,7 @@ def test_failing_sink_does_not_fail_requests(caplog: Any) -> None:
 @pytest.mark.integration
 def test_a_file_is_written_line_by_line_and_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
-    with Environment(bundled=True, audit_log=path) as config:
+    with Environment(server=BundledServer(audit_log=path)) as config:
         clientset = Clientset(config)
         made = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
         clientset.close()
@@ -156,7 +156,7 @@ def test_a_file_is_written_line_by_line_and_for_its_owner_alone(tmp_path: Path) 
 @pytest.mark.integration
 def test_a_server_calls_a_function_with_each_event() -> None:
     events: list[Event] = []
-    with BundledServer(audit=events.append) as server:
+    with ApiServer(audit=events.append) as server:
         clientset = Clientset(Config(server.url))
         clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
         clientset.close()

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from apiserver.tests.conversations import RECORDED, Player, Server
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[Server]:
-    with Environment(bundled=True, ready_seconds=0.1) as config:
+    with Environment(server=BundledServer(ready_seconds=0.1)) as config:
         server = Server(config)
         server.set_up()
         yield server
@@ -21,7 +21,7 @@ def plain() -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def secure() -> Iterator[Server]:
-    with Environment(secure=True, bundled=True, ready_seconds=0.1) as config:
+    with Environment(server=BundledServer(secure=True, ready_seconds=0.1)) as config:
         server = Server(config)
         server.set_up()
         yield server

@@ -12,19 +12,19 @@ from clientgo.clock import SYSTEM_CLOCK
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.faults import Fault, Faults
 from clientgo_apiserver.http.messages import HTTPRequest, Query
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def server() -> Iterator[BundledServer]:
-    with BundledServer(simulate=False, enable_faults=True) as running:
+def server() -> Iterator[ApiServer]:
+    with ApiServer(simulate=False, enable_faults=True) as running:
         yield running
 
 
 class Client:
-    def __init__(self, server: BundledServer) -> None:
+    def __init__(self, server: ApiServer) -> None:
         self.pool = urllib3.PoolManager(retries=False, timeout=10)
         self.root = server.url
 
@@ -41,13 +41,13 @@ class Client:
 
 
 @pytest.fixture
-def client(server: BundledServer) -> Iterator[Client]:
+def client(server: ApiServer) -> Iterator[Client]:
     found = Client(server)
     with found.pool:
         yield found
 
 
-def test_fault_returns_its_reason_and_retry_after(server: BundledServer, client: Client) -> None:
+def test_fault_returns_its_reason_and_retry_after(server: ApiServer, client: Client) -> None:
     active = server.faults.add(Fault(method="POST", resource="configmaps", code=503, retry_after=7, times=1))
     answer = client.create("a")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
@@ -57,12 +57,12 @@ def test_fault_returns_its_reason_and_retry_after(server: BundledServer, client:
     assert client.create("a").status == 201  # it was asked for once
 
 
-def test_share_of_requests_fails_evenly(server: BundledServer, client: Client) -> None:
+def test_share_of_requests_fails_evenly(server: ApiServer, client: Client) -> None:
     server.faults.add(Fault(method="GET", resource="configmaps", code=429, retry_after=0, share=0.25))
     assert [client.send("GET", CONFIG_MAPS).status for _ in range(8)] == [200, 200, 200, 429] * 2
 
 
-def test_response_is_delayed(server: BundledServer, client: Client) -> None:
+def test_response_is_delayed(server: ApiServer, client: Client) -> None:
     server.faults.add(Fault(method="GET", delay=0.3))
     began = SYSTEM_CLOCK.now()
     assert client.send("GET", CONFIG_MAPS).status == 200
@@ -71,7 +71,7 @@ def test_response_is_delayed(server: BundledServer, client: Client) -> None:
 
 @pytest.mark.parametrize(("when", "stored"), [("before", 404), ("after", 200)])
 def test_a_connection_is_dropped_before_or_after_the_write_took_effect(
-    server: BundledServer, client: Client, when: Any, stored: int
+    server: ApiServer, client: Client, when: Any, stored: int
 ) -> None:
     server.faults.add(Fault(method="POST", drop=when, times=1))
     with pytest.raises(urllib3.exceptions.ProtocolError):
@@ -79,7 +79,7 @@ def test_a_connection_is_dropped_before_or_after_the_write_took_effect(
     assert client.send("GET", f"{CONFIG_MAPS}/a").status == stored
 
 
-def test_a_watch_is_cut_in_the_middle_of_a_frame(server: BundledServer, client: Client) -> None:
+def test_a_watch_is_cut_in_the_middle_of_a_frame(server: ApiServer, client: Client) -> None:
     server.faults.add(Fault(method="WATCH", resource="configmaps", cut=2))
     for name in ("a", "b", "c"):
         client.create(name)
@@ -95,7 +95,7 @@ def test_a_watch_is_cut_in_the_middle_of_a_frame(server: BundledServer, client: 
         json.loads(rest)
 
 
-def test_watch_is_silent_while_the_server_continues(server: BundledServer, client: Client) -> None:
+def test_watch_is_silent_while_the_server_continues(server: ApiServer, client: Client) -> None:
     active = server.faults.add(Fault(method="WATCH", silent=True))
     client.create("a")
     silent = client.watch()
@@ -106,7 +106,7 @@ def test_watch_is_silent_while_the_server_continues(server: BundledServer, clien
     assert b"".join(silent.stream()) == b""
 
 
-def test_history_is_dropped_on_request(server: BundledServer, client: Client) -> None:
+def test_history_is_dropped_on_request(server: ApiServer, client: Client) -> None:
     version = client.create("a").json()["metadata"]["resourceVersion"]
     client.create("b")
     server.faults.compact()
@@ -114,7 +114,7 @@ def test_history_is_dropped_on_request(server: BundledServer, client: Client) ->
     assert json.loads(old.data)["object"]["code"] == 410
 
 
-def test_clock_is_skewed(server: BundledServer, client: Client) -> None:
+def test_clock_is_skewed(server: ApiServer, client: Client) -> None:
     right = client.create("a").json()["metadata"]["creationTimestamp"]
     server.faults.skew(86_400 * 400)
     wrong = client.create("b").json()["metadata"]["creationTimestamp"]
@@ -158,7 +158,7 @@ def test_invalid_fault_over_http_is_rejected(client: Client, call: str, body: An
 
 
 def test_fault_injection_over_http_is_disabled_by_default() -> None:
-    with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False) as http:
+    with ApiServer(simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         assert http.request("GET", f"{server.url}/faults").status == 404
         assert http.request("POST", f"{server.url}/faults", body=b'{"code":500}').status == 404
 

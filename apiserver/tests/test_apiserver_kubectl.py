@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.meta.yamlio import to_yaml
 
 pytestmark = [
@@ -45,7 +45,7 @@ class Kubectl:
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     home = tmp_path_factory.mktemp("home")
-    with Environment(bundled=True, secure=True, kubeconfig=home / "kubeconfig", ready_seconds=0.1):
+    with Environment(server=BundledServer(secure=True, kubeconfig=home / "kubeconfig", ready_seconds=0.1)):
         yield Kubectl(home)
 
 

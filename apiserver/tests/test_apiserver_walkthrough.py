@@ -12,7 +12,7 @@ import urllib3
 
 from apiserver.tests.inprocess import DEFINITIONS, FOOS, definition, foo
 from clientgo.testing.eventually import eventually
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 pytestmark = pytest.mark.integration
 
@@ -59,7 +59,7 @@ def trace() -> Iterator[Trace]:
 def test_requests_take_the_hops_of_the_architecture(trace: Trace) -> None:
     posting, watching = documented_hops()
     assert (len(posting), len(watching)) == (10, 9)
-    with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10, maxsize=2) as http:
+    with ApiServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10, maxsize=2) as http:
         http.request("POST", server.url + DEFINITIONS, json=definition())
         eventually(lambda: http.request("GET", server.url + FOOS).status == 200)
         trace.entered.clear()

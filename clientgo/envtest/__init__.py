@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from clientgo.envtest.options import BundledServer, ControlPlane, ExistingCluster, Webhooks, server_from
 from clientgo.internal.exports import on_demand
 
-__all__ = ["Environment"]
+__all__ = ["BundledServer", "ControlPlane", "Environment", "ExistingCluster", "Webhooks", "server_from"]
 
 if TYPE_CHECKING:
     from clientgo.envtest.environment import Environment

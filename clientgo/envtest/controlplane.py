@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.envtest.options import ControlPlane
 from clientgo.envtest.webhooks import free_port
 from clientgo.errors import ApiError, ConfigError, ConnectionFailed
 from clientgo.flags import seconds
@@ -36,30 +37,24 @@ _POLL_SECONDS = 0.1
 _LAST = 300  # characters of a program's output that an error repeats
 
 
-class ControlPlane:
+class ControlPlaneProcesses:
     """One etcd and one kube-apiserver between `start` and `stop`."""
 
-    def __init__(
-        self,
-        assets: Path,
-        environ: Mapping[str, str] = os.environ,
-        *,
-        flags: Sequence[str] = (),
-        audit_log: Path | None = None,
-        audit_reads: bool = False,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
-        """Find the programs. `flags` are added to those of kube-apiserver; the last value of a flag counts.
+    def __init__(self, options: ControlPlane, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        """Find the programs; the last value of a flag counts.
 
         Raises:
             ConfigError: a program is missing, or a time limit is invalid.
         """
+        assets, environ = Path(options.assets), options.environ
         self._programs = {name: assets / name for name in ("etcd", "kube-apiserver")}
         for path in self._programs.values():
             if not os.access(path, os.X_OK):
                 raise ConfigError(f"no program {path.name} in {assets}, the folder that {ASSETS} names")
-        self._flags = list(flags)
-        self._audit_log, self._audit_reads = audit_log, audit_reads
+        plugin = ["--enable-admission-plugins=OwnerReferencesPermissionEnforcement"]
+        self._flags = [*(plugin if options.owner_references_permissions else ()), *options.flags]
+        self._audit_log = None if options.audit_log is None else Path(options.audit_log)
+        self._audit_reads = options.audit_reads
         self._start_seconds = _duration(environ, START_TIMEOUT)
         self._stop_seconds = _duration(environ, STOP_TIMEOUT)
         self._attach = environ.get(ATTACH_OUTPUT, "").lower() == "true"
@@ -71,7 +66,7 @@ class ControlPlane:
         self._admin: Config | None = None
 
     def __repr__(self) -> str:
-        return f"<ControlPlane {self._admin.host if self._admin is not None else 'not started'}>"
+        return f"<ControlPlaneProcesses {self._admin.host if self._admin is not None else 'not started'}>"
 
     def start(self) -> Config:
         """Start both programs, wait until the API server is ready, and return its administrator's configuration.

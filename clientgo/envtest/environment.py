@@ -1,28 +1,27 @@
 """Test environment: an existing cluster, a control plane of real programs, or the bundled server.
 
-`USE_EXISTING_CLUSTER=true` uses the cluster of the current kubeconfig. `KUBEBUILDER_ASSETS` is a directory with etcd
-and kube-apiserver, which are started. Otherwise the bundled server is started, which needs neither programs nor a
-container engine. A test that must not touch a real cluster uses `bundled=True`.
+Without a choice, environment variables decide (`server_from`); the bundled server needs neither programs nor a
+container engine. A test that must not touch a real cluster uses `server=BundledServer()`.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.envtest.crds import CRDS, Object, install, read_crds, read_objects, restore_objects
+from clientgo.envtest.options import BundledServer, ControlPlane, ExistingCluster, ServerChoice, Webhooks
+from clientgo.envtest.options import server_from as server_from
 from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.rest import Config, RESTClient, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
-from clientgo.servers import ApiServer, server_factory
+from clientgo.servers import StartableServer, server_factory
 
 if TYPE_CHECKING:
-    from clientgo.envtest.controlplane import ControlPlane
+    from clientgo.envtest.controlplane import ControlPlaneProcesses
 
 EnvironmentKind = Literal["existing cluster", "control plane", "bundled server"]
 
@@ -34,75 +33,30 @@ class Environment:
         self,
         *,
         crd_paths: Sequence[Path | str] = (),
-        webhook_paths: Sequence[Path | str] = (),
-        webhook_host: str = "127.0.0.1",
-        webhook_port: int = 0,
-        port: int = 0,
-        host: str = "127.0.0.1",
-        secure: bool = False,
-        kubeconfig: Path | str | None = None,
-        bundled: bool = False,
-        simulate: bool = True,
-        ready_seconds: float = 0.0,
-        replica_sets: bool = False,
-        bookmark_interval: float = 60.0,
-        data_dir: Path | str | None = None,
-        enable_faults: bool = False,
-        owner_references_permissions: bool = False,
-        audit_log: Path | str | None = None,
-        audit_reads: bool = False,
-        apiserver_flags: Sequence[str] = (),
-        environ: Mapping[str, str] = os.environ,
+        webhooks: Webhooks | None = None,
+        server: ServerChoice | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         """Configure an environment; nothing is started before `start`.
 
-        `crd_paths` and `webhook_paths` are YAML files or directories. Webhook configurations are installed so that the
-        server calls `webhook_host` at `webhook_port` (0: a free port); `webhooks` has the address and certificate of
-        the webhook server once the environment runs. `kubeconfig` is the file to which the kubeconfig of a started
-        server is written. `owner_references_permissions` enables the admission plugin
-        OwnerReferencesPermissionEnforcement. `audit_log` is a file of audit.k8s.io/v1 events of writes, with
-        `audit_reads` of all requests; the bundled server's events have the resourceVersion of the write. An existing
-        cluster has neither the log nor the plugin. `apiserver_flags` are added to those of the kube-apiserver of a
-        control plane.
-
-        The other options are for the bundled server, `server`, of `clientgo-apiserver`. `data_dir` stores its objects,
-        CA and administrator's token, otherwise in memory. `simulate` makes workloads available `ready_seconds` after a
-        change; 0 is before the response to the write, unlike on a real cluster. `replica_sets` creates ReplicaSets for
-        Deployments, as `kubectl rollout history` needs. `bookmark_interval` is the seconds between the bookmarks of a
-        watch. `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires
-        it. `enable_faults` lets clients inject faults; `server.faults` always can.
+        `crd_paths` are YAML files or directories. `server` is chosen by the environment variables if it is None.
 
         Raises:
             NotInstalled: the bundled server is needed, and `clientgo[embedded]` is not installed.
+            ConfigError: a program of the control plane is missing.
         """
         self._crds = read_crds(map(Path, crd_paths))
-        self._webhook_paths = [Path(path) for path in webhook_paths]
-        self._webhook_host = webhook_host
-        self._webhook_port = webhook_port
+        self._webhook_options = webhooks
         self.webhooks: WebhookInstall | None = None
-        self._plane: ControlPlane | None = None
-        self._existing = not bundled and environ.get("USE_EXISTING_CLUSTER", "").lower() == "true"
-        plugin = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-        flags = [*([plugin] if owner_references_permissions else ()), *apiserver_flags]
-        audit = _path(audit_log)
-        if not (bundled or self._existing):
-            self._plane = _control_plane(environ, flags, audit, clock, audit_reads=audit_reads)
+        self._options = server_from() if server is None else server
+        self._new_server = server_factory() if isinstance(self._options, BundledServer) else None
+        self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
         self._config: Config | None = None
-        self._kubeconfig = _path(kubeconfig)
-        self._simulate = simulate
-        self._new_server: Callable[[], ApiServer] | None = None
-        if not (self._existing or self._plane):
-            self._new_server = partial(
-                server_factory(), port=port, host=host, secure=secure, simulate=simulate, ready_seconds=ready_seconds,
-                replica_sets=replica_sets, bookmark_interval=bookmark_interval, data_dir=_path(data_dir),
-                enable_faults=enable_faults, owner_references_permissions=owner_references_permissions,
-                audit_log=audit, audit_reads=audit_reads,
-            )  # fmt: skip
         self._clock = clock
         self._written: Path | None = None
         self._restored: list[Object] = []
-        self.server: ApiServer | None = None
+        self.server: StartableServer | None = None
+        """The bundled server while it runs."""
 
     def __repr__(self) -> str:
         return f"<Environment {self.kind}{' at ' + self.server.url if self.server else ''}>"
@@ -116,7 +70,12 @@ class Environment:
     @property
     def kind(self) -> EnvironmentKind:
         """Kind of server; `server`, faults and counters exist for the bundled server only."""
-        return "existing cluster" if self._existing else "control plane" if self._plane else "bundled server"
+        match self._options:
+            case ExistingCluster():
+                return "existing cluster"
+            case ControlPlane():
+                return "control plane"
+        return "bundled server"
 
     @property
     def config(self) -> Config:
@@ -125,7 +84,7 @@ class Environment:
         return self._config
 
     @property
-    def control_plane(self) -> "ControlPlane | None":
+    def control_plane(self) -> "ControlPlaneProcesses | None":
         """The etcd and kube-apiserver of this environment, which a test may restart."""
         return self._plane
 
@@ -135,7 +94,7 @@ class Environment:
 
         An API server alone does none of it: on a control plane a test sets such statuses itself.
         """
-        return self._existing or (self._plane is None and self._simulate)
+        return not isinstance(self._options, ControlPlane) and getattr(self._options, "simulate", True)
 
     def start(self) -> Config:
         """Start the server, install the CRDs, and return the configuration of a client.
@@ -188,15 +147,13 @@ class Environment:
                 written.unlink(missing_ok=True)
 
     def _connect(self) -> Config:
-        if self._new_server is not None:
-            config = self._start(self._new_server())
-        elif self._plane is not None:
-            config = self._plane.start()
-        else:
-            return load_config()
-        if self._kubeconfig is not None:
+        options = self._options
+        if isinstance(options, ExistingCluster):
+            return options.config or load_config()
+        config = self._plane.start() if self._plane is not None else self._start_bundled()
+        if options.kubeconfig is not None:
             self._written = write_kubeconfig(
-                self._kubeconfig,
+                Path(options.kubeconfig),
                 config.host,
                 token=config.token,
                 ca=config.ca_data.encode() or None,
@@ -204,18 +161,22 @@ class Environment:
             )
         return config
 
-    def _start(self, server: ApiServer) -> Config:
+    def _start_bundled(self) -> Config:
+        assert self._new_server is not None, "neither an existing cluster nor a control plane"
+        server = self._new_server(**_settings(self._options))
         server.start()
         self.server = server
         return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())
 
     def _install(self, config: Config) -> None:
         crds = self._crds
-        if self._webhook_paths:
-            self.webhooks = WebhookInstall(self._webhook_paths, host=self._webhook_host, port=self._webhook_port)
+        options = self._webhook_options
+        if options is not None and options.paths:
+            paths = [Path(path) for path in options.paths]
+            self.webhooks = WebhookInstall(paths, host=options.host, port=options.port)
             crds = [self.webhooks.local_crd(crd) for crd in crds]
         with closing(RESTClient(config)) as client:
-            if self._existing:
+            if isinstance(self._options, ExistingCluster):
                 before = {crd["metadata"]["name"]: crd for crd in read_objects(client, CRDS, crds)}
                 written = ((crd, before.get(crd["metadata"]["name"])) for crd in self._crds)
                 self._restored = [was or crd for crd, was in written if was or crd not in crds]
@@ -228,7 +189,7 @@ class Environment:
         webhooks, self.webhooks = self.webhooks, None
         crds, self._restored = self._restored, []
         try:
-            if self._existing and self._config is not None:
+            if isinstance(self._options, ExistingCluster) and self._config is not None:
                 with closing(RESTClient(self._config)) as client:
                     if webhooks is not None:
                         webhooks.uninstall(client)
@@ -238,17 +199,15 @@ class Environment:
                 webhooks.close()
 
 
-def _path(path: Path | str | None) -> Path | None:
-    return None if path is None else Path(path)
+def _settings(options: ServerChoice) -> dict[str, Any]:
+    """Return the settings of the bundled server; its kubeconfig is written here."""
+    settings = {field.name: getattr(options, field.name) for field in fields(options) if field.name != "kubeconfig"}
+    paths = {name: Path(settings[name]) for name in ("data_dir", "audit_log") if settings[name] is not None}
+    return settings | paths
 
 
-def _control_plane(
-    environ: Mapping[str, str], flags: Sequence[str], audit_log: Path | None, clock: Clock, *, audit_reads: bool
-) -> "ControlPlane | None":
-    assets = environ.get("KUBEBUILDER_ASSETS", "")
-    if not assets:
-        return None
+def _processes(options: ControlPlane, clock: Clock) -> "ControlPlaneProcesses":
     # Imported here: its certificates need a library that costs a tenth of a second.
-    from clientgo.envtest.controlplane import ControlPlane  # noqa: PLC0415
+    from clientgo.envtest.controlplane import ControlPlaneProcesses  # noqa: PLC0415
 
-    return ControlPlane(Path(assets), environ, flags=flags, audit_log=audit_log, audit_reads=audit_reads, clock=clock)
+    return ControlPlaneProcesses(options, clock=clock)

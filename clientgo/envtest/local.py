@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from clientgo.envtest.environment import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.rest import Config
 
 _GUIDE = """\
@@ -25,7 +25,7 @@ def local_cluster(crd_paths: Sequence[Path], *, port: int = 0) -> Iterator[tuple
     The kubeconfig is `.embedded/kubeconfig` in the working directory, or in a temporary one if that is read-only.
     """
     path = _kubeconfig_path()
-    environment = Environment(crd_paths=crd_paths, port=port, kubeconfig=path, bundled=True, secure=True)
+    environment = Environment(crd_paths=crd_paths, server=BundledServer(port=port, kubeconfig=path, secure=True))
     with environment as config:
         yield config, path
 

@@ -20,7 +20,7 @@ from clientgo.cache import (
     until_with_sync,
 )
 from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, MetadataInformerFactory, Unstructured
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
@@ -30,7 +30,7 @@ from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.eventually import eventually
 from clientgo.testing.handler import RecordingHandler
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 CRDS = Path(__file__).parent.parent.parent / "artifacts" / "crd"
 FOOS = GroupVersionResource("samplecontroller.k8s.io", "v1alpha1", "foos")
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RESTClient]:
-    environment = Environment(crd_paths=[CRDS], bundled=True, simulate=False)
+    environment = Environment(crd_paths=[CRDS], server=BundledServer(simulate=False))
     client = RESTClient(environment.start())
     yield client
     client.close()
@@ -154,7 +154,7 @@ def test_metadata_only_is_cached(server: RESTClient, namespace: str) -> None:
 @contextmanager
 def served(port: int = 0) -> Iterator[tuple[int, RESTClient]]:
     """Run a bundled server without data; yield its port and a client."""
-    server = BundledServer(port=port, simulate=False)
+    server = ApiServer(port=port, simulate=False)
     server.start()
     client = RESTClient(Config(server.url))
     try:

@@ -15,7 +15,7 @@ from clientgo.cli import doctor
 from clientgo.cli.doctor import OK, PROBLEM, WARNING, Diagnosis, examine_cluster
 from clientgo.cli.project import Project
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.envtest.crds import install, read_crds
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.pki import CertificateAuthority
@@ -32,7 +32,7 @@ CRD = "homes.ajd.my.domain"
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """Server with RBAC, without the project's CRDs."""
     kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-    made = Environment(bundled=True, secure=True, kubeconfig=kubeconfig)
+    made = Environment(server=BundledServer(secure=True, kubeconfig=kubeconfig))
     with made:
         yield made
 
@@ -162,7 +162,7 @@ def test_unusable_server_is_one_problem(environment: Environment) -> None:
 def test_general_checks_need_no_project(
     environment: Environment, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kubeconfig = str(environment._kubeconfig)
+    kubeconfig = str(environment._written)
     assert clientgo(tmp_path, "doctor", "--kubeconfig", kubeconfig) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in lines][:6] == ["Python", "extras", "extras", "kubeconfig", "server", "user"]

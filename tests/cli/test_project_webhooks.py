@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, Webhooks
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group
 from clientgo.meta import GroupVersionResource
@@ -56,7 +56,7 @@ def project_that_passes_its_tests(folder: Path, variables: Mapping[str, str]) ->
     project = copy_project(HOME, folder, variables)
     config, kubeconfig = project / "config", project / ".kubeconfig"
     crds, hooks = [config / "crd/bases"], [config / "webhook"]
-    environment = Environment(bundled=True, kubeconfig=kubeconfig, crd_paths=crds, webhook_paths=hooks)
+    environment = Environment(crd_paths=crds, webhooks=Webhooks(hooks), server=BundledServer(kubeconfig=kubeconfig))
     with environment as server, closing(RESTClient(server)) as client:
         install = environment.webhooks
         assert install is not None
@@ -74,7 +74,7 @@ def deployed_project(folder: Path, variables: Mapping[str, str]) -> Iterator[Pro
     Service. Self-signed certificates replace cert-manager.
     """
     project = copy_project(REDIS, folder, variables)
-    environment = Environment(bundled=True, secure=True, kubeconfig=folder / "admin", ready_seconds=0.1)
+    environment = Environment(server=BundledServer(secure=True, kubeconfig=folder / "admin", ready_seconds=0.1))
     with environment as server, closing(RESTClient(server)) as client:
         kubectl = Kubectl(environment, environ(folder / "admin"), "default")
         rendered = yaml.safe_load_all(kubectl.run("kustomize", str(project / "config/default")))

@@ -18,7 +18,7 @@ from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import METADATA, METADATA_LIST, Request
 from clientgo.testing.handler import RecordingHandler
 from clientgo.testing.transport import FakeStream, FakeTransport, reply
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
 META = {"name": "a", "namespace": "ns", "resourceVersion": "7", "labels": {"app": "x"}}
@@ -60,7 +60,7 @@ def test_metadata_watch_is_requested() -> None:
 
 @pytest.mark.integration
 def test_metadata_informer_receives_only_metadata() -> None:
-    server = BundledServer(simulate=False)
+    server = ApiServer(simulate=False)
     server.start()
     try:
         client = RESTClient(Config(server.url))

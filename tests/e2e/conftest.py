@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.rest import load_config
 from tests.e2e.clusters import kubeconfig_of, kubelet, pytest_runtest_setup
 from tests.e2e.kubectl import CRD, Kubectl
@@ -21,7 +21,9 @@ def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     """Return kubectl for the namespace `default`, with an empty home. All tests of kubectl share the server."""
     home = tmp_path_factory.mktemp("home")
     (home / "crd.yaml").write_text(json.dumps(CRD))
-    environment = Environment(crd_paths=[home / "crd.yaml"], kubeconfig=home / "kubeconfig")
+    environment = Environment(
+        crd_paths=[home / "crd.yaml"], server=server_from(bundled=BundledServer(kubeconfig=home / "kubeconfig"))
+    )
     environment.start()
     try:
         environ = {**os.environ, "HOME": str(home), "KUBECACHEDIR": str(home / "cache")}

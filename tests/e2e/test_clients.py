@@ -16,7 +16,7 @@ import kubernetes
 import pytest
 import yaml
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.meta.yamlio import to_yaml
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import kubeconfig_of, namespace
@@ -80,7 +80,9 @@ class Place:
 def place(tmp_path: Path) -> Iterator[Place]:
     kubeconfig, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(to_yaml(CRD), encoding="utf-8")
-    environment = Environment(crd_paths=[crd], kubeconfig=kubeconfig, secure=True)
+    environment = Environment(
+        crd_paths=[crd], server=server_from(bundled=BundledServer(kubeconfig=kubeconfig, secure=True))
+    )
     with environment as config, namespace(config, "clients") as name:
         yield Place(kubeconfig_of(environment, kubeconfig), name)
 

@@ -1,14 +1,13 @@
 """The whole controller over real HTTP, against the environment's server."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.envtest.crds import install, read_crds
 from clientgo.errors import ApiError, Invalid, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
@@ -39,9 +38,9 @@ pytestmark = pytest.mark.integration
 class Cluster:
     """Namespace of an environment's server, with the controller running in it."""
 
-    def __init__(self, **simulation: Any) -> None:
-        """Create a cluster; `simulation` configures the bundled server's controllers."""
-        self.environment = Environment(crd_paths=[CRDS], **simulation)
+    def __init__(self, bundled: BundledServer = BundledServer(), *, flags: Sequence[str] = ()) -> None:  # noqa: B008
+        """Create a cluster on the environment's server: the bundled one, or a control plane with `flags`."""
+        self.environment = Environment(crd_paths=[CRDS], server=server_from(bundled=bundled, flags=flags))
         self.patience = patience(self.environment)
         with ExitStack() as stack:
             config = stack.enter_context(self.environment)
@@ -196,22 +195,22 @@ def test_a_deployment_of_another_owner_is_reported_and_left_alone(cluster: Clust
 @pytest.mark.timeout(120)
 @pytest.mark.requires("simulated controllers")
 @pytest.mark.parametrize(
-    ("simulation", "writes_each"),
+    ("bundled", "writes_each"),
     [
-        pytest.param({"simulate": True}, 3, id="Deployments available at once"),
-        pytest.param({"simulate": False}, 3, id="no Deployment controller"),
+        pytest.param(BundledServer(), 3, id="Deployments available at once"),
+        pytest.param(BundledServer(simulate=False), 3, id="no Deployment controller"),
         # The Foo's status is written twice: 0 after the first sync, and again when the replicas are there.
-        pytest.param({"simulate": True, "ready_seconds": 0.1}, 4, id="Deployments available later"),
+        pytest.param(BundledServer(ready_seconds=0.1), 4, id="Deployments available later"),
     ],
 )
 def test_five_hundred_foos_cost_three_writes_each_and_no_conflict(
-    simulation: dict[str, Any], writes_each: int, caplog: pytest.LogCaptureFixture
+    bundled: BundledServer, writes_each: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with closing(Cluster(**simulation)) as cluster:
+    with closing(Cluster(bundled)) as cluster:
         cluster.start()
         for number in range(500):
             cluster.create_foo(f"foo-{number}")
-        available = 1 if simulation["simulate"] else 0
+        available = 1 if bundled.simulate else 0
         eventually(lambda: all_report(cluster, 500, available), seconds=60)
         eventually(lambda: len(cluster.events("Synced")) == 500, seconds=60)
         assert len(cluster.deployments.list().items) == 500

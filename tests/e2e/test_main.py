@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.envtest.crds import install, read_crds
 from clientgo.rest import Config, RESTClient, load_config
 from tests.e2e.clusters import kubeconfig_of, namespace
@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
     """Return the kubeconfig of a server with Foo's CRD."""
     path = tmp_path / "kubeconfig"
-    environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=path)
+    environment = Environment(
+        crd_paths=[ROOT / "artifacts" / "crd"], server=server_from(bundled=BundledServer(kubeconfig=path))
+    )
     with environment:
         yield kubeconfig_of(environment, path)
 
@@ -101,7 +103,9 @@ def test_an_unusable_kubeconfig_is_one_sentence(text: str | None, flags: list[st
 @pytest.mark.requires("a known port")
 def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> None:
     port = free_port()
-    environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], port=port)
+    environment = Environment(
+        crd_paths=[ROOT / "artifacts" / "crd"], server=server_from(bundled=BundledServer(port=port))
+    )
     program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
     program.wait_for("can't be reached")
     with environment:
@@ -115,7 +119,7 @@ def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> Non
 @pytest.mark.requires("a cluster of its own")
 def test_a_missing_crd_is_logged_once_and_retried(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=path) as config:
+    with Environment(server=server_from(bundled=BundledServer(kubeconfig=path))) as config:
         program = Program([f"--kubeconfig={path}"], tmp_path)
         program.wait_for("install the CRD")
         install_crd(config)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.envtest.crds import install, uninstall
 from clientgo.errors import BadRequest, NotFound
 from clientgo.kubernetes.clientset import Clientset
@@ -55,7 +55,7 @@ def config() -> Iterator[Config]:
 @pytest.fixture
 def other() -> Iterator[Config]:
     """Return a second cluster, always a bundled server."""
-    with Environment(bundled=True) as started:
+    with Environment(server=BundledServer()) as started:
         yield started
 
 
@@ -233,7 +233,7 @@ def scraped(url: str, token: str = "") -> int:
 def test_metrics_are_served_to_authorized_users_only() -> None:
     before = provider()
     with (
-        Environment(secure=True) as config,
+        Environment(server=server_from(bundled=BundledServer(secure=True))) as config,
         namespace(config, "metrics") as space,
         closing(RESTClient(config)) as client,
         metrics_reader(Clientset(client), space),

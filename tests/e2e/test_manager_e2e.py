@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -65,8 +64,8 @@ ROOT = Path(__file__).parent.parent.parent
 class ManagedCluster(Cluster):
     """Cluster with the manager's controller instead of the low-level one."""
 
-    def __init__(self, **simulation: Any) -> None:
-        super().__init__(**simulation)
+    def __init__(self, bundled: BundledServer = BundledServer()) -> None:  # noqa: B008
+        super().__init__(bundled)
         cache = CacheOptions(namespaces=(self.namespace,), resync=30.0)
         self.component = "foo-manager"
         self.manager = Manager(self.client, options=Options(name=self.component, cache=cache))
@@ -93,7 +92,7 @@ def cluster() -> Iterator[ManagedCluster]:
 def test_five_hundred_foos_cost_a_manager_s_controller_three_writes_each_too(
     available: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with closing(ManagedCluster(simulate=bool(available))) as cluster:
+    with closing(ManagedCluster(BundledServer(simulate=bool(available)))) as cluster:
         cluster.start()
         for number in range(500):
             cluster.create_foo(f"foo-{number}")
@@ -134,7 +133,9 @@ def test_controllers_of_either_kind_share_one_cache(kind: type[ManagedCluster]) 
 @pytest.mark.e2e
 @pytest.mark.feature("A-26")
 def test_the_example_runs_as_a_program_and_ends_in_good_order(tmp_path: Path) -> None:
-    environment = Environment(crd_paths=[CRDS], kubeconfig=tmp_path / "kubeconfig")
+    environment = Environment(
+        crd_paths=[CRDS], server=server_from(bundled=BundledServer(kubeconfig=tmp_path / "kubeconfig"))
+    )
     with (
         environment as config,
         namespace(config, "foos") as space,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.errors import NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta
@@ -44,7 +44,11 @@ class Cluster:
 
     def __init__(self, home: Path, overlay: str) -> None:
         self.home, self.overlay, self.trail = home, overlay, home / "audit.log"
-        self.environment = Environment(secure=True, kubeconfig=home / "admin", audit_log=self.trail, audit_reads=True)
+        self.environment = Environment(
+            server=server_from(
+                bundled=BundledServer(secure=True, kubeconfig=home / "admin", audit_log=self.trail, audit_reads=True)
+            )
+        )
         with ExitStack() as stack:
             self.config = stack.enter_context(self.environment)
             self.admin = stack.enter_context(closing(RESTClient(self.config)))

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.errors import ConfigError, NotFound
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.lifecycle import Group
@@ -105,10 +105,11 @@ class RunnableGroup:
         self.trail = folder / "audit.log"
         self.environment = Environment(
             crd_paths=[ROOT / "artifacts" / "crd"],
-            secure=True,
-            audit_log=self.trail,
-            audit_reads=True,
-            owner_references_permissions=True,
+            server=server_from(
+                bundled=BundledServer(
+                    secure=True, audit_log=self.trail, audit_reads=True, owner_references_permissions=True
+                )
+            ),
         )
         self.config = self.environment.start()
         self.admin = RESTClient(self.config)

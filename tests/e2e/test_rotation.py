@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.lifecycle import Group
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.auth.users import MASTERS, authenticated
 from clientgo_apiserver.embedded import EmbeddedServer
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import parse
 from controller.program import run
@@ -34,7 +34,8 @@ class Pod:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = Environment(
-            crd_paths=[ROOT / "artifacts" / "crd"], secure=True, audit_log=folder / "audit.log"
+            crd_paths=[ROOT / "artifacts" / "crd"],
+            server=server_from(bundled=BundledServer(secure=True, audit_log=folder / "audit.log")),
         )
         self.admin = self.environment.start()
         self.stop = threading.Event()
@@ -42,7 +43,7 @@ class Pod:
         self.count = 0
 
     @property
-    def server(self) -> BundledServer:
+    def server(self) -> ApiServer:
         assert isinstance(self.environment.server, EmbeddedServer)
         return self.environment.server
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clientgo.cache.pager import Pager
-from clientgo.envtest import Environment
+from clientgo.envtest import Environment, server_from
 from clientgo.errors import Expired, TooManyRequests
 from clientgo.kubernetes.clients.core_v1 import ConfigMapClient
 from clientgo.kubernetes.clientset import Clientset
@@ -52,7 +52,7 @@ def names(maps: list[ConfigMap]) -> list[str]:
 @pytest.mark.requires("a restart")
 @pytest.mark.parametrize("kill", [False, True], ids=["terminated", "killed"])
 def test_controller_continues_after_a_restart_of_the_api_server(*, kill: bool) -> None:
-    with closing(Cluster(apiserver_flags=[END_WATCHES])) as cluster:
+    with closing(Cluster(flags=[END_WATCHES])) as cluster:
         cluster.start()
         cluster.create_foo("before")
         cluster.reports("before", available=1)
@@ -67,7 +67,7 @@ def test_controller_continues_after_a_restart_of_the_api_server(*, kill: bool) -
 
 @pytest.mark.requires("a restart")
 def test_leader_keeps_its_lease_through_a_short_restart() -> None:
-    environment, group, stopped = Environment(apiserver_flags=[END_WATCHES]), Group(), threading.Event()
+    environment, group, stopped = Environment(server=server_from(flags=[END_WATCHES])), Group(), threading.Event()
     with ExitStack() as stack:
         config = stack.enter_context(environment)
         place = stack.enter_context(namespace(config, "restart"))
@@ -112,7 +112,7 @@ class Compacting:
 
 @pytest.fixture
 def compacting() -> Iterator[Compacting]:
-    environment = Environment(apiserver_flags=["--etcd-compaction-interval=1s", "--watch-cache=false"])
+    environment = Environment(server=server_from(flags=["--etcd-compaction-interval=1s", "--watch-cache=false"]))
     with environment as config, namespace(config, "expiry") as place, closing(Clientset(config)) as kube:
         maps = kube.core_v1.config_maps(place)
         for name in "abc":

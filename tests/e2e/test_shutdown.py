@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.meta import ObjectMeta
 from clientgo.rest import RESTClient
@@ -30,7 +30,10 @@ class Slow:
         self.folder, self.seconds = folder, seconds
         self.probes = ""
         self.kubeconfig = folder / "kubeconfig"
-        self.environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], kubeconfig=self.kubeconfig)
+        self.environment = Environment(
+            crd_paths=[ROOT / "artifacts" / "crd"],
+            server=server_from(bundled=BundledServer(kubeconfig=self.kubeconfig)),
+        )
         self.config = self.environment.start()
 
     def begin(self, place: str, *flags: str) -> Program:

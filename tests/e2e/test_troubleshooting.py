@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.meta.yamlio import to_yaml
 from tests.processes import Child
 
@@ -65,7 +65,7 @@ run(lambda manager, flags: manager.add(WebhookServer(cert_dir="/nowhere", port=0
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Kubeconfig of a server without CRDs; `nobody` has no permissions."""
     kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-    with Environment(bundled=True, secure=True, kubeconfig=kubeconfig):
+    with Environment(server=BundledServer(secure=True, kubeconfig=kubeconfig)):
         yield kubeconfig
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.errors import ApiError, InternalError, Invalid
 from clientgo.meta import ObjectMeta
 from clientgo.rest import RESTClient, load_config
@@ -50,8 +50,8 @@ SECONDS = 20.0
 def cluster(manifests: Path) -> Iterator[Cluster]:  # the imported fixture
     environment = Environment(
         crd_paths=[manifests / "crd" / f"{GROUP}_homes.yaml"],
-        webhook_paths=[manifests / "webhook" / "manifests.yaml"],
-        kubeconfig=manifests / "kubeconfig",
+        webhooks=Webhooks([manifests / "webhook" / "manifests.yaml"]),
+        server=server_from(bundled=BundledServer(kubeconfig=manifests / "kubeconfig")),
     )
     if environment.kind == "existing cluster" and urlsplit(load_config().host).hostname not in ("127.0.0.1", "::1"):
         pytest.skip("an API server on another machine cannot call webhooks on this one")
@@ -104,7 +104,7 @@ def test_crd_of_a_cluster_is_left_without_the_url_of_this_machine(manifests: Pat
     (tmp_path / "webhook").mkdir()
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/homes.{group}"
     with closing(RESTClient(load_config())) as client:
-        with Environment(crd_paths=[crd], webhook_paths=[tmp_path / "webhook"]):
+        with Environment(crd_paths=[crd], webhooks=Webhooks([tmp_path / "webhook"])):
             assert b'"url":"https://127.0.0.1:' in client.raw("GET", path)
         left = client.raw("GET", path)
         client.raw("DELETE", path)

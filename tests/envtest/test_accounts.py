@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.envtest.accounts import ManagerAccount
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
@@ -26,7 +26,7 @@ NAME = ObjectName("default", "one")
 
 @pytest.fixture(scope="module")
 def environment() -> Iterator[Environment]:
-    environment = Environment(bundled=True, secure=True, owner_references_permissions=True)
+    environment = Environment(server=BundledServer(secure=True, owner_references_permissions=True))
     with environment:
         yield environment
 

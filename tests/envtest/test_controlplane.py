@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from clientgo.envtest import Environment
-from clientgo.envtest.controlplane import ControlPlane
+from clientgo.envtest import BundledServer, ControlPlane, Environment, server_from
+from clientgo.envtest.controlplane import ControlPlaneProcesses
 from clientgo.errors import ConfigError
 from clientgo.rest import Config, RESTClient, load_config
 
@@ -77,7 +77,7 @@ def is_running(folder: Path, name: str) -> bool:
 @pytest.mark.e2e
 def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
-    environment = Environment(environ=programs(tmp_path), kubeconfig=kubeconfig)
+    environment = Environment(server=server_from(programs(tmp_path), bundled=BundledServer(kubeconfig=kubeconfig)))
     with environment as config:
         assert is_running(tmp_path, "etcd")
         assert is_running(tmp_path, "kube-apiserver")
@@ -107,7 +107,7 @@ def asked(config: Config) -> Any:
 
 @pytest.mark.e2e
 def test_service_account_key_is_in_the_form_that_kube_apiserver_reads(tmp_path: Path) -> None:
-    with Environment(environ=programs(tmp_path)) as config:
+    with Environment(server=server_from(programs(tmp_path))) as config:
         files = asked(config)["files"]
     for flag in ("service-account-key-file", "service-account-signing-key-file"):
         assert files[flag].startswith("-----BEGIN EC PRIVATE KEY-----\n")
@@ -117,7 +117,7 @@ def test_service_account_key_is_in_the_form_that_kube_apiserver_reads(tmp_path: 
 @pytest.mark.e2e
 @pytest.mark.parametrize("kill", [False, True])
 def test_restarted_api_server_has_its_address_and_credentials(tmp_path: Path, *, kill: bool) -> None:
-    environment = Environment(environ=programs(tmp_path))
+    environment = Environment(server=server_from(programs(tmp_path)))
     with environment as config:
         before = asked(config)
         assert environment.control_plane is not None
@@ -131,7 +131,9 @@ def test_restarted_api_server_has_its_address_and_credentials(tmp_path: Path, *,
 def test_audit_log_admission_plugin_and_further_flags_reach_the_api_server(tmp_path: Path) -> None:
     log, further = tmp_path / "audit.log", ["--etcd-compaction-interval=1s", "--authorization-mode=Node,RBAC"]
     environment = Environment(
-        environ=programs(tmp_path), audit_log=log, owner_references_permissions=True, apiserver_flags=further
+        server=server_from(
+            programs(tmp_path), bundled=BundledServer(audit_log=log, owner_references_permissions=True), flags=further
+        )
     )
     with environment as config:
         answer = asked(config)
@@ -147,12 +149,12 @@ def test_a_program_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
     environ = programs(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(ConfigError, match=f"no program {name} in "):
-        Environment(environ=environ)
+        Environment(server=server_from(environ))
 
 
 @pytest.mark.e2e
 def test_failed_program_is_reported_with_its_output(tmp_path: Path) -> None:
-    environment = Environment(environ=programs(tmp_path, apiserver="sys.exit('no such flag')"))
+    environment = Environment(server=server_from(programs(tmp_path, apiserver="sys.exit('no such flag')")))
     with pytest.raises(ConfigError, match="kube-apiserver ended with status 1: no such flag"):
         environment.start()
     assert not is_running(tmp_path, "etcd")
@@ -164,7 +166,7 @@ def test_program_that_is_never_ready_times_out(tmp_path: Path) -> None:
     environ = programs(tmp_path, etcd="import time; print('waiting', flush=True); time.sleep(60)")
     environ["KUBEBUILDER_CONTROLPLANE_START_TIMEOUT"] = "1s500ms"
     with pytest.raises(ConfigError, match=r"etcd was not ready after 1\.5 s: waiting"):
-        Environment(environ=environ).start()
+        Environment(server=server_from(environ)).start()
     assert not is_running(tmp_path, "etcd")
 
 
@@ -174,7 +176,7 @@ def test_program_that_does_not_stop_is_killed(tmp_path: Path) -> None:
     deaf = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     environ = programs(tmp_path, etcd=deaf + ETCD)
     environ["KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT"] = "300ms"
-    with Environment(environ=environ):
+    with Environment(server=server_from(environ)):
         assert is_running(tmp_path, "etcd")
     assert not is_running(tmp_path, "etcd")
 
@@ -182,21 +184,21 @@ def test_program_that_does_not_stop_is_killed(tmp_path: Path) -> None:
 def test_invalid_time_limit_is_rejected(tmp_path: Path) -> None:
     environ = {**programs(tmp_path), "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT": "soon"}
     with pytest.raises(ConfigError, match="invalid duration KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=soon"):
-        ControlPlane(tmp_path, environ)
+        ControlPlaneProcesses(ControlPlane(assets=tmp_path, environ=environ))
 
 
 @pytest.mark.feature("B-CR-13")
 def test_an_existing_cluster_comes_first_and_bundled_before_everything(tmp_path: Path) -> None:
     environ = programs(tmp_path)
-    assert Environment(environ=environ).kind == "control plane"
-    assert Environment(environ={**environ, "USE_EXISTING_CLUSTER": "true"}).kind == "existing cluster"
-    assert Environment(environ=environ, bundled=True).kind == "bundled server"
-    assert Environment(environ={}).kind == "bundled server"
+    assert Environment(server=server_from(environ)).kind == "control plane"
+    assert Environment(server=server_from({**environ, "USE_EXISTING_CLUSTER": "true"})).kind == "existing cluster"
+    assert Environment(server=BundledServer()).kind == "bundled server"
+    assert Environment(server=server_from({})).kind == "bundled server"
 
 
 def test_environment_knows_whether_it_runs_controllers(tmp_path: Path) -> None:
     environ = programs(tmp_path)
-    assert Environment(environ={"USE_EXISTING_CLUSTER": "true"}).runs_controllers
-    assert Environment(environ={}).runs_controllers
-    assert not Environment(environ={}, simulate=False).runs_controllers
-    assert not Environment(environ=environ).runs_controllers  # kube-apiserver alone
+    assert Environment(server=server_from({"USE_EXISTING_CLUSTER": "true"})).runs_controllers
+    assert Environment(server=server_from({})).runs_controllers
+    assert not Environment(server=server_from({}, bundled=BundledServer(simulate=False))).runs_controllers
+    assert not Environment(server=server_from(environ)).runs_controllers  # kube-apiserver alone

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.envtest.crds import install, read_crds, uninstall
 from clientgo.errors import ConfigError, ConnectionFailed, NotFound
 from clientgo.rest import Config, RESTClient, load_config
@@ -28,7 +28,7 @@ def ask(config: Config, path: str) -> bytes:
 
 @pytest.mark.feature("B-CR-13", "A-68")
 def test_the_kinds_of_its_crds_are_served_until_it_stops() -> None:
-    with Environment(crd_paths=[CRDS], bundled=True) as config:
+    with Environment(crd_paths=[CRDS], server=BundledServer()) as config:
         assert b'"FooList"' in ask(config, FOOS)
     with pytest.raises(ConnectionFailed):
         ask(config, FOOS)
@@ -36,13 +36,15 @@ def test_the_kinds_of_its_crds_are_served_until_it_stops() -> None:
 
 def test_paths_may_be_text(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
-    with Environment(crd_paths=[str(CRDS)], kubeconfig=str(kubeconfig), data_dir=str(tmp_path / "data"), bundled=True):
+    with Environment(
+        crd_paths=[str(CRDS)], server=BundledServer(kubeconfig=str(kubeconfig), data_dir=str(tmp_path / "data"))
+    ):
         assert kubeconfig.exists()
 
 
 def test_kubeconfig_is_written_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=path, bundled=True) as config:
+    with Environment(server=BundledServer(kubeconfig=path)) as config:
         assert load_config(kubeconfig=path).host == config.host
     assert not path.exists()
 
@@ -50,7 +52,7 @@ def test_kubeconfig_is_written_and_removed(tmp_path: Path) -> None:
 def test_foreign_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("kind: Config\nclusters: [{name: production}]\n", encoding="utf-8")
-    environment = Environment(kubeconfig=path, bundled=True)
+    environment = Environment(server=BundledServer(kubeconfig=path))
     with pytest.raises(ConfigError, match="contains another configuration"):
         environment.start()
     environment.stop()
@@ -63,7 +65,7 @@ def test_port_in_use_is_an_error() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(OSError, match="in use"):
-            Environment(port=taken.getsockname()[1], bundled=True).start()
+            Environment(server=BundledServer(port=taken.getsockname()[1])).start()
 
 
 def test_existing_cluster_is_used_on_request(
@@ -71,9 +73,9 @@ def test_existing_cluster_is_used_on_request(
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251  # load_config reads the process' environment
 ) -> None:
     path = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=path, bundled=True) as running:
+    with Environment(server=BundledServer(kubeconfig=path)) as running:
         monkeypatch.setenv("KUBECONFIG", str(path))
-        existing = Environment(crd_paths=[CRDS], environ={"USE_EXISTING_CLUSTER": "true"})
+        existing = Environment(crd_paths=[CRDS], server=server_from({"USE_EXISTING_CLUSTER": "true"}))
         assert existing.start().host == running.host
         existing.stop()
         assert b'"FooList"' in ask(running, FOOS)
@@ -97,7 +99,7 @@ def test_unreadable_crds_are_reported_with_their_file(text: str | None, words: s
 def test_uninstall_names_a_crd_that_a_finalizer_keeps() -> None:
     [crd] = read_crds([CRDS])
     held = {**crd, "metadata": {**crd["metadata"], "finalizers": ["example.com/held"]}}
-    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+    with Environment(server=BundledServer()) as config, closing(RESTClient(config)) as client:
         install(client, [held])
         with pytest.raises(ConfigError, match=r"CRD foos\.samplecontroller\.k8s\.io still exists 10 s after"):
             uninstall(client, [crd], clock=FakeClock(auto=True))
@@ -105,7 +107,7 @@ def test_uninstall_names_a_crd_that_a_finalizer_keeps() -> None:
 
 def test_crds_are_brought_up_to_date_and_removed() -> None:
     crds = read_crds([CRDS])
-    with Environment(crd_paths=[CRDS], bundled=True) as config:
+    with Environment(crd_paths=[CRDS], server=BundledServer()) as config:
         client = RESTClient(config)
         install(client, crds)
         uninstall(client, crds)
@@ -116,7 +118,7 @@ def test_crds_are_brought_up_to_date_and_removed() -> None:
 
 
 def test_environment_can_be_stopped_before_its_start_and_twice() -> None:
-    environment = Environment(bundled=True)
+    environment = Environment(server=BundledServer())
     environment.stop()
     environment.start()
     environment.stop()

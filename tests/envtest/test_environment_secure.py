@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ConfigError, Forbidden
 from clientgo.rest import Config, RESTClient, load_config
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 
 pytestmark = pytest.mark.integration
@@ -24,7 +24,7 @@ def ask(config: Config, path: str) -> bytes:
 
 
 def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> None:
-    with Environment(secure=True, bundled=True, kubeconfig=tmp_path / "kubeconfig") as config:
+    with Environment(server=BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig")) as config:
         assert config.host.startswith("https://127.0.0.1:")
         found = load_config(kubeconfig=tmp_path / "kubeconfig")
         assert (found.host, found.token, found.ca_data) == (config.host, config.token, config.ca_data)
@@ -33,12 +33,12 @@ def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> Non
 
 @pytest.mark.feature("B-CR-13")
 def test_tokens_are_valid_command_line_arguments() -> None:
-    with Environment(secure=True, bundled=True) as config:
+    with Environment(server=BundledServer(secure=True)) as config:
         assert config.token.isalnum()
 
 
 def test_added_user_is_limited_by_roles() -> None:
-    environment = Environment(secure=True, bundled=True)
+    environment = Environment(server=BundledServer(secure=True))
     with environment:
         with pytest.raises(Forbidden, match='User "bob" cannot list resource "namespaces"'):
             ask(environment.add_user("bob"), "/api/v1/namespaces")
@@ -46,7 +46,7 @@ def test_added_user_is_limited_by_roles() -> None:
 
 
 def test_a_client_certificate_tells_name_and_groups() -> None:
-    with BundledServer(tls=True, options=ServerOptions(anonymous=False, authorization="RBAC")) as server:
+    with ApiServer(tls=True, options=ServerOptions(anonymous=False, authorization="RBAC")) as server:
         assert server.ca is not None
         certificate, key = server.client_certificate("carol", "system:masters")
         config = Config(
@@ -63,7 +63,7 @@ def test_a_client_certificate_tells_name_and_groups() -> None:
 
 @pytest.mark.timeout(4)  # uvicorn itself would wait for five seconds
 def test_idle_tls_connection_does_not_delay_stop() -> None:
-    with BundledServer(tls=True) as server:
+    with ApiServer(tls=True) as server:
         assert server.ca is not None
         http = urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=server.ca.decode()))
         assert http.request("GET", f"{server.url}/readyz").data == b"ok"
@@ -77,9 +77,9 @@ def test_idle_tls_connection_does_not_delay_stop() -> None:
 )
 def test_it_listens_where_others_reach_it_only_with_tls_and_authentication(tls: bool, options: ServerOptions) -> None:
     with pytest.raises(ConfigError, match=r"listen on 0\.0\.0\.0 only with TLS and authentication"):
-        BundledServer(host="0.0.0.0", tls=tls, options=options)
+        ApiServer(host="0.0.0.0", tls=tls, options=options)
 
 
 def test_protected_it_listens_anywhere() -> None:
-    with Environment(secure=True, bundled=True, host="0.0.0.0") as config:
+    with Environment(server=BundledServer(secure=True, host="0.0.0.0")) as config:
         assert b'"NamespaceList"' in ask(config, "/api/v1/namespaces")

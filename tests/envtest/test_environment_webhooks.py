@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.webhookserver import allow, deny, patch, serving
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.envtest.crds import install, read_crds
 from clientgo.envtest.webhooks import WebhookInstall
 from clientgo.errors import ApiError, ConfigError
@@ -54,7 +54,7 @@ def manifests(tmp_path: Path) -> Path:
 
 @pytest.mark.feature("B-CR-13", "A-68")
 def test_the_server_calls_the_local_port_and_trusts_its_certificate(manifests: Path) -> None:
-    environment = Environment(bundled=True, webhook_paths=[manifests])
+    environment = Environment(webhooks=Webhooks([manifests]), server=BundledServer())
     with environment as config:
         webhooks = environment.webhooks
         assert webhooks is not None
@@ -80,9 +80,11 @@ def test_webhooks_are_removed_from_an_existing_cluster(
 ) -> None:
     path = tmp_path / "kubeconfig"
     configurations = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-    with Environment(kubeconfig=path, bundled=True) as running, closing(RESTClient(running)) as client:
+    with Environment(server=BundledServer(kubeconfig=path)) as running, closing(RESTClient(running)) as client:
         monkeypatch.setenv("KUBECONFIG", str(path))
-        existing = Environment(webhook_paths=[manifests], environ={"USE_EXISTING_CLUSTER": "true"}, webhook_port=9443)
+        existing = Environment(
+            webhooks=Webhooks([manifests], port=9443), server=server_from({"USE_EXISTING_CLUSTER": "true"})
+        )
         existing.start()
         assert b'"url":"https://127.0.0.1:9443/validate"' in client.raw("GET", configurations)
         existing.stop()
@@ -125,7 +127,7 @@ def cluster(
 ) -> Iterator[RESTClient]:
     """A server that environments with USE_EXISTING_CLUSTER use."""
     path = tmp_path / "kubeconfig"
-    with Environment(kubeconfig=path, bundled=True) as running, closing(RESTClient(running)) as client:
+    with Environment(server=BundledServer(kubeconfig=path)) as running, closing(RESTClient(running)) as client:
         monkeypatch.setenv("KUBECONFIG", str(path))
         yield client
 
@@ -142,7 +144,9 @@ def test_crd_that_an_existing_cluster_had_gets_back_its_state(cluster: RESTClien
     before = stored(cluster, CRD_PATH)
     hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION, of="ours")]
     hooks.mkdir()
-    environment = Environment(crd_paths=crds, webhook_paths=[hooks], environ={"USE_EXISTING_CLUSTER": "true"})
+    environment = Environment(
+        crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from({"USE_EXISTING_CLUSTER": "true"})
+    )
     with environment:
         during = stored(cluster, CRD_PATH)
         assert during["spec"]["conversion"]["webhook"]["clientConfig"]["url"].startswith("https://127.0.0.1:")
@@ -156,7 +160,7 @@ def test_crd_that_is_new_in_an_existing_cluster_stays_without_the_local_url(
 ) -> None:
     hooks, crds = tmp_path / "none", [definition(tmp_path, CONVERSION)]
     hooks.mkdir()
-    with Environment(crd_paths=crds, webhook_paths=[hooks], environ={"USE_EXISTING_CLUSTER": "true"}):
+    with Environment(crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from({"USE_EXISTING_CLUSTER": "true"})):
         pass
     kept = stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
     assert "url" not in kept
@@ -170,7 +174,7 @@ def test_webhook_configuration_that_an_existing_cluster_had_gets_back_its_state(
     path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
     cluster.raw("POST", path, body=json.dumps(theirs).encode())
     before = stored(cluster, path)["items"][0]["webhooks"]
-    with Environment(webhook_paths=[manifests], environ={"USE_EXISTING_CLUSTER": "true"}):
+    with Environment(webhooks=Webhooks([manifests]), server=server_from({"USE_EXISTING_CLUSTER": "true"})):
         [during] = stored(cluster, path)["items"]
         assert "url" in during["webhooks"][0]["clientConfig"]
     [after] = stored(cluster, path)["items"]
@@ -186,7 +190,9 @@ def test_environment_that_fails_to_start_restores_an_existing_cluster(cluster: R
     (broken / "manifests.yaml").write_text(to_yaml(refused), encoding="utf-8")
     crds = [definition(tmp_path, CONVERSION, of="ours")]
     with pytest.raises(ApiError):
-        Environment(crd_paths=crds, webhook_paths=[broken], environ={"USE_EXISTING_CLUSTER": "true"}).start()
+        Environment(
+            crd_paths=crds, webhooks=Webhooks([broken]), server=server_from({"USE_EXISTING_CLUSTER": "true"})
+        ).start()
     assert stored(cluster, CRD_PATH)["spec"]["conversion"] == {"strategy": "None"}
 
 
@@ -210,4 +216,4 @@ def test_conversion_webhooks_are_called_locally(manifests: Path) -> None:
 
 def test_missing_path_is_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
-        Environment(bundled=True, webhook_paths=[tmp_path / "none"]).start()
+        Environment(webhooks=Webhooks([tmp_path / "none"]), server=BundledServer()).start()

@@ -11,7 +11,7 @@ from clientgo.meta.codec import ObjectList, Undecodable
 from clientgo.meta.listwatch import BadEvent, WatchEvent
 from clientgo.rest import Config
 from clientgo_apiserver.faults import Fault
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from tests.faults.case import MACHINE, Row
 
 EXPIRED_PAGE = "410 at the next page of a list"
@@ -43,7 +43,7 @@ class Kept:
 
 def expired_page() -> Row:
     """List five objects in pages of two, and expire the second page; fail unless one more request gets all five."""
-    with BundledServer() as server:
+    with ApiServer() as server:
         clientset = Clientset(Config(server.url))
         config_maps = clientset.core_v1.config_maps("default")
         for number in range(5):

@@ -21,7 +21,7 @@ import msgspec
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ClientGoError
 from clientgo.kubernetes.clientset import Clientset as Kubernetes
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -34,7 +34,7 @@ from clientgo.rest.request import EventStream, Request
 from clientgo.serving import Diagnostics, serve_diagnostics
 from clientgo.testing.eventually import ConditionTimeout, eventually
 from clientgo_apiserver.embedded import EmbeddedServer
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import Options, parse
 from controller.program import control, diagnostics_for
@@ -143,13 +143,10 @@ class Rig:
         if not process:
             kept = folder / "data" if data else None
             self.environment = Environment(
-                bundled=True,
                 crd_paths=[CRDS],
-                secure=secure,
-                audit_log=self.trail,
-                data_dir=kept,
-                host=place,
-                bookmark_interval=bookmarks,
+                server=BundledServer(
+                    secure=secure, audit_log=self.trail, data_dir=kept, host=place, bookmark_interval=bookmarks
+                ),
             )
         self.admin_config = self.environment.start()
         self.host = self.admin_config.host
@@ -185,7 +182,7 @@ class Rig:
         self.foos_api, self.kube = Clientset(self.client), Kubernetes(self.client)
 
     @property
-    def server(self) -> BundledServer:
+    def server(self) -> ApiServer:
         """Current server."""
         assert isinstance(self.environment.server, EmbeddedServer)
         return self.environment.server

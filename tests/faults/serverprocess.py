@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 from clientgo.rest import Config, load_config
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from tests.processes import Child
 
 
 class ServerProcess:
     """`python -m clientgo_apiserver` at one port, with persistent data."""
 
-    server: BundledServer | None = None
+    server: ApiServer | None = None
 
     def __init__(self, folder: Path, crds: Path, *flags: str, secure: bool = False) -> None:
         self._folder = folder

@@ -14,7 +14,7 @@ from clientgo.meta.objects import GroupVersionResource
 from clientgo.pki import CertificateAuthority
 from clientgo.rest import Config
 from clientgo.rest.request import Request, target_of
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 pytestmark = pytest.mark.integration
 
@@ -26,7 +26,7 @@ HARMLESS = ("a?limit=1", "a#b", "a b", "a&watch=true", "a;b", "ä", "a\r\nX-Inje
 
 @pytest.mark.parametrize("name", LEADING_ELSEWHERE)
 def test_a_name_that_leads_elsewhere_is_not_sent(name: str) -> None:
-    with BundledServer() as server, closing(Clientset(Config(server.url))) as clientset:
+    with ApiServer() as server, closing(Clientset(Config(server.url))) as clientset:
         secrets = clientset.core_v1.secrets("default")
         before = server.requests()
         for call in (secrets.get, secrets.delete, lambda given: secrets.patch(given, {})):
@@ -39,7 +39,7 @@ def test_a_name_that_leads_elsewhere_is_not_sent(name: str) -> None:
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_an_odd_name_is_a_name_and_nothing_else(name: str) -> None:
-    with BundledServer() as server, closing(Clientset(Config(server.url))) as clientset:
+    with ApiServer() as server, closing(Clientset(Config(server.url))) as clientset:
         with pytest.raises(NotFound) as refused:
             clientset.core_v1.secrets("default").get(name)
         assert refused.value.details is not None
@@ -69,7 +69,7 @@ def test_an_untrusted_certificate_is_rejected_unless_insecure(caplog: pytest.Log
         with closing(Clientset(config)) as clientset:
             clientset.core_v1.config_maps("default").list()
 
-    with BundledServer(tls=True) as server:
+    with ApiServer(tls=True) as server:
         other = CertificateAuthority.create("other-ca").certificate.decode()
         for config in (Config(server.url), Config(server.url, ca_data=other)):
             with pytest.raises(ConnectionFailed, match="is not trusted"):
@@ -84,7 +84,7 @@ def test_an_untrusted_certificate_is_rejected_unless_insecure(caplog: pytest.Log
 
 
 def test_a_too_large_object_is_rejected_with_a_one_line_error() -> None:
-    with BundledServer() as server, closing(Clientset(Config(server.url))) as clientset:
+    with ApiServer() as server, closing(Clientset(Config(server.url))) as clientset:
         patch = {"data": {"large": "x" * 4_000_000}}
         with pytest.raises(ClientGoError) as refused:
             clientset.core_v1.config_maps("default").patch("kube-root-ca.crt", patch)

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from tests.processes import Child
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
@@ -76,7 +76,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     path = tmp_path_factory.mktemp("signals") / "kubeconfig"
-    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], bundled=True, kubeconfig=path):
+    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer(kubeconfig=path)):
         yield path
 
 

@@ -16,7 +16,7 @@ from clientgo.manager import ControllerBuilder, Manager, Options, Result
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.rest import Config
 from clientgo.testing.eventually import eventually
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from tests.manager.managed import running
 
 RUNS = int(os.environ.get("KEEP_TWO_RUNS", "20"))
@@ -45,7 +45,7 @@ def keep_two(manager: Manager) -> None:
 
 @pytest.mark.integration
 def test_two_objects_remain() -> None:
-    with BundledServer() as server, closing(Clientset(Config(server.url))) as clientset:
+    with ApiServer() as server, closing(Clientset(Config(server.url))) as clientset:
         configs = clientset.core_v1.config_maps("default")
 
         def counts(parents: list[str]) -> dict[str, int]:

@@ -18,7 +18,7 @@ from clientgo.meta import ObjectMeta, ObjectName, Scheme
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Requester
 from clientgo.testing.fake import FakeRequester
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from tests.manager.managed import running
 
 READS = int(os.environ.get("OWN_WRITE_READS", "2000"))
@@ -126,7 +126,7 @@ def in_memory(_: ExitStack) -> Requester:
 
 
 def bundled(stack: ExitStack) -> Requester:
-    server = stack.enter_context(BundledServer())
+    server = stack.enter_context(ApiServer())
     client = RESTClient(Config(server.url, qps=0.0))
     stack.callback(client.close)
     return client

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.meta import ObjectMeta, to_dict
 from clientgo.meta.yamlio import to_yaml
 from controller.api.v1alpha1 import Foo, FooSpec
@@ -57,7 +57,7 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
     """Provide an empty cluster and a shell for it."""
-    with Environment(bundled=True, kubeconfig=tmp_path / "kubeconfig"):
+    with Environment(server=BundledServer(kubeconfig=tmp_path / "kubeconfig")):
         yield Shell(tmp_path)
 
 
@@ -109,7 +109,7 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     home = tmp_path_factory.mktemp("home")
     default = gathered(ROOT / "artifacts" / "default")
     prepared = [named(default, "Namespace", NAMESPACE), named(default, "ServiceAccount")]
-    with Environment(bundled=True, kubeconfig=home / "kubeconfig"):
+    with Environment(server=BundledServer(kubeconfig=home / "kubeconfig")):
         found = Shell(home)
         found.kubectl("apply", "-f", "-", stdin="---\n".join(map(to_yaml, prepared)))
         yield found

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.leaderelection import LeaderElector
 from clientgo.leaderelection.candidate import ElectionMetrics
@@ -28,7 +28,7 @@ def test_its_program_leads_and_hands_over(tmp_path: Path) -> None:
     [program] = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
     path, kubeconfig = tmp_path / "program.py", tmp_path / "kubeconfig"
     path.write_text(program)
-    with Environment(kubeconfig=kubeconfig, bundled=True) as config:
+    with Environment(server=BundledServer(kubeconfig=kubeconfig)) as config:
         environ = {**os.environ, "PYTHONPATH": str(ROOT), "KUBECONFIG": str(kubeconfig)}
         with Child([sys.executable, str(path)], tmp_path / "output", env=environ) as process:
             process.wait_for("^leading$")

@@ -12,7 +12,7 @@ from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.tls import REREAD_SECONDS
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.auth.users import User
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 
 pytestmark = pytest.mark.integration
@@ -22,8 +22,8 @@ REVIEW = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubj
 
 
 @pytest.fixture
-def server() -> Iterator[BundledServer]:
-    with BundledServer(tls=True, options=ServerOptions(anonymous=False, tokens=TOKENS)) as started:
+def server() -> Iterator[ApiServer]:
+    with ApiServer(tls=True, options=ServerOptions(anonymous=False, tokens=TOKENS)) as started:
         yield started
 
 
@@ -33,13 +33,13 @@ def name_of(client: RESTClient) -> str:
     return str(json.loads(answer)["status"]["userInfo"]["username"])
 
 
-def authority(server: BundledServer) -> bytes:
+def authority(server: ApiServer) -> bytes:
     assert server.ca is not None
     return server.ca
 
 
 @pytest.mark.parametrize("name", ["rené", "Łukasz", "李"])
-def test_impersonated_name_arrives_as_it_was_configured(server: BundledServer, name: str) -> None:
+def test_impersonated_name_arrives_as_it_was_configured(server: ApiServer, name: str) -> None:
     config = Config(
         server.url, ca_data=authority(server).decode(), token="t0ken-of-ann", impersonate=Impersonation(name)
     )
@@ -49,7 +49,7 @@ def test_impersonated_name_arrives_as_it_was_configured(server: BundledServer, n
 
 
 @pytest.mark.feature("B-REST-08")
-def test_rotated_token_is_used_within_a_minute_or_after_a_401(server: BundledServer, tmp_path: Path) -> None:
+def test_rotated_token_is_used_within_a_minute_or_after_a_401(server: ApiServer, tmp_path: Path) -> None:
     token, clock = tmp_path / "token", FakeClock()
     token.write_text("t0ken-of-ann")
     client = RESTClient(Config(server.url, ca_data=authority(server).decode(), token_file=str(token)), clock=clock)
@@ -68,7 +68,7 @@ def test_rotated_token_is_used_within_a_minute_or_after_a_401(server: BundledSer
 
 
 @pytest.mark.feature("B-REST-08")
-def test_rotated_client_certificate_is_used_within_a_minute(server: BundledServer, tmp_path: Path) -> None:
+def test_rotated_client_certificate_is_used_within_a_minute(server: ApiServer, tmp_path: Path) -> None:
     certificate, key, clock = tmp_path / "tls.crt", tmp_path / "tls.key", FakeClock()
 
     def rotate(name: str) -> None:
@@ -91,12 +91,12 @@ def test_rotated_client_certificate_is_used_within_a_minute(server: BundledServe
 @pytest.mark.feature("B-REST-09")
 def test_rotated_ca_is_trusted_at_once(tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
-    with BundledServer(tls=True, options=ServerOptions(tokens=TOKENS)) as first:
+    with ApiServer(tls=True, options=ServerOptions(tokens=TOKENS)) as first:
         port = int(first.url.rpartition(":")[2])
         ca.write_bytes(authority(first))
         client = RESTClient(Config(first.url, ca_file=str(ca), token="t0ken-of-ann"), max_retries=0)
         assert name_of(client) == "ann"
-    with BundledServer(port=port, tls=True, options=ServerOptions(tokens=TOKENS)) as second:
+    with ApiServer(port=port, tls=True, options=ServerOptions(tokens=TOKENS)) as second:
         with pytest.raises(ConnectionFailed, match="is not trusted"):
             name_of(client)
         ca.write_bytes(authority(second))

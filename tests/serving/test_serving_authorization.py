@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ApiError, ConnectionFailed, Forbidden
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.authentication_v1 import TokenReview, TokenReviewStatus, UserInfo
@@ -288,7 +288,7 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    environment = Environment(secure=True, bundled=True)
+    environment = Environment(server=BundledServer(secure=True))
     try:
         yield Cluster(environment)
     finally:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.meta import ObjectMeta
 from clientgo.pki import CertificateAuthority
 from clientgo.testing.eventually import eventually
@@ -56,7 +56,7 @@ def scrapes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scrapes]:
     (folder / "tls.key").write_bytes(pair[1])
     kubeconfig = folder / "kubeconfig"
     crds = [ROOT / "artifacts" / "crd"]
-    environment = Environment(crd_paths=crds, kubeconfig=kubeconfig, secure=True, bundled=True)
+    environment = Environment(crd_paths=crds, server=BundledServer(kubeconfig=kubeconfig, secure=True))
     with environment as config:
         clientset = Clientset(config)
         flags = ["--metrics-bind-address=127.0.0.1:0", "--metrics-secure", f"--metrics-cert-dir={folder}"]

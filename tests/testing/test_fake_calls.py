@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ApiError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionResource, Scheme, api_of
@@ -113,7 +113,10 @@ def comparable(results: list[Any]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Requester]:
-    with Environment(bundled=True, crd_paths=[ROOT / "artifacts" / "crd"]) as config, closing(RESTClient(config)) as it:
+    with (
+        Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer()) as config,
+        closing(RESTClient(config)) as it,
+    ):
         yield it
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ApiError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import CacheOptions, Client, Finalizer
@@ -160,7 +160,7 @@ def comparable(result: Any) -> object:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Config]:
-    with Environment(bundled=True, crd_paths=[ROOT / "artifacts" / "crd"]) as config:
+    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer()) as config:
         yield config
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, Webhooks
 from clientgo.errors import ApiError, InternalError, Invalid
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options
@@ -94,7 +94,7 @@ def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cluster(manifests: Path) -> Iterator[Cluster]:
     crds, hooks = manifests / "crd" / f"{GROUP}_homes.yaml", manifests / "webhook" / "manifests.yaml"
     kubeconfig = manifests / "kubeconfig"
-    environment = Environment(bundled=True, crd_paths=[crds], webhook_paths=[hooks], kubeconfig=kubeconfig)
+    environment = Environment(crd_paths=[crds], webhooks=Webhooks([hooks]), server=BundledServer(kubeconfig=kubeconfig))
     with environment as config, closing(RESTClient(config)) as client:
         yield Cluster(environment, config, client)
 

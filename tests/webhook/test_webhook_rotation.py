@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import NotFound
 from clientgo.lifecycle import Group
 from clientgo.meta.codec import encode_value
@@ -68,7 +68,7 @@ def crd() -> Object:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[RESTClient]:
-    with Environment(bundled=True) as config, closing(RESTClient(config)) as client:
+    with Environment(server=BundledServer()) as config, closing(RESTClient(config)) as client:
         yield client
 
 

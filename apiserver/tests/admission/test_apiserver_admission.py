@@ -13,7 +13,7 @@ from apiserver.tests.webhookserver import WebhookServer, allow, deny, patch, ser
 from clientgo.lifecycle import Group
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions, WebhookEndpoint
 
 pytestmark = pytest.mark.integration
@@ -524,7 +524,7 @@ def test_hanging_webhook_times_out_and_blocks_no_other_request(hook: WebhookServ
     rule = {**RULE, "apiGroups": [""], "resources": ["configmaps"]}
     body = configuration(hook, "Validating", "/hang", timeoutSeconds=1, rules=[rule])
     hook.answers = {"/hang": hang}
-    with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10) as http:
+    with ApiServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10) as http:
         http.request("POST", f"{server.url}{ADMISSION}/validatingwebhookconfigurations", json=_as_sent(body))
         answers = []
         with Group() as group:
@@ -553,7 +553,7 @@ def test_stopping_server_rejects_requests_whose_webhooks_hang(hook: WebhookServe
     fast = configuration(hook, "Validating", "/allow", rules=[{**rule, "resources": ["secrets"]}])
     hook.answers = {"/hang": hang, "/allow": allow}
     with Group() as group, urllib3.PoolManager(retries=False, timeout=20, maxsize=70) as http:
-        with BundledServer(simulate=False) as server:
+        with ApiServer(simulate=False) as server:
             for body in (slow, fast):
                 http.request("POST", f"{server.url}{ADMISSION}/validatingwebhookconfigurations", json=_as_sent(body))
 

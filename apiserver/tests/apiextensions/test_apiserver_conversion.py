@@ -11,7 +11,7 @@ import urllib3
 
 from apiserver.tests.inprocess import DEFINITIONS, MERGE, Kube
 from apiserver.tests.webhookserver import WebhookServer, patch, serving
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 
 pytestmark = pytest.mark.integration
 
@@ -234,7 +234,7 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
         release.wait(10)
         return convert(review)
 
-    with BundledServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10, maxsize=4) as http:
+    with ApiServer(simulate=False) as server, urllib3.PoolManager(retries=False, timeout=10, maxsize=4) as http:
         http.request("POST", server.url + DEFINITIONS, json=definition(by(hook)))
         http.request("POST", server.url + sites("v1"), json=site("v1", address="a:1"))
         hook.answers = {"/convert": slowly}

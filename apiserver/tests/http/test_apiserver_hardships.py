@@ -23,19 +23,19 @@ from apiserver.tests.inprocess import (
 )
 from clientgo.testing.eventually import eventually
 from clientgo_apiserver.http.nesting import MAX_DEPTH
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 
 STALL = 0.5
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[BundledServer]:
-    with BundledServer(options=ServerOptions(stall_seconds=STALL, watch_buffer=200_000), simulate=False) as running:
+def server() -> Iterator[ApiServer]:
+    with ApiServer(options=ServerOptions(stall_seconds=STALL, watch_buffer=200_000), simulate=False) as running:
         yield running
 
 
-def connect(server: BundledServer, *, receive: int = 0) -> socket.socket:
+def connect(server: ApiServer, *, receive: int = 0) -> socket.socket:
     """Open a connection, optionally with a small receive buffer."""
     made = socket.socket()
     if receive:
@@ -56,13 +56,13 @@ def read_all(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def ask(server: BundledServer, head: str, body: bytes = b"") -> bytes:
+def ask(server: ApiServer, head: str, body: bytes = b"") -> bytes:
     with connect(server) as connection:
         connection.sendall(f"{head}\r\nHost: h\r\nConnection: close\r\n\r\n".encode("latin-1") + body)
         return read_all(connection)
 
 
-def until(server: BundledServer, condition: Callable[[], bool]) -> None:
+def until(server: ApiServer, condition: Callable[[], bool]) -> None:
     """Wait for a state of the server, which continues to answer requests."""
     eventually(lambda: b"200 OK" in ask(server, "GET /readyz HTTP/1.1") and condition(), seconds=20)
 
@@ -151,7 +151,7 @@ def test_invalid_utf8_is_rejected(kube: Kube, kind: str) -> None:
 
 
 @pytest.mark.integration
-def test_invalid_utf8_in_names_and_selectors_matches_nothing(server: BundledServer) -> None:
+def test_invalid_utf8_in_names_and_selectors_matches_nothing(server: ApiServer) -> None:
     assert b"HTTP/1.1 404" in ask(server, f"GET {CONFIG_MAPS}/%ff%fe HTTP/1.1")
     assert b"HTTP/1.1 400" in ask(server, f"GET {CONFIG_MAPS}?labelSelector=%ff HTTP/1.1")
     assert b"HTTP/1.1 400" in ask(server, f"GET {CONFIG_MAPS}/\xff HTTP/1.1")
@@ -179,7 +179,7 @@ def test_huge_selectors_are_answered_soon(kube: Kube, selector: str) -> None:
 
 
 @pytest.mark.integration
-def test_a_head_without_an_end_is_refused(server: BundledServer) -> None:
+def test_a_head_without_an_end_is_refused(server: ApiServer) -> None:
     answer = ask(server, f"GET /readyz HTTP/1.1\r\nX: {'x' * 2_000_000}")
     assert answer == b"" or b"HTTP/1.1 431" in answer
     assert b"200 OK" in ask(server, f"GET /readyz HTTP/1.1\r\nX: {'x' * 100_000}")
@@ -191,14 +191,14 @@ def test_a_head_without_an_end_is_refused(server: BundledServer) -> None:
     [b"", b"GET /readyz HT", f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: h\r\nContent-Length: 90\r\n\r\n{{".encode()],
     ids=["nothing", "half a head", "half a body"],
 )
-def test_client_with_unfinished_request_is_disconnected(server: BundledServer, sent: bytes) -> None:
+def test_client_with_unfinished_request_is_disconnected(server: ApiServer, sent: bytes) -> None:
     with connect(server) as connection:
         connection.sendall(sent)
         assert read_all(connection) == b""
 
 
 @pytest.mark.integration
-def test_incomplete_request_is_not_handled(server: BundledServer) -> None:
+def test_incomplete_request_is_not_handled(server: ApiServer) -> None:
     body = json.dumps({"metadata": {"name": "half"}}).encode()
     head = f"POST {CONFIG_MAPS} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body) + 1}\r\n\r\n".encode()
     with connect(server) as connection:
@@ -206,13 +206,13 @@ def test_incomplete_request_is_not_handled(server: BundledServer) -> None:
     assert b"HTTP/1.1 404" in ask(server, f"GET {CONFIG_MAPS}/half HTTP/1.1")
 
 
-def post(server: BundledServer, name: str, size: int) -> None:
+def post(server: ApiServer, name: str, size: int) -> None:
     body = json.dumps({"metadata": {"name": name}, "data": {"x": "x" * size}}).encode()
     answer = ask(server, f"POST {CONFIG_MAPS} HTTP/1.1\r\nContent-Length: {len(body)}", body)
     assert b"HTTP/1.1 201" in answer, answer
 
 
-def watchers(server: BundledServer) -> int:
+def watchers(server: ApiServer) -> int:
     def count(api: Any) -> int:
         return len(api.state.store._bucket(("", "configmaps")).watchers)
 
@@ -220,7 +220,7 @@ def watchers(server: BundledServer) -> int:
 
 
 @pytest.mark.integration
-def test_unread_watch_is_closed_and_others_continue(server: BundledServer) -> None:
+def test_unread_watch_is_closed_and_others_continue(server: ApiServer) -> None:
     watch = f"GET {CONFIG_MAPS}?watch=1&timeoutSeconds=300 HTTP/1.1\r\nHost: h\r\n\r\n".encode()
     before = watchers(server)
     with connect(server, receive=4096) as stuck, connect(server) as reader:
@@ -239,7 +239,7 @@ def test_unread_watch_is_closed_and_others_continue(server: BundledServer) -> No
 
 @pytest.mark.integration
 def test_a_watch_may_begin_with_more_than_a_watcher_may_fall_behind() -> None:
-    with BundledServer(options=ServerOptions(watch_buffer=20_000), simulate=False) as server:
+    with ApiServer(options=ServerOptions(watch_buffer=20_000), simulate=False) as server:
         for number in range(20):
             post(server, f"old-{number}", 50_000)
         with connect(server) as reader:
@@ -251,7 +251,7 @@ def test_a_watch_may_begin_with_more_than_a_watcher_may_fall_behind() -> None:
 
 
 @pytest.mark.integration
-def test_client_that_does_not_read_is_disconnected(server: BundledServer) -> None:
+def test_client_that_does_not_read_is_disconnected(server: ApiServer) -> None:
     for number in range(40):
         post(server, f"large-{number}", 400_000)
 
@@ -267,6 +267,6 @@ def test_client_that_does_not_read_is_disconnected(server: BundledServer) -> Non
         until(server, lambda: connections() <= 1 and not stuck_is_served(server))
 
 
-def stuck_is_served(server: BundledServer) -> bool:
+def stuck_is_served(server: ApiServer) -> bool:
     assert server._server is not None
     return any(one.transport.get_write_buffer_size() for one in server._server.server_state.connections)

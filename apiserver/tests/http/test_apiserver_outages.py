@@ -9,7 +9,7 @@ import pytest
 import urllib3
 
 from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, Kube, deployment
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment
 from clientgo.errors import ApiError, ConnectionFailed, NotFound, Unauthorized
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -18,7 +18,7 @@ from clientgo.rest import Config, RESTClient
 from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.journal import DataUnusable, load_or_create_key
 
@@ -31,7 +31,7 @@ def config_map(name: str) -> ConfigMap:
     return ConfigMap(metadata=ObjectMeta(name=name))
 
 
-def config_of(server: BundledServer, token: str = "") -> Config:
+def config_of(server: ApiServer, token: str = "") -> Config:
     return Config(server.url, token=token, ca_data=(server.ca or b"").decode())
 
 
@@ -40,7 +40,7 @@ def ask(config: Config, path: str = "/api/v1/namespaces") -> bytes:
         return client.raw("GET", path)
 
 
-def handshake(server: BundledServer, ca: bytes) -> None:
+def handshake(server: ApiServer, ca: bytes) -> None:
     with urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=ca.decode()), retries=False) as http:
         http.request("GET", f"{server.url}/readyz")
 
@@ -75,7 +75,7 @@ def test_controllers_resume_after_a_full_disk(kube: Kube) -> None:
 
 
 def test_the_disk_is_filled_and_emptied_from_outside_and_over_http() -> None:
-    with BundledServer(enable_faults=True) as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer(enable_faults=True) as server, closing(Clientset(config_of(server))) as clientset:
         config_maps = clientset.core_v1.config_maps("default")
         server.faults.fill_disk()
         with pytest.raises(ApiError, match="database space exceeded"):
@@ -92,7 +92,7 @@ def test_the_disk_is_filled_and_emptied_from_outside_and_over_http() -> None:
 
 
 def test_every_connection_is_closed_on_request() -> None:
-    with BundledServer(enable_faults=True) as server, urllib3.PoolManager(retries=False) as http:
+    with ApiServer(enable_faults=True) as server, urllib3.PoolManager(retries=False) as http:
         pods = f"{server.url}/api/v1/pods?watch=1"
         watch = http.request("GET", pods, preload_content=False)
         server.faults.disconnect()
@@ -105,12 +105,12 @@ def test_every_connection_is_closed_on_request() -> None:
 
 
 def test_a_server_restored_from_a_backup_has_earlier_versions(tmp_path: Path) -> None:
-    with BundledServer() as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer() as server, closing(Clientset(config_of(server))) as clientset:
         clientset.core_v1.config_maps("default").create(config_map("before"))
         backed_up = server.run(lambda api: api.state.store.revision)
         server.backup(tmp_path / "backup")
         clientset.core_v1.config_maps("default").create(config_map("after"))
-    with BundledServer(data_dir=tmp_path / "backup") as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer(data_dir=tmp_path / "backup") as server, closing(Clientset(config_of(server))) as clientset:
         assert server.run(lambda api: api.state.store.revision) == backed_up
         config_maps = clientset.core_v1.config_maps("default")
         config_maps.get("before")
@@ -121,17 +121,17 @@ def test_a_server_restored_from_a_backup_has_earlier_versions(tmp_path: Path) ->
 
 
 def test_a_backup_remembers_the_version_of_a_deletion(tmp_path: Path) -> None:
-    with BundledServer() as server, closing(Clientset(config_of(server))) as clientset:
+    with ApiServer() as server, closing(Clientset(config_of(server))) as clientset:
         clientset.core_v1.config_maps("default").create(config_map("a"))
         clientset.core_v1.config_maps("default").delete("a")
         last = server.run(lambda api: api.state.store.revision)
         server.backup(tmp_path / "backup")
-    with BundledServer(data_dir=tmp_path / "backup") as server:
+    with ApiServer(data_dir=tmp_path / "backup") as server:
         assert server.run(lambda api: api.state.store.revision) == last
 
 
 def test_an_expired_certificate_is_refused_until_it_is_renewed() -> None:
-    with BundledServer(tls=True) as server:
+    with ApiServer(tls=True) as server:
         assert server.ca is not None
         server.certificates.renew(lasts=timedelta(seconds=-1))
         with pytest.raises(urllib3.exceptions.SSLError, match="expired"):
@@ -141,7 +141,7 @@ def test_an_expired_certificate_is_refused_until_it_is_renewed() -> None:
 
 
 def test_replaced_ca_must_be_trusted_anew() -> None:
-    with BundledServer(tls=True, options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(tls=True, options=ServerOptions(anonymous=False)) as server:
         old = server.ca
         assert old is not None
         certificate, key = server.client_certificate("carol", "system:masters")
@@ -158,7 +158,7 @@ def test_replaced_ca_must_be_trusted_anew() -> None:
 
 
 def test_expired_client_certificate_is_rejected() -> None:
-    with BundledServer(tls=True, options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(tls=True, options=ServerOptions(anonymous=False)) as server:
         certificate, key = server.certificates.client("carol", ["system:masters"], timedelta(seconds=-1))
         config = Config(
             server.url,
@@ -171,7 +171,7 @@ def test_expired_client_certificate_is_rejected() -> None:
 
 
 def test_removed_token_is_rejected() -> None:
-    with BundledServer(options=ServerOptions(anonymous=False)) as server:
+    with ApiServer(options=ServerOptions(anonymous=False)) as server:
         server.add_user("t", authenticated("bob"))
         ask(config_of(server, "t"))
         server.remove_user("t")
@@ -182,22 +182,22 @@ def test_removed_token_is_rejected() -> None:
 def test_authority_and_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
     options = ServerOptions(tokens={"admin": ADMIN}, anonymous=False)
     accounts = "/api/v1/namespaces/default/serviceaccounts"
-    with BundledServer(tls=True, data_dir=tmp_path, options=options) as server:
+    with ApiServer(tls=True, data_dir=tmp_path, options=options) as server:
         ca = server.ca
         with urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=(ca or b"").decode())) as http:
             headers = {"Authorization": "Bearer admin"}
             http.request("POST", server.url + accounts, json={"metadata": {"name": "robot"}}, headers=headers)
             made = http.request("POST", f"{server.url}{accounts}/robot/token", json={}, headers=headers).json()
     options = ServerOptions(tokens={}, anonymous=False)
-    with BundledServer(tls=True, data_dir=tmp_path, options=options) as server:
+    with ApiServer(tls=True, data_dir=tmp_path, options=options) as server:
         assert server.ca == ca
         ask(config_of(server, made["status"]["token"]))
 
 
 def test_the_administrators_token_outlives_a_restart_with_the_data(tmp_path: Path) -> None:
-    with Environment(bundled=True, secure=True, data_dir=tmp_path) as first:
+    with Environment(server=BundledServer(secure=True, data_dir=tmp_path)) as first:
         pass
-    with Environment(bundled=True, secure=True, data_dir=tmp_path) as second:
+    with Environment(server=BundledServer(secure=True, data_dir=tmp_path)) as second:
         assert (second.token, second.ca_data) == (first.token, first.ca_data)
         ask(second)
     assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}
@@ -206,7 +206,7 @@ def test_the_administrators_token_outlives_a_restart_with_the_data(tmp_path: Pat
 def test_damaged_ca_is_reported_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(b"no certificate")
     with pytest.raises(DataUnusable, match=r"damaged \(ca.pem"):
-        BundledServer(tls=True, data_dir=tmp_path).start()
+        ApiServer(tls=True, data_dir=tmp_path).start()
 
 
 def test_secret_is_created_once(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from clientgo_apiserver.handlers.nonresource import VERSION
 from clientgo_apiserver.http.messages import HTTPRequest, text_response, warning_headers
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 
 
 @pytest.fixture
-def server() -> Iterator[BundledServer]:
-    with BundledServer(simulate=False) as running:
+def server() -> Iterator[ApiServer]:
+    with ApiServer(simulate=False) as running:
         yield running
 
 
@@ -32,9 +32,7 @@ def http() -> Iterator[urllib3.PoolManager]:
 
 
 @pytest.mark.integration
-def test_the_server_answers_over_http_and_counts_what_it_answers(
-    server: BundledServer, http: urllib3.PoolManager
-) -> None:
+def test_the_server_answers_over_http_and_counts_what_it_answers(server: ApiServer, http: urllib3.PoolManager) -> None:
     body = json.dumps({"metadata": {"name": "c"}}).encode()
     made = http.request("POST", server.url + CONFIG_MAPS, body=body, headers={"Content-Type": "application/json"})
     assert (made.status, made.headers["Content-Type"]) == (201, "application/json")
@@ -46,7 +44,7 @@ def test_the_server_answers_over_http_and_counts_what_it_answers(
 
 @pytest.mark.integration
 def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http: urllib3.PoolManager) -> None:
-    server = BundledServer(simulate=False)
+    server = ApiServer(simulate=False)
     server.start()
     stream = http.request("GET", f"{server.url}{CONFIG_MAPS}?watch=1&resourceVersion=0", preload_content=False)
     assert stream.status == 200
@@ -61,7 +59,7 @@ def test_a_watch_over_http_sends_its_head_at_once_and_ends_with_the_server(http:
 @pytest.mark.integration
 def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.PoolManager) -> None:
     """Watches that informers open while the server stops must end as well."""
-    server = BundledServer(simulate=False)
+    server = ApiServer(simulate=False)
     server.start()
     opened = threading.Event()
     group = Group()
@@ -83,29 +81,29 @@ def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.P
 
 @pytest.mark.integration
 def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:
-    with BundledServer(options=ServerOptions(max_body=100_000), simulate=False) as server:
+    with ApiServer(options=ServerOptions(max_body=100_000), simulate=False) as server:
         answer = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
         assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
         assert http.request("GET", f"{server.url}/readyz").data == b"ok"
 
 
 @pytest.mark.integration
-def test_slow_document_does_not_block_the_loop(server: BundledServer, http: urllib3.PoolManager) -> None:
+def test_slow_document_does_not_block_the_loop(server: ApiServer, http: urllib3.PoolManager) -> None:
     document = http.request("GET", f"{server.url}/openapi/v3/api/v1").json()
     assert document["openapi"].startswith("3.")
     assert http.request("GET", f"{server.url}/openapi/v3/apis/no.such/v1").status == 404
 
 
 @pytest.mark.integration
-def test_port_in_use_raises_in_the_caller(server: BundledServer) -> None:
+def test_port_in_use_raises_in_the_caller(server: ApiServer) -> None:
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(OSError, match="in use"):
-        BundledServer(port=port).start()
+        ApiServer(port=port).start()
 
 
 @pytest.mark.integration
 def test_stopping_twice_does_nothing() -> None:
-    server = BundledServer(simulate=False)
+    server = ApiServer(simulate=False)
     server.start()
     server.stop()
     server.stop()

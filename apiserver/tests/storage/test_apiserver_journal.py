@@ -15,7 +15,7 @@ from apiserver.tests.inprocess import DEFINITIONS, FOOS, definition, foo, result
 from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Api
-from clientgo_apiserver.server import BundledServer, build
+from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo_apiserver.storage.store import Store
@@ -146,7 +146,7 @@ def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> N
 
 @pytest.mark.integration
 def test_http_write_is_answered_after_its_commit(tmp_path: Path) -> None:
-    with BundledServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
+    with ApiServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         url = f"{server.url}/api/v1/namespaces/default/configmaps"
         watch = http.request("GET", f"{url}?watch=1&timeoutSeconds=1", preload_content=False)
         with full_disk((tmp_path / f"{FILE_NAME}-wal").stat().st_size):
@@ -155,7 +155,7 @@ def test_http_write_is_answered_after_its_commit(tmp_path: Path) -> None:
         made = http.request("POST", url, body=b'{"metadata":{"name":"a"}}').json()
         seen = [json.loads(line)["object"] for line in watch.read().splitlines()]
     assert seen == [made]
-    with BundledServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
+    with ApiServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         assert http.request("GET", f"{server.url}/api/v1/namespaces/default/configmaps").json()["items"] == [
             {key: made[key] for key in made if key not in ("kind", "apiVersion")}
         ]
@@ -174,9 +174,9 @@ def test_definitions_and_their_objects_are_served_again(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_a_server_that_cannot_have_its_directory_does_not_start_and_frees_its_port(tmp_path: Path) -> None:
-    with BundledServer(data_dir=tmp_path, simulate=False) as first:
+    with ApiServer(data_dir=tmp_path, simulate=False) as first:
         port = int(first.url.rpartition(":")[2])
         with pytest.raises(DataUnusable, match="in use by another server"):
-            BundledServer(data_dir=tmp_path).start()
-    with BundledServer(data_dir=tmp_path, port=port, simulate=False) as again:
+            ApiServer(data_dir=tmp_path).start()
+    with ApiServer(data_dir=tmp_path, port=port, simulate=False) as again:
         assert again.url == first.url

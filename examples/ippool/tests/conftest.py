@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, Webhooks, server_from
 from clientgo.envtest.accounts import ManagerAccount
 from clientgo.lifecycle import Group
 from clientgo.manager import Client, DirectClient, Manager, Options
@@ -27,9 +27,8 @@ def environment() -> Iterator[Environment]:
     """An API server with RBAC; USE_EXISTING_CLUSTER or KUBEBUILDER_ASSETS selects a real one."""
     environment = Environment(
         crd_paths=existing("crd/bases", "crd/external", "crd/patches"),
-        webhook_paths=existing("webhook"),
-        secure=True,
-        owner_references_permissions=True,
+        webhooks=Webhooks(existing("webhook")),
+        server=server_from(bundled=BundledServer(secure=True, owner_references_permissions=True)),
     )
     with ExitStack() as stack:
         stack.enter_context(environment)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.meta import ObjectMeta
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo, FooSpec
@@ -32,7 +32,10 @@ class Replicas:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.trail = folder, folder / "audit.log"
-        self.environment = Environment(crd_paths=[ROOT / "artifacts" / "crd"], secure=True, audit_log=self.trail)
+        self.environment = Environment(
+            crd_paths=[ROOT / "artifacts" / "crd"],
+            server=server_from(bundled=BundledServer(secure=True, audit_log=self.trail)),
+        )
         self.config = self.environment.start()
         self.clientset = Clientset(self.config)
         self.foos = self.clientset.samplecontroller_v1alpha1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.coordination_v1 import LeaseSpec
 from tests.e2e.clusters import kubeconfig_of, namespace
@@ -53,7 +53,7 @@ class Replicas:
 
 @pytest.fixture
 def replicas(tmp_path: Path) -> Iterator[Replicas]:
-    environment = Environment(kubeconfig=tmp_path / "kubeconfig")
+    environment = Environment(server=server_from(bundled=BundledServer(kubeconfig=tmp_path / "kubeconfig")))
     with environment as config, namespace(config, "handover") as place:
         kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         clientset = Clientset(config)

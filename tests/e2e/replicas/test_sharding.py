@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.envtest import Environment
+from clientgo.envtest import BundledServer, Environment, server_from
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import kubeconfig_of, namespace
 from tests.e2e.replicas.shard_program import KEYS
@@ -76,7 +76,10 @@ class Members:
 
 @pytest.fixture
 def members(tmp_path: Path) -> Iterator[Members]:
-    environment, made = Environment(kubeconfig=tmp_path / "kubeconfig"), Members([])
+    environment, made = (
+        Environment(server=server_from(bundled=BundledServer(kubeconfig=tmp_path / "kubeconfig"))),
+        Members([]),
+    )
     with environment as config, namespace(config, "shards") as place:
         kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from clientgo.cache.state import InformerState
 from clientgo.cache.watcher import SHORT_WATCH_SECONDS
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo_apiserver.server import BundledServer
+from clientgo_apiserver.server import ApiServer
 from tests.faults.case import MACHINE, Case, strikes
 from tests.faults.cases.network import FAILURES, IMPATIENT, REAL_SILENCE, SILENCE
 from tests.faults.rig import SECONDS, Rig
@@ -83,7 +83,7 @@ def restored(rig: Rig) -> Iterator[None]:
     rig.server.stop()
     yield
     rig.wanted = then
-    rig.environment.server = BundledServer(port=port, data_dir=backup)
+    rig.environment.server = ApiServer(port=port, data_dir=backup)
     rig.server.start()
 
 
@@ -103,7 +103,7 @@ def replaced(rig: Rig) -> Iterator[None]:
     backup, then = undone(rig)
     # Shorter ones count as failures when they end, and would cause a list anyway.
     rig.until(lambda: all(_age(informer.state()) > SHORT_WATCH_SECONDS for informer in rig.informers), 10)
-    old, new = rig.server, BundledServer(data_dir=backup)
+    old, new = rig.server, ApiServer(data_dir=backup)
     new.start()
     rig.environment.server = new
     rig.administer(host=new.url)
