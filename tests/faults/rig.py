@@ -184,7 +184,7 @@ class Rig:
     @property
     def server(self) -> ApiServer:
         """Current server."""
-        assert isinstance(self.environment.server, EmbeddedServer)
+        assert isinstance(self.environment.server, EmbeddedServer | BundledServer)
         return self.environment.server
 
     @property
