@@ -33,7 +33,6 @@ from clientgo.rest import RESTClient
 from clientgo.rest.request import EventStream, Request
 from clientgo.serving import Diagnostics, serve_diagnostics
 from clientgo.testing.eventually import ConditionTimeout, eventually
-from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.server import ApiServer
 from controller.api.v1alpha1 import Foo, FooSpec
 from controller.options import Options, parse
@@ -184,7 +183,7 @@ class Rig:
     @property
     def server(self) -> ApiServer:
         """Current server."""
-        assert isinstance(self.environment.server, EmbeddedServer | BundledServer)
+        assert isinstance(self.environment.server, ApiServer)
         return self.environment.server
 
     @property
