@@ -41,7 +41,7 @@ help: ## List all targets
 		/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
-PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg hack/venv.sh
+PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg olm/setup.cfg hack/venv.sh
 
 $(RUNTIME): $(PACKAGING)
 	@hack/venv.sh "$(PYTHON)" "$(VENV)" embedded
@@ -153,7 +153,7 @@ verify-codegen: $(DEV) ## Fail with a diff if generated code does not match the 
 
 .PHONY: build
 build: $(DEV) ## Build the wheels of the library and of the API server into dist/
-	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver && ls dist/*.whl
+	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver ./olm && ls dist/*.whl
 
 .PHONY: docs
 docs: $(DOCS) ## Build the documentation site into build/site; REPO_URL=address links it to the source files

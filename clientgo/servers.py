@@ -1,6 +1,6 @@
-"""API server of another distribution, `clientgo-apiserver`: found by its entry points, and never imported.
+"""Objects of other distributions, found by entry points and never imported: the API server, and commands.
 
-An image of a controller contains no server, and another distribution can provide one. `clientgo[embedded]` installs it.
+An image of a controller contains no server, and another distribution can provide one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,8 @@ from clientgo.errors import ConfigError
 COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
 """Groups of entry points: `Command`, `ServerFactory` and `SchemaChecks`."""
 
-INSTALL = "pip install 'clientgo[embedded]'"
+_EMBEDDED = "embedded"
+_INSTALL = "run pip install 'clientgo[{}]'"
 
 
 class NotInstalled(ConfigError):
@@ -83,13 +84,13 @@ class SchemaChecks(Protocol):
         """Return the errors of a default by its structural schema."""
 
 
-def command(name: str) -> Command:
-    """Return a command.
+def command(name: str, extra: str) -> Command:
+    """Return a command, of the distribution that an extra of `clientgo` requires.
 
     Raises:
         NotInstalled: no distribution provides it.
     """
-    return cast(Command, _provided(COMMANDS, name))
+    return cast(Command, _provided(COMMANDS, name, f"the command {name}", extra))
 
 
 def server_factory() -> ServerFactory:
@@ -98,7 +99,7 @@ def server_factory() -> ServerFactory:
     Raises:
         NotInstalled: no distribution provides it.
     """
-    return cast(ServerFactory, _provided(SERVERS, "bundled"))
+    return cast(ServerFactory, _provided(SERVERS, "bundled", "the API server", _EMBEDDED))
 
 
 def schema_checks() -> SchemaChecks:
@@ -107,10 +108,10 @@ def schema_checks() -> SchemaChecks:
     Raises:
         NotInstalled: no distribution provides them.
     """
-    return cast(SchemaChecks, _provided(SCHEMAS, "bundled"))
+    return cast(SchemaChecks, _provided(SCHEMAS, "bundled", "the API server", _EMBEDDED))
 
 
-def _provided(group: str, name: str) -> Any:
+def _provided(group: str, name: str, what: str, extra: str) -> Any:
     # Imported here, 10 ms: only programs with a server of their own need it.
     from importlib.metadata import entry_points  # noqa: PLC0415
 
@@ -118,5 +119,5 @@ def _provided(group: str, name: str) -> Any:
         for entry_point in entry_points(group=group, name=name):
             return entry_point.load()
     except ModuleNotFoundError as error:
-        raise NotInstalled(f"the API server lacks {error.name}: run {INSTALL}") from error
-    raise NotInstalled(f"the API server is not installed: run {INSTALL}")
+        raise NotInstalled(f"{what} lacks {error.name}: {_INSTALL.format(extra)}") from error
+    raise NotInstalled(f"{what} is not installed: {_INSTALL.format(extra)}")

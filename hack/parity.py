@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("apiserver/tests", "tests")
+FOLDERS = ("apiserver/tests", "olm/tests", "tests")
 PLACES = tuple(f"`{folder}/" for folder in FOLDERS)
 REASON = "; "
 PAGES = {"behaviour": "behaviours.md", "feature": "features.md"}

@@ -30,8 +30,8 @@ if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv" >&2; then
     fail "$python cannot create a virtual environment; its venv module may be a package of its own, such as python3-venv"
 fi
 install=("$venv/bin/python" -m pip install --disable-pip-version-check --no-input --no-compile --editable ".[$extra]")
-# Both distributions of this checkout, of which each may require the other; the site is built without importing any.
-[ "$extra" = docs ] || install+=(--editable ./apiserver)
+# All distributions of this checkout, which require each other; the site is built without importing any.
+[ "$extra" = docs ] || install+=(--editable ./apiserver --editable ./olm)
 if [ -t 2 ]; then
     "${install[@]}" --log "$log" >&2 </dev/null || fail "the packages could not be installed; see above, or $log"
 elif ! "${install[@]}" --quiet >"$log" 2>&1 </dev/null; then

@@ -24,7 +24,7 @@ def test_server_of_this_repository_is_found() -> None:
     factory: ServerFactory = EmbeddedServer  # mypy compares the signatures
     assert server_factory() is factory
     assert schema_checks().pattern_error("(") != ""
-    assert callable(command("apiserver"))
+    assert callable(command("apiserver", "embedded"))
 
 
 @pytest.mark.usefixtures("no_entry_points")
@@ -66,5 +66,5 @@ def test_command_that_needs_the_missing_server_ends_with_one_line(module: str, a
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 1
-    assert f"the API server is not installed: {INSTALL}" in done.stderr
+    assert f"is not installed: {INSTALL}" in done.stderr
     assert done.stderr.count("\n") == 1

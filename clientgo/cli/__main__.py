@@ -9,50 +9,25 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
-from clientgo.cli.arguments import parse, parser
-from clientgo.cli.bundle.command import make_bundle, validate_bundle
-from clientgo.cli.chart import make_chart
+from clientgo.cli.arguments import FURTHER, exit_code_of, parse, parser
 from clientgo.cli.completion import script
 from clientgo.cli.creating import create_api, create_webhook, edit, init, say
 from clientgo.cli.running import run
-from clientgo.codegen.problems import reason_of
-from clientgo.errors import ClientGoError
-from clientgo.servers import NotInstalled, command
+from clientgo.servers import command
 from clientgo.version import VERSION
-
-_INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells report it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command in the current folder and return its exit code."""
     argv = sys.argv[1:] if arguments is None else arguments
-    if argv[:1] == ["apiserver"]:
-        return _apiserver(argv[1:])
+    name = argv[0] if argv else ""
+    if name in FURTHER:
+        prog = f"clientgo {name}"
+        return exit_code_of(prog, lambda: command(name, FURTHER[name].extra)(argv[1:], prog=prog))
     options = parse(argv)
-    try:
-        return _COMMANDS[options.command](options, Path.cwd())
-    except ClientGoError as error:
-        print(f"clientgo {options.command}: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
-        return 1
-    except OSError as error:
-        message = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
-        print(f"clientgo {options.command}: {message}", file=sys.stderr)  # noqa: T201  # as above
-        return 1
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-
-
-def _apiserver(arguments: Sequence[str]) -> int:
-    try:
-        serve = command("apiserver")
-    except NotInstalled as error:
-        print(f"clientgo apiserver: {error}", file=sys.stderr)  # noqa: T201  # the command's answer
-        return 1
-    return serve(arguments, prog="clientgo apiserver")
+    return exit_code_of(f"clientgo {options.command}", lambda: _COMMANDS[options.command](options, Path.cwd()))
 
 
 def _generate(options: argparse.Namespace, root: Path) -> int:
@@ -102,9 +77,6 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Path], int]] = {
     "generate": _generate,
     "run": run,
     "doctor": _doctor,
-    "bundle": partial(make_bundle, say=say),
-    "bundle validate": partial(validate_bundle, say=say),
-    "chart": partial(make_chart, say=say),
     "completion": _completion,
     "version": _version,
 }

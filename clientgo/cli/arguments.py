@@ -1,12 +1,33 @@
 """Command-line parser of `clientgo`."""
 
 import argparse
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
+from clientgo.codegen.problems import reason_of
+from clientgo.errors import ClientGoError
 from clientgo.flags import parse_bool
 from clientgo.version import VERSION
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells report it."""
+
+
+class Further(NamedTuple):
+    """Command of another distribution: its help text, and the extra that installs it."""
+
+    help: str
+    extra: str
+
+
+FURTHER = {
+    "bundle": Further("generate or validate a bundle for the Operator Lifecycle Manager", "olm"),
+    "chart": Further("generate a Helm chart from config/default in dist/chart", "olm"),
+    "apiserver": Further("run an in-memory API server for development on loopback", "embedded"),
+}
+"""Commands of other distributions of this project."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -15,6 +36,20 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exit with code 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def exit_code_of(prog: str, run: Callable[[], int]) -> int:
+    """Run a command and return its exit code; report an error in one line."""
+    try:
+        return run()
+    except ClientGoError as error:
+        message = str(error)
+    except OSError as error:
+        message = f"{error.filename}: {reason_of(error)}" if error.filename else str(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    print(f"{prog}: {message}", file=sys.stderr)  # noqa: T201  # the command's answer
+    return 1
 
 
 def several(text: str) -> list[str]:
@@ -57,16 +92,10 @@ def parser() -> Parser:
         command.add_argument(
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
-    _bundle(_command(commands, "bundle", "generate or validate a bundle for the Operator Lifecycle Manager"))
-    chart = _command(commands, "chart", "generate a Helm chart from config/default in dist/chart")
-    chart.add_argument(
-        "--version", default="0.0.1", help="version of the chart and the operator (default: %(default)s)"
-    )
-    chart.add_argument("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
     _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
     _doctor(_command(commands, "doctor", "check Python, the cluster, CRDs, permissions, ports and certificates"))
-    # `clientgo.cli.__main__` passes the flags on to the server.
-    commands.add_parser("apiserver", help="run an in-memory API server for development on loopback", add_help=False)
+    for name, further in FURTHER.items():  # `clientgo.cli.__main__` passes their arguments on
+        commands.add_parser(name, help=further.help, add_help=False)
     completion = _command(commands, "completion", "print a shell completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     _command(commands, "version", "print the version")
@@ -99,21 +128,6 @@ def _init(command: Parser) -> None:
 
 def _edit(command: Parser) -> None:
     _layout(command)
-
-
-def _bundle(command: Parser) -> None:
-    add = command.add_argument
-    add("--package", default="", help="package name in the catalogue (default: name of the project)")
-    add("--version", default="0.0.1", help="version of the operator (default: %(default)s)")
-    add("--image", default="controller:latest", help="image of the manager (default: %(default)s)")
-    add("--channels", default="alpha", help="comma-separated channels (default: %(default)s)")
-    add("--default-channel", default="", help="default channel")
-    add("--use-image-digests", action="store_true", help="list images by digest; --image must have one")
-    what = command.add_subparsers(metavar="validate")
-    validate = _command(what, "validate", "validate a bundle against the rules of OLM")
-    validate.add_argument("folder", nargs="?", default="bundle", help="folder of the bundle (default: %(default)s)")
-    validate.add_argument("--suite", action="append", default=[], choices=("operatorhub", "good-practices"),
-        help="additional rules; repeatable")  # fmt: skip
 
 
 def _run(command: Parser) -> None:

@@ -168,3 +168,21 @@ def _api_arguments(project: Project, resource: ProjectResource) -> list[str]:
     if first.version != resource.version:
         arguments.append("storage=False")
     return arguments
+
+
+def add_manifests(writer: ScaffoldWriter, project: Project) -> None:
+    """Write config/manifests, the source of the bundle, and config/scorecard."""
+    for part in parts("olm", _olm_words(project)):
+        writer.add(part)
+
+
+def _olm_words(project: Project) -> dict[str, str | bool]:
+    namespaced = project.namespaced
+    return {
+        "project": project.name,
+        "domain": project.domain,
+        "title": " ".join(part[:1].upper() + part[1:] for part in project.name.split("-")),
+        "watches": "its own namespace" if namespaced else "all namespaces",
+        "own": namespaced,
+        "all": not namespaced,
+    }

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from clientgo.cli.bundle.command import add_manifests
 from clientgo.cli.controllers import Controlling, add_controller
 from clientgo.cli.creating import say, tell
 from clientgo.cli.external import ExternalKind
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold import add_api, begin
+from clientgo.cli.scaffold import add_api, add_manifests, begin
 from clientgo.cli.scaffold_writer import ScaffoldWriter
 from clientgo.cli.webhooks import Asked, add_webhooks
 from clientgo.cli.wheels import add_wheels

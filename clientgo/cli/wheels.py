@@ -1,9 +1,10 @@
-"""Wheels of the library and its API server in a project's folder wheels/, for versions that no package index has."""
+"""Wheels of this project's distributions in a folder wheels/, for versions that no package index has."""
 
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,11 +14,13 @@ from clientgo.version import VERSION
 
 FOLDER = "wheels"
 
-_LIBRARY, _SERVER = "clientgo-*.whl", "clientgo_apiserver-*.whl"
+_LIBRARY = "clientgo-*.whl"
+_FURTHER = {"embedded": "clientgo_apiserver-*.whl", "olm": "clientgo_olm-*.whl"}
+"""Wheels of the other distributions, by the extras that require them."""
 
 
 def add_wheels(root: Path, source: Path) -> list[str]:
-    """Copy a wheel of the library into the project, and that of the server beside it, or build both from a checkout.
+    """Copy a wheel of the library into the project, and others beside it, or build all from a checkout.
 
     They replace others. Return their paths in the project.
 
@@ -28,7 +31,8 @@ def add_wheels(root: Path, source: Path) -> list[str]:
         if source.is_dir() and (source / "clientgo" / "version.py").is_file():
             _build(source, folder)
         elif source.is_file() and source.match(_LIBRARY):
-            for wheel in (source, *sorted(source.parent.glob(_SERVER))[-1:]):
+            further = (sorted(source.parent.glob(pattern))[-1:] for pattern in _FURTHER.values())
+            for wheel in (source, *chain.from_iterable(further)):
                 shutil.copy(wheel, folder)
         else:
             raise CommandError(
@@ -36,8 +40,9 @@ def add_wheels(root: Path, source: Path) -> list[str]:
             )
         to = path_below(root, FOLDER)
         to.mkdir(exist_ok=True)
-        for old in (*to.glob(_LIBRARY), *to.glob(_SERVER)):
-            old.unlink()
+        for pattern in (_LIBRARY, *_FURTHER.values()):
+            for old in to.glob(pattern):
+                old.unlink()
         wheels = sorted(Path(folder).glob("*.whl"))
         for wheel in wheels:
             shutil.copy(wheel, to)
@@ -46,15 +51,19 @@ def add_wheels(root: Path, source: Path) -> list[str]:
 
 def install_words(root: Path) -> Mapping[str, str]:
     """Return the template words of the requirements: the project's wheels if it has them, else the version."""
-    library = next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(_LIBRARY)), "")
-    server = next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(_SERVER)), "")
+    library = _wheel(root, _LIBRARY)
     clientgo, at_least = (library, "") if library else ("clientgo", f">={VERSION}")
+    further = {extra: _wheel(root, pattern) for extra, pattern in _FURTHER.items()}
     return {
         "clientgo": clientgo,
         "at_least": at_least,
-        "server": server or f"{clientgo}[embedded]{at_least}",
+        **{extra: wheel or f"{clientgo}[{extra}]{at_least}" for extra, wheel in further.items()},
         "copy_wheels": f"COPY {FOLDER} ./{FOLDER}\n" if library else "",
     }
+
+
+def _wheel(root: Path, pattern: str) -> str:
+    return next((f"./{FOLDER}/{wheel.name}" for wheel in (root / FOLDER).glob(pattern)), "")
 
 
 def _build(source: Path, folder: str) -> None:
@@ -66,7 +75,7 @@ def _build(source: Path, folder: str) -> None:
         "wheel",
         *options,
         str(source.resolve()),
-        str(source.resolve() / "apiserver"),
+        *(str(source.resolve() / folder) for folder in ("apiserver", "olm")),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # the user's checkout
     if done.returncode:

@@ -48,7 +48,7 @@ def environment(library: Path) -> Mapping[str, str]:
 
     The folder has only links, so that other modules of this repository (main, controller) cannot be imported.
     """
-    for package in (ROOT / "clientgo", ROOT / "apiserver" / "clientgo_apiserver"):
+    for package in (ROOT / "clientgo", ROOT / "apiserver" / "clientgo_apiserver", ROOT / "olm" / "clientgo_olm"):
         (library / package.name).symlink_to(package, target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}

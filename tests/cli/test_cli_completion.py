@@ -33,7 +33,6 @@ BASH = [
             "--help",
         },
     ),
-    ("clientgo bundle validate --s", {"--suite"}),
     ("clientgo cr", {"create"}),
     ("clientgo create ''", {"api", "webhook", "--help"}),
     ("clientgo create api --group g --k", {"--kind"}),

@@ -69,10 +69,12 @@ def test_tutorial_commands_work(tmp_path: Path, installed: Mapping[str, str]) ->
     assert 'spec.image: Invalid value: "nginx:latest": use the tag of a release' in text
     assert "v1: 2" in text
     assert re.search(r"^foo-v1 +3 +3 ", text, re.MULTILINE)
-    library, server = (f"{name}-{VERSION}-py3-none-any.whl" for name in ("clientgo", "clientgo_apiserver"))
-    assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {library, server}
+    names = ("clientgo", "clientgo_apiserver", "clientgo_olm")
+    library, *further = (f"{name}-{VERSION}-py3-none-any.whl" for name in names)
+    assert {path.name for path in (tmp_path / "foo" / "wheels").iterdir()} == {library, *further}
     assert f"./wheels/{library}[secure-serving]\n" in (tmp_path / "foo" / "requirements.txt").read_text()
-    assert f"./wheels/{server}\n" in (tmp_path / "foo" / "requirements-dev.txt").read_text()
+    development = (tmp_path / "foo" / "requirements-dev.txt").read_text()
+    assert all(f"./wheels/{wheel}\n" in development for wheel in further)
 
 
 def test_every_tutorial_file_has_a_path() -> None:

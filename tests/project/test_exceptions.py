@@ -13,6 +13,7 @@ import pytest
 
 import clientgo
 import clientgo_apiserver
+import clientgo_olm
 from clientgo.errors import StatusDetails
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, OwnerReference
@@ -42,7 +43,7 @@ ARGUMENTS: dict[str, Any] = {
 
 def exceptions() -> Iterator[type[BaseException]]:
     """Yield the exceptions that the modules define; classes of other modules may be hostile."""
-    packages = (clientgo, clientgo_apiserver)
+    packages = (clientgo, clientgo_apiserver, clientgo_olm)
     for module in chain.from_iterable(pkgutil.walk_packages(p.__path__, f"{p.__name__}.") for p in packages):
         if module.name.endswith("__main__"):
             continue

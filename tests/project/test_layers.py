@@ -14,7 +14,8 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 RUNS = ("subprocess.run", "subprocess.check_output", "subprocess.check_call", "subprocess.call")
 HELPER = {"tests/processes.py"}
-FILES = [*ROOT.glob("tests/**/*.py"), *ROOT.glob("apiserver/tests/**/*.py"), *ROOT.glob("examples/**/*.py")]
+FOLDERS = ("tests", "apiserver/tests", "olm/tests", "examples")
+FILES = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")]
 
 
 def unbounded(source: str) -> list[int]:

@@ -60,7 +60,11 @@ def test_shared_names_are_found(sources: Mapping[str, str], expected: Mapping[st
 
 
 def test_no_two_public_classes_share_a_name() -> None:
-    paths = [*ROOT.glob("clientgo/**/*.py"), *ROOT.glob("apiserver/clientgo_apiserver/**/*.py")]
+    paths = [
+        *ROOT.glob("clientgo/**/*.py"),
+        *ROOT.glob("apiserver/clientgo_apiserver/**/*.py"),
+        *ROOT.glob("olm/clientgo_olm/*.py"),
+    ]
     files = {path.relative_to(ROOT).as_posix(): path for path in paths}
     found = shared({name: path.read_text(encoding="utf-8") for name, path in files.items()})
     excused = {name for name, paths in found.items() if sum(not path.startswith(GENERATED) for path in paths) == 1}
@@ -90,7 +94,7 @@ EMPTY_WORDS = frozenset(
 )
 """Names that say nothing about what they hold."""
 
-CEILINGS = {"clientgo": 0, "controller": 0}
+CEILINGS = {"clientgo": 0, "controller": 0, "olm/clientgo_olm": 0}
 """Uses of such names for variables and parameters by path; a ceiling may only fall."""
 
 

@@ -18,6 +18,7 @@ INGREDIENTS = (
     "clientgo",
     "controller",
     "generated",
+    "olm",
     "tests",
     "LICENSE",
     "README.md",
@@ -25,7 +26,7 @@ INGREDIENTS = (
     "setup.cfg",
     "setup.py",
 )
-PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver"}
+PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver", "clientgo_olm": ROOT / "olm"}
 """Folder of each package; in the wheels' names, that of the distribution is the same."""
 
 
@@ -40,7 +41,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             shutil.copy(ROOT / name, source / name)
     before = {path.name for path in (source / "apiserver").iterdir()}
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", "dist"]
-    command = [sys.executable, "-m", "pip", "wheel", *options, ".", "./apiserver"]
+    command = [sys.executable, "-m", "pip", "wheel", *options, ".", "./apiserver", "./olm"]
     subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=100)
     assert {path.name for path in source.iterdir()} == {*INGREDIENTS, "dist"}, "the build leaves nothing in the tree"
     assert {path.name for path in (source / "apiserver").iterdir()} == before

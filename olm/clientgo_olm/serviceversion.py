@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, of_kind, text
-from clientgo.cli.bundle.rendered import Rendered
-from clientgo.cli.bundle.webhookdefinitions import webhook_definitions, without_certificates
 from clientgo.cli.names import CommandError
+from clientgo_olm.objects import OPERATORS, Object, at, mapping, mappings, name_of, of_kind, text
+from clientgo_olm.rendered import Rendered
+from clientgo_olm.webhookdefinitions import webhook_definitions, without_certificates
 
 PLACEHOLDER = "controller:latest"
 """Default image of the scaffolded Deployment."""

@@ -11,11 +11,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.cli.bundle.reading import Bundle, Finding, read
-from clientgo.cli.bundle.rules import MOST_BYTES, required
-from clientgo.cli.bundle.suites import SUITES
 from clientgo_apiserver.apiextensions.schema import schema_errors
-from tests.cli.bundle.bundles import BUNDLE, EXAMPLE, NAME, add_object, messages, set_value, valid_bundle
+from clientgo_olm.reading import Bundle, Finding, read
+from clientgo_olm.rules import MOST_BYTES, required
+from clientgo_olm.suites import SUITES
+from olm.tests.bundles import BUNDLE, EXAMPLE, NAME, add_object, messages, set_value, valid_bundle
 from tests.cli.projects import clientgo
 
 pytestmark = [pytest.mark.feature("A-75"), pytest.mark.feature("E-12")]

@@ -1,20 +1,20 @@
-"""The commands `clientgo bundle` and `clientgo bundle validate`."""
+"""Generation and validation of a bundle in `bundle/`."""
 
 import argparse
 import os
 from collections.abc import Callable
 from pathlib import Path
 
-from clientgo.cli.bundle.files import Channels, bundle_files, write
-from clientgo.cli.bundle.reading import read
-from clientgo.cli.bundle.rendered import render
-from clientgo.cli.bundle.rules import SEMVER, required
-from clientgo.cli.bundle.serviceversion import Release
-from clientgo.cli.bundle.suites import SUITES
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
+from clientgo.cli.scaffold import add_manifests
 from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import parts
+from clientgo_olm.files import Channels, bundle_files, write
+from clientgo_olm.reading import read
+from clientgo_olm.rendered import render
+from clientgo_olm.rules import SEMVER, required
+from clientgo_olm.serviceversion import Release
+from clientgo_olm.suites import SUITES
 
 Say = Callable[[str], object]
 
@@ -41,12 +41,6 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     return 0
 
 
-def add_manifests(writer: ScaffoldWriter, project: Project) -> None:
-    """Write config/manifests, the source of the bundle, and config/scorecard."""
-    for part in parts("olm", _words(project)):
-        writer.add(part)
-
-
 def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     """Print all violations, one per line; return 1 if there are errors.
 
@@ -68,15 +62,3 @@ def validate_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int
         return 1
     say(f"{options.folder} is valid")
     return 0
-
-
-def _words(project: Project) -> dict[str, str | bool]:
-    namespaced = project.namespaced
-    return {
-        "project": project.name,
-        "domain": project.domain,
-        "title": " ".join(part[:1].upper() + part[1:] for part in project.name.split("-")),
-        "watches": "its own namespace" if namespaced else "all namespaces",
-        "own": namespaced,
-        "all": not namespaced,
-    }

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.cli.chart import chart_files, write_chart
 from clientgo.errors import ConfigError
+from clientgo_olm.chart import chart_files, write_chart
 from tests.cli.projects import FOO, clientgo, foo_project, run
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.feature("A-76")]

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from clientgo.cli.bundle.files import Channels, bundle_files, write
-from clientgo.cli.bundle.rendered import parse, render
-from clientgo.cli.bundle.serviceversion import Release, owned, words
 from clientgo.cli.names import CommandError
 from clientgo.errors import ConfigError
 from clientgo_apiserver.apiextensions.schema import schema_errors
 from clientgo_apiserver.apiextensions.structural import prune
+from clientgo_olm.files import Channels, bundle_files, write
+from clientgo_olm.rendered import parse, render
+from clientgo_olm.serviceversion import Release, owned, words
 from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_files, run
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from clientgo.cli.bundle.objects import at, mapping, mappings, name_of, text, texts
-from clientgo.cli.bundle.reading import Bundle, Finding
+from clientgo_olm.objects import at, mapping, mappings, name_of, text, texts
+from clientgo_olm.reading import Bundle, Finding
 
 CAPABILITIES = ("Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot")
 CATEGORIES = (

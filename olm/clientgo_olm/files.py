@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clientgo.cli.bundle.objects import Object, at, group_of, name_of, text
-from clientgo.cli.bundle.rendered import Rendered
-from clientgo.cli.bundle.serviceversion import Release, service_version
 from clientgo.internal.files import path_below
 from clientgo.meta.yamlio import to_yaml
+from clientgo_olm.objects import Object, at, group_of, name_of, text
+from clientgo_olm.rendered import Rendered
+from clientgo_olm.serviceversion import Release, service_version
 
 FOLDER = "bundle"
 DOCKERFILE = "bundle.Dockerfile"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clientgo.cli.bundle.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
 from clientgo.cli.names import CommandError
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo_olm.objects import Object, at, group_of, mapping, mappings, name_of, of_kind, text
 
 MANIFESTS = "config/manifests"
 """Kustomization of the bundle, at the same path as operator-sdk's."""

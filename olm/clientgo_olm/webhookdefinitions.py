@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from clientgo.cli.bundle.objects import Object, at, mapping, mappings, name_of, of_kind, text, texts
-from clientgo.cli.bundle.rendered import Rendered
+from clientgo_olm.objects import Object, at, mapping, mappings, name_of, of_kind, text, texts
+from clientgo_olm.rendered import Rendered
 
 CERTIFICATES = "/tmp/k8s-webhook-server/serving-certs"  # nosec B108  # where OLM mounts them, by contract
 """Folder where OLM mounts tls.crt and tls.key."""

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from clientgo.cli.bundle.files import dumped
-from clientgo.cli.bundle.objects import Object, at, mapping, mappings, name_of, text
-from clientgo.cli.bundle.rendered import render
-from clientgo.cli.bundle.rules import SEMVER
-from clientgo.cli.bundle.serviceversion import PLACEHOLDER
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
 from clientgo.internal.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
+from clientgo_olm.files import dumped
+from clientgo_olm.objects import Object, at, mapping, mappings, name_of, text
+from clientgo_olm.rendered import render
+from clientgo_olm.rules import SEMVER
+from clientgo_olm.serviceversion import PLACEHOLDER
 
 FOLDER = Path("dist", "chart")
 DEFAULT = "config/default"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from clientgo.cli.bundle.objects import Object, mapping, of_kind, text
 from clientgo.meta.yamlio import InvalidYAML, read_yaml
+from clientgo_olm.objects import Object, mapping, of_kind, text
 
 Level = Literal["error", "warning"]
 

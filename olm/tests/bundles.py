@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from clientgo.cli.bundle.objects import OPERATORS
-from clientgo.cli.bundle.reading import Bundle
-from clientgo.cli.bundle.rules import required
-from clientgo.cli.bundle.suites import SUITES
+from clientgo_olm.objects import OPERATORS
+from clientgo_olm.reading import Bundle
+from clientgo_olm.rules import required
+from clientgo_olm.suites import SUITES
 
 NAME = "foos.samplecontroller.c9g.io"
 BUNDLE = "operators.operatorframework.io.bundle."

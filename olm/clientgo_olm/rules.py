@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clientgo.cli.bundle.csvschema import CLUSTER_SERVICE_VERSION, schema_errors
-from clientgo.cli.bundle.objects import OPERATORS, Object, at, mapping, mappings, name_of, text, texts
-from clientgo.cli.bundle.reading import Bundle, Finding
+from clientgo_olm.csvschema import CLUSTER_SERVICE_VERSION, schema_errors
+from clientgo_olm.objects import OPERATORS, Object, at, mapping, mappings, name_of, text, texts
+from clientgo_olm.reading import Bundle, Finding
 
 MOST_BYTES = 1 << 20
 """Limit of the compressed size: OLM stores a bundle in one ConfigMap."""

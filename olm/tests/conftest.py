@@ -1,0 +1,5 @@
+"""Fixtures of complete projects, as for the other commands."""
+
+from tests.cli.conftest import variables
+
+__all__ = ["variables"]
