@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from clientgo.cache.metrics import InformerName
     from clientgo.cache.mutation import MutationCache
     from clientgo.cache.pager import Pager
-    from clientgo.cache.reflector import Reflector
+    from clientgo.cache.reflector import Reflector, ReflectorOptions
     from clientgo.cache.state import InformerState, SyncResult, wait_for, wait_for_cache_sync
     from clientgo.cache.store import NAMESPACE_INDEX, Indexer, by_namespace, drop_managed_fields, keep_everything
     from clientgo.cache.watchtools import (
@@ -36,7 +36,7 @@ else:
             "metrics": "InformerName",
             "mutation": "MutationCache",
             "pager": "Pager",
-            "reflector": "Reflector",
+            "reflector": "Reflector ReflectorOptions",
             "state": "InformerState SyncResult wait_for wait_for_cache_sync",
             "store": "NAMESPACE_INDEX Indexer by_namespace drop_managed_fields keep_everything",
             "watchtools": "Interrupted RetryWatcher WatchClosed until until_with_sync until_without_retry",
@@ -45,7 +45,8 @@ else:
 
 __all__ = [
     "NAMESPACE_INDEX", "DeletedFinalStateUnknown", "Indexer", "InformerFactory", "InformerName", "InformerState",
-    "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "Registration", "RetryWatcher",
-    "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields", "keep_everything",
-    "last_known", "until", "until_with_sync", "until_without_retry", "wait_for", "wait_for_cache_sync",
+    "Interrupted", "KindInformer", "Lister", "MutationCache", "Pager", "Reflector", "ReflectorOptions", "Registration",
+    "RetryWatcher", "SharedInformer", "SyncResult", "WatchClosed", "by_namespace", "drop_managed_fields",
+    "keep_everything", "last_known", "until", "until_with_sync", "until_without_retry", "wait_for",
+    "wait_for_cache_sync",
 ]  # fmt: skip

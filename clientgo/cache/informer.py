@@ -12,7 +12,7 @@ from clientgo.cache.distributor import Distributor
 from clientgo.cache.handlers import Accept, OnAdd, OnDelete, OnUpdate, ResourceEventHandler, filtered
 from clientgo.cache.listener import Listener, Registration
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity
-from clientgo.cache.reflector import Reflector
+from clientgo.cache.reflector import Reflector, ReflectorOptions
 from clientgo.cache.selection import InformerSelection, selection_of
 from clientgo.cache.sink import InformerSink
 from clientgo.cache.state import SHOWN_FAILURES, InformerState, combined
@@ -240,17 +240,16 @@ class SharedInformer(Generic[T]):
             group.start(reflector.run, group.stop_event, name=f"informer-{reflector.name}")
 
     def _reflector(self, namespace: str, source: ListerWatcher[T]) -> Reflector[T]:
-        return Reflector(
-            source,
-            InformerSink(self.distributor, namespace, self.transform),
+        options = ReflectorOptions(
             name=f"{self.name}-{namespace}" if namespace else self.name,
             tweak=self._tweak,
             on_error=self._on_error,
             watch_list=self._watch_list,
             last_metadata=self.distributor.last_metadata,
             newest_first_list=self.newest_first_list,
-            clock=self._clock,
         )
+        sink = InformerSink(self.distributor, namespace, self.transform)
+        return Reflector(source, sink, options, clock=self._clock)
 
     def _before_start(self) -> None:
         if self._group is not None:

@@ -4,6 +4,9 @@
       ▲                  │
       └──── backoff ─────┴── 410, any other error, a very short watch, an older resourceVersion
 
+`NEXT` is this diagram: each step has one of the outcomes, and each outcome one next step. What a step needs of the ones
+before is in `Position`.
+
 After a failed connection, the reflector first requests one object at the last version: a server that was restored from
 a backup does not know that version, and its watches would have no events until it reaches it. (client-go does not.)
 
@@ -13,7 +16,9 @@ stream lists, LIST is a watch too, which then continues; any failure of it falls
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
 from typing import Generic, TypeVar
 
 from msgspec.structs import replace
@@ -66,53 +71,104 @@ SLOW_LIST_SECONDS = 10.0
 """Seconds from which a list is logged as slow (client-go's)."""
 
 
-class Reflector(Generic[T]):
-    """Lists and watches `source` into `sink` until it is stopped; retries every error of the server and the network.
+class Step(Enum):
+    """What a reflector does next."""
+
+    STREAM = "list by a watch, which goes on"
+    LIST = "list"
+    OPEN = "open a watch at the last version"
+    READ = "read the open watch"
+    RETURN = "return, to list again"
+
+
+class Outcome(Enum):
+    """How a step ended; an error that requires another list is raised instead."""
+
+    LISTED = "the list is in the sink"
+    STREAMED = "the list is in the sink, and its watch is open"
+    STREAM_ENDED = "the stream ended before the list"
+    NEWER_REQUIRED = "the server rejected the version of a streamed list"
+    NOT_STREAMED = "the server cannot stream the list now, or at all"
+    STREAM_UNAVAILABLE = "the server cannot respond to a streamed list now"
+    OPENED = "the watch is open"
+    UNAVAILABLE = "the server cannot respond now"
+    CLOSED = "the watch ended"
+    SHORT = "the watch ended within a second, and the one before too"
+    FAILED_INTERNALLY = "the server failed internally"
+    EXPIRED = "the version has expired"
+
+
+NEXT: Mapping[Outcome, tuple[Step, bool]] = {
+    Outcome.LISTED: (Step.OPEN, False),
+    Outcome.STREAMED: (Step.READ, False),
+    Outcome.STREAM_ENDED: (Step.STREAM, True),  # the next one might end early, too
+    Outcome.NEWER_REQUIRED: (Step.STREAM, False),
+    Outcome.NOT_STREAMED: (Step.LIST, False),
+    Outcome.STREAM_UNAVAILABLE: (Step.STREAM, True),
+    Outcome.OPENED: (Step.READ, False),
+    Outcome.UNAVAILABLE: (Step.OPEN, True),
+    Outcome.CLOSED: (Step.OPEN, False),
+    Outcome.SHORT: (Step.OPEN, True),
+    Outcome.FAILED_INTERNALLY: (Step.OPEN, False),
+    Outcome.EXPIRED: (Step.RETURN, False),  # the next list, at the last version, means "at least as new as that"
+}
+"""The step after each outcome, and whether it waits for the backoff."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReflectorOptions:
+    """Options of a reflector, as client-go's.
 
     `watch_list` requests streamed lists (None: from sources that declare them). For `internal_error_retry` seconds,
     an internal error in a watch is followed by another watch, then by a list; 0 lists at once. `check_lists` compares
-    each streamed list with a regular one, and raises `ListsDiffer` (None: if the environment enables it). `known`
-    returns the metadata of an object as last received, by which a replaced server is detected. `newest_first_list`
-    requests the newest state at first, instead of any state in the server's cache.
+    each streamed list with a regular one, and raises `ListsDiffer` (None: if the environment enables it).
+    `last_metadata` returns the metadata of an object as last received, by which a replaced server is detected.
+    `newest_first_list` requests the newest state at first, instead of any state in the server's cache. `page_size` 0
+    lists all objects at once; a watch without bookmarks for `bookmark_notice` seconds is logged.
     """
+
+    name: str = ""
+    page_size: int = 0
+    tweak: Tweak | None = None
+    backoff: Backoff = REFLECTOR_BACKOFF
+    on_error: Callable[[Exception], None] | None = None
+    watch_list: bool | None = None
+    min_watch_seconds: float = MIN_WATCH_SECONDS
+    internal_error_retry: float = 0.0
+    bookmark_notice: float = BOOKMARK_PERIOD
+    check_lists: bool | None = None
+    last_metadata: LastMetadata | None = None
+    newest_first_list: bool = False
+
+
+class Reflector(Generic[T]):
+    """Lists and watches `source` into `sink` until it is stopped; retries every error of the server and the network."""
 
     def __init__(
         self,
         source: ListerWatcher[T],
         sink: Sink[T],
+        options: ReflectorOptions = ReflectorOptions(),  # immutable
         *,
-        name: str = "",
-        page_size: int = 0,
-        tweak: Tweak | None = None,
-        backoff: Backoff = REFLECTOR_BACKOFF,
-        on_error: Callable[[Exception], None] | None = None,
-        watch_list: bool | None = None,
-        min_watch_seconds: float = MIN_WATCH_SECONDS,
-        internal_error_retry: float = 0.0,
-        bookmark_notice: float = BOOKMARK_PERIOD,
-        check_lists: bool | None = None,
-        last_metadata: LastMetadata | None = None,
-        newest_first_list: bool = False,
         clock: Clock = SYSTEM_CLOCK,
         rand: Random = random.random,
     ) -> None:
-        self.name = name or describe(source.kind)
-        self.watch_list = streams_lists(source, watch_list)
+        self.name = options.name or describe(source.kind)
+        self.watch_list = streams_lists(source, options.watch_list)
+        self._options = options
         self._source = source
         self._sink = sink
         # Requests fail if the server lags: requesting the newest list is faster than waiting.
-        self._tweak: Tweak = lambda options: replace(tweaked(tweak, options), retry_lagging=False)
-        self._backoff = ReflectorBackoff(backoff, clock=clock, rand=rand)
-        self._internal_error_retry = internal_error_retry
-        self._bookmark_notice = bookmark_notice
-        self._last_metadata = last_metadata
-        self._check_lists = is_detector_enabled() if check_lists is None else check_lists
+        self._tweak: Tweak = lambda request: replace(tweaked(options.tweak, request), retry_lagging=False)
+        self._backoff = ReflectorBackoff(options.backoff, clock=clock, rand=rand)
+        self._check_lists = is_detector_enabled() if options.check_lists is None else options.check_lists
         self._clock = clock
         self._metrics = ReflectorMetrics(self.name)
-        self._report = ReflectorReport(self.name, self._metrics, on_error)
+        self._report = ReflectorReport(self.name, self._metrics, options.on_error)
         self._reject_reason = type_check_for(source.kind)
-        self._position = Position(newest_required=newest_first_list)
-        self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, self._position, page_size=page_size)
+        self._position = Position(newest_required=options.newest_first_list)
+        self._opened: OpenWatch[T] | None = None
+        self._pager: ReflectorPager[T] = ReflectorPager(self._list_page, self._position, page_size=options.page_size)
         self._watcher: ReflectorWatcher[T] = ReflectorWatcher(
             source,
             sink,
@@ -120,7 +176,7 @@ class Reflector(Generic[T]):
             name=self.name,
             tweak=self._tweak,
             reject_reason=self._reject_reason,
-            min_seconds=min_watch_seconds,
+            min_seconds=options.min_watch_seconds,
             metrics=self._metrics,
             clock=clock,
             rand=rand,
@@ -166,11 +222,30 @@ class Reflector(Generic[T]):
         Raises:
             ClientGoError, Undecodable: the failure.
         """
+        step = Step.STREAM if self.watch_list else Step.LIST
+        retry = RetryWithDeadline(self._options.internal_error_retry, clock=self._clock)
         with ends_with(stop):
-            opened = self._list_by_watch(stop) if self.watch_list else None
-            if opened is None and not stop.is_set():
+            try:
+                while step is not Step.RETURN and not stop.is_set():
+                    outcome, error = self._perform(step, retry, stop)
+                    step, waits = NEXT[outcome]
+                    if waits:
+                        self._sleep(stop, error)
+            finally:
+                if self._opened is not None:  # and not read, because of the stop
+                    self._watcher.end(self._opened)
+                    self._opened = None
+
+    def _perform(self, step: Step, retry: RetryWithDeadline, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+        match step:
+            case Step.STREAM:
+                return self._stream_list(stop)
+            case Step.LIST:
                 self.list_once()
-            self._watch_on(opened, stop)
+                return Outcome.LISTED, None
+            case Step.OPEN:
+                return self._open()
+        return self._read(retry, stop)
 
     def list_once(self) -> None:
         """Fill the sink from one complete list.
@@ -205,41 +280,33 @@ class Reflector(Generic[T]):
         if took > SLOW_LIST_SECONDS:
             log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects)})
 
-    def _list_by_watch(self, stop: threading.Event) -> OpenWatch[T] | None:
-        """Fill the sink from a streamed list and return its watch; None if a regular list is required."""
-        while not stop.is_set():
-            began = self._count_list()
-            try:
-                opened = self._watcher.open(stream_list=True)
-                if self._read_list(opened, began, stop):
-                    return opened._replace(began=self._clock.now())  # the duration of the watch excludes the list
-            except (ClientGoError, Undecodable) as error:
-                if not self._may_stream_again(error, stop):
-                    if not stop.is_set():
-                        self._report.fallback(error)
-                    return None
-            else:
-                self._sleep(stop)  # the stream ended early; the next one might, too
-        return None
-
-    def _may_stream_again(self, error: Exception, stop: threading.Event) -> bool:
-        """Return True if a streamed list may succeed after this error; wait if necessary."""
-        if is_unavailable(error):
-            self._report.unavailable(error)
-            self._sleep(stop, error)
-            return True
-        if out_of_range(error) and not self._position.newest_required:
-            self._position.newest_required = True
-            return True
-        if isinstance(error, NoListEnd):
-            self.watch_list = False  # every further attempt would take as long
-        return False
+    def _stream_list(self, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+        """Fill the sink from a streamed list, whose watch is then open."""
+        began, position = self._count_list(), self._position
+        try:
+            opened = self._watcher.open(stream_list=True)
+            if self._read_list(opened, began, stop):
+                self._opened = opened._replace(began=self._clock.now())  # the watch's duration excludes the list
+                return Outcome.STREAMED, None
+        except (ClientGoError, Undecodable) as error:
+            if is_unavailable(error):
+                self._report.unavailable(error)
+                return Outcome.STREAM_UNAVAILABLE, error
+            if out_of_range(error) and not position.newest_required:
+                position.newest_required = True
+                return Outcome.NEWER_REQUIRED, error
+            if isinstance(error, NoListEnd):
+                self.watch_list = False  # every further attempt would take as long
+            if not stop.is_set():
+                self._report.fallback(error)
+            return Outcome.NOT_STREAMED, error
+        return Outcome.STREAM_ENDED, None
 
     def _read_list(self, opened: OpenWatch[T], began: float, stop: threading.Event) -> bool:
         """Fill the sink from the stream; return False if the stream ended before the list."""
         streamed: StreamedList[T] = StreamedList(self._sink, self._source.kind, self._reject_reason)
         filled = False
-        ticker = BookmarkTicker(self.name, self._clock, period=self._bookmark_notice)
+        ticker = BookmarkTicker(self.name, self._clock, period=self._options.bookmark_notice)
         try:
             with without_collection():  # once for both: in between, the collector would look at the whole list
                 self._receive(opened, streamed, ticker)
@@ -270,45 +337,38 @@ class Reflector(Generic[T]):
                 if streamed.ended:
                     return
 
-    def _watch_on(self, opened: OpenWatch[T] | None, stop: threading.Event) -> None:
-        """Watch repeatedly from the last version; return or raise when a list is required."""
-        retry = RetryWithDeadline(self._internal_error_retry, clock=self._clock)
-        while not stop.is_set():
-            opened = opened or self._reopen(stop)
-            if opened is None:
-                continue
-            try:
-                self._watcher.read(opened, stop)
-            except Gone as error:
-                self._metrics.failed(error)
-                log.info("watch expired; listing again", extra={"reflector": self.name, "err": error})
-                # The next list, at the last version, means "at least as new as that".
-                return
-            except TooManyRequests as error:
-                self._report.unavailable(error)
-                self._sleep(stop, error)
-            except ApiError as error:
-                retry.after(error)
-                if not (is_internal_error(error) and retry.should_retry()):
-                    raise
-            else:
-                if self._position.short_watches > 1 and not stop.is_set():
-                    self._sleep(stop)
-            opened = None
-
-    def _reopen(self, stop: threading.Event) -> OpenWatch[T] | None:
-        """Open a watch at the last version; None if it is to be tried again."""
+    def _open(self) -> tuple[Outcome, Exception | None]:
+        """Open a watch at the last version."""
         try:
             self._verify_server()
-            opened = self._watcher.open()
+            self._opened = self._watcher.open()
         except (ConnectionFailed, TooManyRequests) as error:
             if not may_open_again(error, self._clock.now() - (self._position.last_event_at or 0.0)):
                 raise
             self._report.unavailable(error)
-            self._sleep(stop, error)
-            return None
+            return Outcome.UNAVAILABLE, error
         self._report.succeeded()
-        return opened
+        return Outcome.OPENED, None
+
+    def _read(self, retry: RetryWithDeadline, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+        """Read the open watch to its end."""
+        opened, self._opened = self._opened, None
+        assert opened is not None, "a step before has opened it"
+        try:
+            self._watcher.read(opened, stop)
+        except Gone as error:
+            self._metrics.failed(error)
+            log.info("watch expired; listing again", extra={"reflector": self.name, "err": error})
+            return Outcome.EXPIRED, error
+        except TooManyRequests as error:
+            self._report.unavailable(error)
+            return Outcome.UNAVAILABLE, error
+        except ApiError as error:
+            retry.after(error)
+            if not (is_internal_error(error) and retry.should_retry()):
+                raise
+            return Outcome.FAILED_INTERNALLY, error
+        return Outcome.SHORT if self._position.short_watches > 1 else Outcome.CLOSED, None
 
     def _verify_server(self) -> None:
         """After a failed connection, request one object no older than the last version.
@@ -328,8 +388,8 @@ class Reflector(Generic[T]):
         except ApiError as error:
             position.newest_required |= out_of_range(error)
             raise
-        if self._last_metadata is not None and (
-            reason := replaced_server(page, version, self._last_metadata, all_cached=not selects)
+        if self._options.last_metadata is not None and (
+            reason := replaced_server(page, version, self._options.last_metadata, all_cached=not selects)
         ):
             position.newest_required = True
             raise ResourceVersionRegressed(reason)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clientgo.cache import Reflector, Registration, SharedInformer
+from clientgo.cache import Reflector, ReflectorOptions, Registration, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
 from clientgo.meta import ListMeta, ObjectList, ObjectMeta, Undecodable
@@ -153,15 +153,9 @@ def _verb(verb: str, options: ListOptions) -> str:
 def run(source: Script, sink: Sink | None = None, *, clock: FakeClock | None = None, **options: Any) -> list[Exception]:
     """Run a reflector through the script without a thread; return the errors it reported."""
     errors: list[Exception] = []
-    options.setdefault("rand", lambda: 0.0)
-    reflector = Reflector(
-        source,
-        sink or Sink(),
-        clock=clock or FakeClock(auto=True),
-        on_error=errors.append,
-        bookmark_notice=0.0,
-        **options,
-    )
+    rand = options.pop("rand", lambda: 0.0)
+    settings = ReflectorOptions(on_error=errors.append, bookmark_notice=0.0, **options)
+    reflector = Reflector(source, sink or Sink(), settings, clock=clock or FakeClock(auto=True), rand=rand)
     reflector.run(source.stop)
     return errors
 

@@ -7,6 +7,7 @@ import pytest
 from clientgo.backoff import Backoff
 from clientgo.cache import Reflector
 from clientgo.cache.backoff import ReflectorBackoff, RetryWithDeadline
+from clientgo.cache.reflector import ReflectorOptions
 from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
 from clientgo.errors import (
     ApiError,
@@ -188,7 +189,7 @@ def test_retry_after_is_respected() -> None:
 def test_two_minutes_without_failures_reset_the_backoff() -> None:
     clock = FakeClock(auto=True)
     calm = Script(*[Forbidden("no")] * 3)
-    reflector = Reflector(calm, Sink(), clock=clock, rand=lambda: 0.0, on_error=lambda _: None)
+    reflector = Reflector(calm, Sink(), ReflectorOptions(on_error=lambda _: None), clock=clock, rand=lambda: 0.0)
     reflector.run(calm.stop)
     clock.step(121.0)
     calm.answers, calm.stop = [Forbidden("no")], threading.Event()
@@ -219,7 +220,7 @@ class Failing(Script):
 def test_internal_errors_are_retried_by_a_watch_until_the_deadline(seconds: float, jump_at: int, retries: int) -> None:
     clock = FakeClock()
     source = Failing(clock, jump_at=jump_at)
-    reflector = Reflector(source, Sink(), internal_error_retry=seconds, clock=clock)
+    reflector = Reflector(source, Sink(), ReflectorOptions(internal_error_retry=seconds), clock=clock)
     with pytest.raises(InternalError):
         reflector.list_and_watch(threading.Event())
     assert source.opened - 1 == retries

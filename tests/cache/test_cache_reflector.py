@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import Reflector
+from clientgo.cache.reflector import ReflectorOptions
 from clientgo.errors import (
     ApiError,
     BadRequest,
@@ -241,7 +242,7 @@ def test_handler_of_errors_that_exits_does_not_end_the_reflector(caplog: pytest.
         raise SystemExit
 
     source = Script(Forbidden("no"), page(), watch(added("a", 11)))
-    Reflector(source, Sink(), clock=FakeClock(auto=True), on_error=fail).run(source.stop)
+    Reflector(source, Sink(), ReflectorOptions(on_error=fail), clock=FakeClock(auto=True)).run(source.stop)
     assert source.calls() == ["list 0", "list 0", "watch 10"]
     [told] = [vars(record) for record in caplog.records if "raised" in record.msg]
     assert (told["err"], told["exc_info"][0]) == ("no", SystemExit)
@@ -334,7 +335,9 @@ def with_thread(target: Callable[[], None], meanwhile: Callable[[], None]) -> No
 
 def test_repr_of_a_reflector_contains_its_version() -> None:
     source = Script(page(version="10"), watch(added("a", 11)))
-    reflector = Reflector(source, Sink(), name="maps", clock=FakeClock(auto=True), on_error=lambda _: None)
+    reflector = Reflector(
+        source, Sink(), ReflectorOptions(name="maps", on_error=lambda _: None), clock=FakeClock(auto=True)
+    )
     assert repr(reflector) == "<Reflector maps at no version>"
     assert repr(reflector._watcher) == "<ReflectorWatcher maps at no version>"
     assert repr(reflector._pager) == "<ReflectorPager>"
@@ -356,7 +359,7 @@ def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
             return silent
 
     errors: list[Exception] = []
-    reflector = Reflector(Source(page()), Sink(), clock=FakeClock(auto=True), on_error=errors.append)
+    reflector = Reflector(Source(page()), Sink(), ReflectorOptions(on_error=errors.append), clock=FakeClock(auto=True))
     reflector.run(stop)
     assert (len(asked), silent.closed, errors) == (1, True, [])
 

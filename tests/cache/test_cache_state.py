@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.cache import InformerState, Reflector, SharedInformer, wait_for, wait_for_cache_sync
+from clientgo.cache.reflector import ReflectorOptions
 from clientgo.cache.state import ReflectorState, combined
 from clientgo.errors import ConnectionFailed, InternalError, TooManyRequests
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -157,7 +158,7 @@ def test_requests_of_two_namespaces_are_added() -> None:
 def test_opened_watch_counts_as_a_response() -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), watch(), clock=clock, step=1.0)
-    reflector = Reflector(source, Sink(), clock=clock, on_error=lambda _: None)
+    reflector = Reflector(source, Sink(), ReflectorOptions(on_error=lambda _: None), clock=clock)
     reflector.run(source.stop)
     assert reflector.state().last_event == 2.0
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import Reflector, SharedInformer
+from clientgo.cache.reflector import ReflectorOptions
 from clientgo.cache.watcher import ResourceVersionRegressed, VeryShortWatch
 from clientgo.cache.watchlist import BOOKMARK_TIMEOUT, BookmarkTicker
 from clientgo.errors import (
@@ -144,7 +145,7 @@ def test_error_handler_that_raises_is_logged(caplog: pytest.LogCaptureFixture) -
         raise RuntimeError("I can't stand it")
 
     source, sink = Script(Forbidden("no"), page(config_map("a", 10))), Sink()
-    Reflector(source, sink, clock=FakeClock(auto=True), on_error=complain).run(source.stop)
+    Reflector(source, sink, ReflectorOptions(on_error=complain), clock=FakeClock(auto=True)).run(source.stop)
     assert sink.stored == {"a": "10"}
     assert [record.msg for record in caplog.records] == ["the handler of watch errors raised"]
     assert caplog.records[0].exc_info is not None
@@ -164,7 +165,7 @@ def test_server_that_is_silent_before_the_final_bookmark_is_listed(caplog: pytes
     clock, group = FakeClock(), Group()
     silent: FakeWatch[ConfigMap] = FakeWatch()
     source, sink = Script(silent, page(config_map("a", 9), version="10")), Sink()
-    reflector = Reflector(source, sink, watch_list=True, clock=clock, on_error=lambda _: None)
+    reflector = Reflector(source, sink, ReflectorOptions(watch_list=True, on_error=lambda _: None), clock=clock)
     with caplog.at_level(logging.INFO, logger="clientgo"):
         group.start(reflector.run, source.stop, name="reflector")
         for notice in range(1, int(BOOKMARK_TIMEOUT / 10.0) + 1):
@@ -242,7 +243,9 @@ def test_reflector_stopped_without_a_server_ends_a_streamed_list() -> None:
             stop.set()
             raise REFUSED
 
-    reflector = Reflector(Away(page()), Sink(), watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0)
+    reflector = Reflector(
+        Away(page()), Sink(), ReflectorOptions(watch_list=True, bookmark_notice=0.0), clock=FakeClock(auto=True)
+    )
     reflector.run(stop)
     assert reflector.state().watches == 1
 

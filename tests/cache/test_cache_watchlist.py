@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import Reflector
+from clientgo.cache.reflector import ReflectorOptions
 from clientgo.cache.watcher import VeryShortWatch
 from clientgo.cache.watchlist import (
     BOOKMARK_PERIOD,
@@ -64,7 +65,7 @@ def test_lists_are_streamed_as_requested_unless_the_source_declares_no_support(
     if declared is not None:
         source.supports_watch_list = declared
     assert streams_lists(source, wanted) is streams
-    assert Reflector(source, Sink(), watch_list=wanted).watch_list is streams
+    assert Reflector(source, Sink(), ReflectorOptions(watch_list=wanted)).watch_list is streams
 
 
 def test_fake_source_declares_its_support_of_streamed_lists() -> None:
@@ -112,9 +113,8 @@ def test_missing_bookmark_is_logged_once_per_period(
 def stream(source: Script, **options: Any) -> tuple[Sink, Reflector[ConfigMap], Exception | None]:
     """Run one round of a reflector that streams its lists."""
     sink = Sink()
-    reflector = Reflector(
-        source, sink, watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0, rand=lambda: 0.0, **options
-    )
+    settings = ReflectorOptions(watch_list=True, bookmark_notice=0.0, **options)
+    reflector = Reflector(source, sink, settings, clock=FakeClock(auto=True), rand=lambda: 0.0)
     try:
         reflector.list_and_watch(source.stop)
     except ApiError as error:
@@ -206,7 +206,7 @@ def test_garbage_collector_is_off_until_a_streamed_list_is_stored() -> None:
 
     assert gc.isenabled()
     source = Script(watch(added("p1", 1), list_end(1), added("p2", 2)))
-    Reflector(source, Recording(), watch_list=True).run(source.stop)
+    Reflector(source, Recording(), ReflectorOptions(watch_list=True)).run(source.stop)
     assert states == [False, True]
 
 
@@ -356,9 +356,11 @@ def checked(source: Script, clock: FakeClock | None = None) -> Sink:
     """Run one round of a reflector that compares its streamed lists."""
     sink = Sink()
     Reflector(
-        source, sink, name="maps", watch_list=True, check_lists=True, clock=clock or FakeClock(auto=True),
-        bookmark_notice=0.0, on_error=lambda _: None,
-    ).run(source.stop)  # fmt: skip
+        source,
+        sink,
+        ReflectorOptions(name="maps", watch_list=True, check_lists=True, bookmark_notice=0.0, on_error=lambda _: None),
+        clock=clock or FakeClock(auto=True),
+    ).run(source.stop)
     return sink
 
 
@@ -393,7 +395,9 @@ def test_failed_comparison_list_is_retried_every_second(caplog: pytest.LogCaptur
 
 def test_lists_are_not_compared_by_default() -> None:
     source = Script(watch(added("a", 8), list_end(10)))
-    reflector = Reflector(source, Sink(), watch_list=True, clock=FakeClock(auto=True), bookmark_notice=0.0)
+    reflector = Reflector(
+        source, Sink(), ReflectorOptions(watch_list=True, bookmark_notice=0.0), clock=FakeClock(auto=True)
+    )
     reflector.run(source.stop)
     assert source.calls() == ["stream newest"]
 

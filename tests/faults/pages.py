@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from clientgo.cache.reflector import Reflector
+from clientgo.cache.reflector import Reflector, ReflectorOptions
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -51,7 +51,7 @@ def expired_page() -> Row:
         fault = server.faults.add(Fault(method="GET", resource="configmaps", skip=1, times=1, code=410))
         sink = Kept()
         began = SYSTEM_CLOCK.now()
-        Reflector(config_maps, sink, page_size=2, watch_list=False).list_once()
+        Reflector(config_maps, sink, ReflectorOptions(page_size=2, watch_list=False)).list_once()
         healed = SYSTEM_CLOCK.now() - began
         clientset.close()
         assert fault.hits == 1

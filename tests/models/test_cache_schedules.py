@@ -179,6 +179,24 @@ def an_informer_that_starts_and_stops(code: Copies) -> Program:
     return program
 
 
+def a_scope_that_stops(code: Copies) -> Program:
+    """Add callbacks while the stop event is set: each is called."""
+
+    def program(scheduler: Scheduler) -> Callable[[], object]:
+        event, called = Event(), list[str]()
+        scope = code.stopping.StopScope(event, clock=Clock())
+        scheduler.spawn(lambda: scope.add("first", lambda: called.append("first")), "first")
+        scheduler.spawn(event.set, "stop")
+        scheduler.spawn(lambda: scope.add("second", lambda: called.append("second")), "second")
+
+        def holds() -> None:
+            assert sorted(called) == ["first", "second"]
+
+        return holds
+
+    return program
+
+
 class _Client:
     """Client of config maps over a source."""
 
@@ -220,6 +238,7 @@ def a_factory_two_share(code: Copies) -> Program:
 
 
 PROGRAMS = [
+    a_scope_that_stops,
     a_store_with_readers, a_handler_that_comes_late, a_handler_that_goes, an_informer_that_starts_and_stops,
     a_factory_two_share,
 ]  # fmt: skip
@@ -285,7 +304,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         ("with ends_with(stop), on_stop(self.close):", "with ends_with(stop):"),
     ),
     "a callback added while the stop ends is lost": (
-        an_informer_that_starts_and_stops,
+        a_scope_that_stops,
         "stopping",
         ("                    self._watched = False\n                    return", "                    return"),
     ),
