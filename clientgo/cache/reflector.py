@@ -16,9 +16,8 @@ stream lists, LIST is a watch too, which then continues; any failure of it falls
 
 import random
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Generic, TypeVar
 
 from msgspec.structs import replace
@@ -35,7 +34,7 @@ from clientgo.cache.backoff import (
 from clientgo.cache.metrics import ReflectorMetrics, ReflectorReport
 from clientgo.cache.pager import ReflectorPager, out_of_range
 from clientgo.cache.sink import Sink
-from clientgo.cache.state import Position, ReflectorState
+from clientgo.cache.state import NEXT, Position, ReflectorState, WatchOutcome, WatchStep
 from clientgo.cache.validation import LastMetadata, describe, replaced_server, type_check_for, without_unexpected
 from clientgo.cache.watcher import (
     MIN_WATCH_SECONDS,
@@ -69,50 +68,6 @@ T = TypeVar("T", bound=ApiObject)
 
 SLOW_LIST_SECONDS = 10.0
 """Seconds from which a list is logged as slow (client-go's)."""
-
-
-class Step(Enum):
-    """What a reflector does next."""
-
-    STREAM = "list by a watch, which goes on"
-    LIST = "list"
-    OPEN = "open a watch at the last version"
-    READ = "read the open watch"
-    RETURN = "return, to list again"
-
-
-class Outcome(Enum):
-    """How a step ended; an error that requires another list is raised instead."""
-
-    LISTED = "the list is in the sink"
-    STREAMED = "the list is in the sink, and its watch is open"
-    STREAM_ENDED = "the stream ended before the list"
-    NEWER_REQUIRED = "the server rejected the version of a streamed list"
-    NOT_STREAMED = "the server cannot stream the list now, or at all"
-    STREAM_UNAVAILABLE = "the server cannot respond to a streamed list now"
-    OPENED = "the watch is open"
-    UNAVAILABLE = "the server cannot respond now"
-    CLOSED = "the watch ended"
-    SHORT = "the watch ended within a second, and the one before too"
-    FAILED_INTERNALLY = "the server failed internally"
-    EXPIRED = "the version has expired"
-
-
-NEXT: Mapping[Outcome, tuple[Step, bool]] = {
-    Outcome.LISTED: (Step.OPEN, False),
-    Outcome.STREAMED: (Step.READ, False),
-    Outcome.STREAM_ENDED: (Step.STREAM, True),  # the next one might end early, too
-    Outcome.NEWER_REQUIRED: (Step.STREAM, False),
-    Outcome.NOT_STREAMED: (Step.LIST, False),
-    Outcome.STREAM_UNAVAILABLE: (Step.STREAM, True),
-    Outcome.OPENED: (Step.READ, False),
-    Outcome.UNAVAILABLE: (Step.OPEN, True),
-    Outcome.CLOSED: (Step.OPEN, False),
-    Outcome.SHORT: (Step.OPEN, True),
-    Outcome.FAILED_INTERNALLY: (Step.OPEN, False),
-    Outcome.EXPIRED: (Step.RETURN, False),  # the next list, at the last version, means "at least as new as that"
-}
-"""The step after each outcome, and whether it waits for the backoff."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,11 +177,11 @@ class Reflector(Generic[T]):
         Raises:
             ClientGoError, Undecodable: the failure.
         """
-        step = Step.STREAM if self.watch_list else Step.LIST
+        step = WatchStep.STREAM if self.watch_list else WatchStep.LIST
         retry = RetryWithDeadline(self._options.internal_error_retry, clock=self._clock)
         with ends_with(stop):
             try:
-                while step is not Step.RETURN and not stop.is_set():
+                while step is not WatchStep.RETURN and not stop.is_set():
                     outcome, error = self._perform(step, retry, stop)
                     step, waits = NEXT[outcome]
                     if waits:
@@ -236,14 +191,16 @@ class Reflector(Generic[T]):
                     self._watcher.end(self._opened)
                     self._opened = None
 
-    def _perform(self, step: Step, retry: RetryWithDeadline, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+    def _perform(
+        self, step: WatchStep, retry: RetryWithDeadline, stop: threading.Event
+    ) -> tuple[WatchOutcome, Exception | None]:
         match step:
-            case Step.STREAM:
+            case WatchStep.STREAM:
                 return self._stream_list(stop)
-            case Step.LIST:
+            case WatchStep.LIST:
                 self.list_once()
-                return Outcome.LISTED, None
-            case Step.OPEN:
+                return WatchOutcome.LISTED, None
+            case WatchStep.OPEN:
                 return self._open()
         return self._read(retry, stop)
 
@@ -280,27 +237,27 @@ class Reflector(Generic[T]):
         if took > SLOW_LIST_SECONDS:
             log.info("list was slow", extra={"reflector": self.name, "seconds": took, "objects": len(objects)})
 
-    def _stream_list(self, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+    def _stream_list(self, stop: threading.Event) -> tuple[WatchOutcome, Exception | None]:
         """Fill the sink from a streamed list, whose watch is then open."""
         began, position = self._count_list(), self._position
         try:
             opened = self._watcher.open(stream_list=True)
             if self._read_list(opened, began, stop):
                 self._opened = opened._replace(began=self._clock.now())  # the watch's duration excludes the list
-                return Outcome.STREAMED, None
+                return WatchOutcome.STREAMED, None
         except (ClientGoError, Undecodable) as error:
             if is_unavailable(error):
                 self._report.unavailable(error)
-                return Outcome.STREAM_UNAVAILABLE, error
+                return WatchOutcome.STREAM_UNAVAILABLE, error
             if out_of_range(error) and not position.newest_required:
                 position.newest_required = True
-                return Outcome.NEWER_REQUIRED, error
+                return WatchOutcome.NEWER_REQUIRED, error
             if isinstance(error, NoListEnd):
                 self.watch_list = False  # every further attempt would take as long
             if not stop.is_set():
                 self._report.fallback(error)
-            return Outcome.NOT_STREAMED, error
-        return Outcome.STREAM_ENDED, None
+            return WatchOutcome.NOT_STREAMED, error
+        return WatchOutcome.STREAM_ENDED, None
 
     def _read_list(self, opened: OpenWatch[T], began: float, stop: threading.Event) -> bool:
         """Fill the sink from the stream; return False if the stream ended before the list."""
@@ -337,7 +294,7 @@ class Reflector(Generic[T]):
                 if streamed.ended:
                     return
 
-    def _open(self) -> tuple[Outcome, Exception | None]:
+    def _open(self) -> tuple[WatchOutcome, Exception | None]:
         """Open a watch at the last version."""
         try:
             self._verify_server()
@@ -346,11 +303,11 @@ class Reflector(Generic[T]):
             if not may_open_again(error, self._clock.now() - (self._position.last_event_at or 0.0)):
                 raise
             self._report.unavailable(error)
-            return Outcome.UNAVAILABLE, error
+            return WatchOutcome.UNAVAILABLE, error
         self._report.succeeded()
-        return Outcome.OPENED, None
+        return WatchOutcome.OPENED, None
 
-    def _read(self, retry: RetryWithDeadline, stop: threading.Event) -> tuple[Outcome, Exception | None]:
+    def _read(self, retry: RetryWithDeadline, stop: threading.Event) -> tuple[WatchOutcome, Exception | None]:
         """Read the open watch to its end."""
         opened, self._opened = self._opened, None
         assert opened is not None, "a step before has opened it"
@@ -359,16 +316,16 @@ class Reflector(Generic[T]):
         except Gone as error:
             self._metrics.failed(error)
             log.info("watch expired; listing again", extra={"reflector": self.name, "err": error})
-            return Outcome.EXPIRED, error
+            return WatchOutcome.EXPIRED, error
         except TooManyRequests as error:
             self._report.unavailable(error)
-            return Outcome.UNAVAILABLE, error
+            return WatchOutcome.UNAVAILABLE, error
         except ApiError as error:
             retry.after(error)
             if not (is_internal_error(error) and retry.should_retry()):
                 raise
-            return Outcome.FAILED_INTERNALLY, error
-        return Outcome.SHORT if self._position.short_watches > 1 else Outcome.CLOSED, None
+            return WatchOutcome.FAILED_INTERNALLY, error
+        return WatchOutcome.SHORT if self._position.short_watches > 1 else WatchOutcome.CLOSED, None
 
     def _verify_server(self) -> None:
         """After a failed connection, request one object no older than the last version.

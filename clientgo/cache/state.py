@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -70,6 +71,53 @@ class InformerState(msgspec.Struct, frozen=True):
     last_active: float | None = None
     failing: int = 0
     failures: tuple[ObjectFailure, ...] = ()
+
+
+class WatchStep(Enum):
+    """What a reflector does next."""
+
+    STREAM = "list by a watch, which goes on"
+    LIST = "list"
+    OPEN = "open a watch at the last version"
+    READ = "read the open watch"
+    RETURN = "return, to list again"
+
+
+class WatchOutcome(Enum):
+    """How a step ended; an error that requires another list is raised instead."""
+
+    LISTED = "the list is in the sink"
+    STREAMED = "the list is in the sink, and its watch is open"
+    STREAM_ENDED = "the stream ended before the list"
+    NEWER_REQUIRED = "the server rejected the version of a streamed list"
+    NOT_STREAMED = "the server cannot stream the list now, or at all"
+    STREAM_UNAVAILABLE = "the server cannot respond to a streamed list now"
+    OPENED = "the watch is open"
+    UNAVAILABLE = "the server cannot respond now"
+    CLOSED = "the watch ended"
+    SHORT = "the watch ended within a second, and the one before too"
+    FAILED_INTERNALLY = "the server failed internally"
+    EXPIRED = "the version has expired"
+
+
+NEXT: Mapping[WatchOutcome, tuple[WatchStep, bool]] = {
+    WatchOutcome.LISTED: (WatchStep.OPEN, False),
+    WatchOutcome.STREAMED: (WatchStep.READ, False),
+    WatchOutcome.STREAM_ENDED: (WatchStep.STREAM, True),  # the next one might end early, too
+    WatchOutcome.NEWER_REQUIRED: (WatchStep.STREAM, False),
+    WatchOutcome.NOT_STREAMED: (WatchStep.LIST, False),
+    WatchOutcome.STREAM_UNAVAILABLE: (WatchStep.STREAM, True),
+    WatchOutcome.OPENED: (WatchStep.READ, False),
+    WatchOutcome.UNAVAILABLE: (WatchStep.OPEN, True),
+    WatchOutcome.CLOSED: (WatchStep.OPEN, False),
+    WatchOutcome.SHORT: (WatchStep.OPEN, True),
+    WatchOutcome.FAILED_INTERNALLY: (WatchStep.OPEN, False),
+    WatchOutcome.EXPIRED: (
+        WatchStep.RETURN,
+        False,
+    ),  # the next list, at the last version, means "at least as new as that"
+}
+"""The step after each outcome, and whether it waits for the backoff."""
 
 
 class Position(msgspec.Struct):
