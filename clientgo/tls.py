@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import ssl
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,6 @@ def load_key_pair(context: ssl.SSLContext, pem: bytes) -> None:
         finally:
             os.close(descriptor)
         return
-    # Imported here because it loads ten modules, and Linux does without.
-    import tempfile  # noqa: PLC0415
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pair.pem"
         path.touch(mode=0o600)

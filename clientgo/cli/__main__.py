@@ -7,14 +7,14 @@
 """
 
 import argparse
+import importlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from clientgo.cli import creating
 from clientgo.cli.arguments import FURTHER, exit_code_of, parse, parser
 from clientgo.cli.completion import script
-from clientgo.cli.creating import create_api, create_webhook, edit, init, say
-from clientgo.cli.running import run
 from clientgo.servers import command
 from clientgo.version import VERSION
 
@@ -27,59 +27,49 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog = f"clientgo {name}"
         return exit_code_of(prog, lambda: command(name, FURTHER[name].extra)(argv[1:], prog=prog))
     options = parse(argv)
-    return exit_code_of(f"clientgo {options.command}", lambda: _COMMANDS[options.command](options, Path.cwd()))
+    return exit_code_of(f"clientgo {options.command}", lambda: _run(options, Path.cwd()))
 
 
-def _generate(options: argparse.Namespace, root: Path) -> int:
-    # Imported here: the generators take half of the start-up time, and only these commands need them.
-    from clientgo.cli.generating import run_codegen  # noqa: PLC0415
-
-    return run_codegen(root, options.command, verify=options.verify)
-
-
-def _doctor(options: argparse.Namespace, root: Path) -> int:
-    # Imported here, as above: it needs the clients.
-    from clientgo.cli.doctor import doctor  # noqa: PLC0415
-
-    return doctor(options, root)
-
-
-def _create_api(options: argparse.Namespace, root: Path) -> int:
-    code = create_api(options, root)
+def create_api(options: argparse.Namespace, root: Path) -> int:
+    """Create an API, and run the generators if asked to."""
+    code = creating.create_api(options, root)
     for what in ("manifests", "generate") if options.make else ():
-        code = code or _generate(argparse.Namespace(command=what, verify=False), root)
+        code = code or _run(argparse.Namespace(command=what, verify=False), root)
     return code
 
 
-def _upgrade(options: argparse.Namespace, root: Path) -> int:
-    from clientgo.cli.upgrade import upgrade  # noqa: PLC0415  # with the generators, as above
-
-    return upgrade(options, root)
-
-
-def _completion(options: argparse.Namespace, _: Path) -> int:
-    say(script(options.shell, parser()))
+def completion(options: argparse.Namespace, _: Path) -> int:
+    """Print the completion script of a shell."""
+    creating.say(script(options.shell, parser()))
     return 0
 
 
-def _version(_: argparse.Namespace, __: Path) -> int:
-    say(f"clientgo {VERSION}")
+def version(_: argparse.Namespace, __: Path) -> int:
+    """Print the version."""
+    creating.say(f"clientgo {VERSION}")
     return 0
 
 
-_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Path], int]] = {
-    "init": init,
-    "edit": edit,
-    "create api": _create_api,
-    "create webhook": create_webhook,
-    "upgrade": _upgrade,
-    "manifests": _generate,
-    "generate": _generate,
-    "run": run,
-    "doctor": _doctor,
-    "completion": _completion,
-    "version": _version,
+_COMMANDS = {
+    "init": "creating:init",
+    "edit": "creating:edit",
+    "create api": "__main__:create_api",
+    "create webhook": "creating:create_webhook",
+    "upgrade": "upgrade:upgrade",
+    "manifests": "generating:run_codegen",
+    "generate": "generating:run_codegen",
+    "run": "running:run",
+    "doctor": "doctor:doctor",
+    "completion": "__main__:completion",
+    "version": "__main__:version",
 }
+"""Module and function of each command. A module is loaded when its command runs: the generators take most time."""
+
+
+def _run(options: argparse.Namespace, root: Path) -> int:
+    module, _, function = _COMMANDS[options.command].partition(":")
+    code: int = getattr(importlib.import_module(f"clientgo.cli.{module}"), function)(options, root)
+    return code
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """`clientgo manifests` and `clientgo generate`: the generators, configured by files in hack/."""
 
+import argparse
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,13 +11,13 @@ from clientgo.codegen.__main__ import main as codegen
 from clientgo.meta.yamlio import read_yaml, to_yaml
 
 
-def run_codegen(root: Path, what: str, *, verify: bool) -> int:
-    """Run the outputs of `hack/<what>.yaml`, or with `verify` print what would change; return the exit code.
+def run_codegen(options: argparse.Namespace, root: Path) -> int:
+    """Run the outputs of `hack/<command>.yaml`, or with `verify` print what would change; return the exit code.
 
     Raises:
         CommandError: the folder has no project.
     """
-    project = Project.read(root)
+    project, what = Project.read(root), options.command
     kinds = any(resource.api or (resource.external and what == "generate") for resource in project.resources)
     if not kinds and (what == "generate" or not project.resources):
         print("Nothing to generate yet: add a kind with clientgo create api.")  # noqa: T201  # the answer
@@ -29,7 +30,7 @@ def run_codegen(root: Path, what: str, *, verify: bool) -> int:
         if not kinds:
             folder = Path(stack.enter_context(TemporaryDirectory()))
             config = _of_others(config, folder / config.name)
-        return codegen(["--config", str(config), *(["--verify"] if verify else [])])
+        return codegen(["--config", str(config), *(["--verify"] if options.verify else [])])
 
 
 def _of_others(config: Path, to: Path) -> Path:

@@ -21,6 +21,7 @@ from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import imported, read_modules
 from clientgo.codegen.problems import Problems
 from clientgo.commandline import CLUSTER, FlagParser, flag, setup_logging
+from clientgo.envtest.local import local_cluster, print_guide
 from clientgo.lifecycle import exit_code
 from clientgo.manager import ClusterOptions, ManagerFlags, Reconciler, stop_on_signals
 from clientgo.manager.program import run_manager
@@ -97,9 +98,6 @@ def _load(path: Path) -> ModuleType:
 
 @contextmanager
 def _embedded_cluster(classes: Iterable[type[Reconciler[Any]]], crd_paths: Sequence[Path]) -> Iterator[Config]:
-    # Loaded here, 17 ms: a program on a real cluster needs no server.
-    from clientgo.envtest.local import local_cluster, print_guide  # noqa: PLC0415
-
     problems = Problems()
     used = {kind for cls in classes for kind in cls.declaration.kinds() if not is_built_in(kind)}
     modules = {kind.__module__ for kind in used if is_dataclass(kind)}

@@ -7,6 +7,7 @@ import msgspec
 
 from clientgo.cache.validation import is_table
 from clientgo.dynamic.unstructured import Unstructured
+from clientgo.meta.classes.lenient import construct
 from clientgo.meta.codec import Codec, ObjectList, Undecodable, encode_value, identity, without_collection
 from clientgo.meta.objects import ListMeta, ObjectMeta
 from clientgo.meta.scheme import ApiType, api_of
@@ -116,9 +117,6 @@ def _metadata(content: Any) -> ObjectMeta:
     try:
         return msgspec.convert(content, ObjectMeta)
     except msgspec.ValidationError:
-        # Imported here because it loads `fractions`, 3 ms, and few programs need it.
-        from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
-
         try:
             meta: ObjectMeta = construct(ObjectMeta, content)
         except ValueError as error:

@@ -14,6 +14,7 @@ its package, which an import would put in its place; tests/internal/test_interna
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 
 def on_demand(package: str, modules: Mapping[str, str]) -> Callable[[str], object]:
@@ -43,9 +44,7 @@ def import_from_modules(package: str, path: Sequence[str]) -> Callable[[str], ob
     def fail(name: str) -> object:
         names: list[str] = []
         if name[:1].isupper():  # not for attributes of modules, which other code looks for
-            import pkgutil  # noqa: PLC0415  # programs that make no mistake start without it
-
-            modules = [f".{module.name}" for module in pkgutil.iter_modules(path)]
+            modules = [f".{file.stem}" for file in sorted(Path(path[0]).glob("[!_]*.py"))]
             names = [module for module in modules if name in importlib.import_module(module, package).__all__]
         if not names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

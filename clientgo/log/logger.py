@@ -8,7 +8,10 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from clientgo.internal.callbacks import callback_failure
+from clientgo.log.credentials import redact
+from clientgo.log.facts import describe, facts_of
 from clientgo.log.fields import Chain, current_chain, fields_in
+from clientgo.log.values import truncate
 
 
 class LogMessage(str):
@@ -30,10 +33,6 @@ class LogMessage(str):
         return str.__str__(self)
 
     def __str__(self) -> str:
-        from clientgo.log.credentials import redact  # noqa: PLC0415
-        from clientgo.log.facts import describe, facts_of  # noqa: PLC0415
-        from clientgo.log.values import truncate  # noqa: PLC0415
-
         facts = {**fields_in(self._blocks), **self._extra}
         return describe(truncate(self.plain(), redact), facts_of(facts, redact))
 

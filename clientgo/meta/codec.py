@@ -19,6 +19,7 @@ import msgspec
 from clientgo.errors import Restorable
 from clientgo.internal.callbacks import text_of
 from clientgo.meta.classes.check import check_class
+from clientgo.meta.classes.lenient import construct
 from clientgo.meta.classes.wire import MAKING, declared_type, wire_type
 from clientgo.meta.jsonvalues import Unencodable as Unencodable
 from clientgo.meta.jsonvalues import decode_hook, encode_struct
@@ -200,9 +201,6 @@ class Codec(Generic[T]):
 
     def _salvage(self, data: bytes | msgspec.Raw, first: BaseException) -> T:
         try:
-            # Imported here because it loads `fractions`, 3 ms, and few programs need it.
-            from clientgo.meta.classes.lenient import construct  # noqa: PLC0415
-
             obj: T = construct(self.cls, msgspec.json.decode(data))
         except KeyboardInterrupt:
             raise

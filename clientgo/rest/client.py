@@ -18,6 +18,8 @@ from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
 from clientgo.metrics import safe_provider
+from clientgo.rest.auth import credentials_for
+from clientgo.rest.body_log import BodyLog
 from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_RETRIES, SILENCE, read_error
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
@@ -107,10 +109,6 @@ class RESTClient:
         max_retries: int = MAX_RETRIES,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        # Imported here, as in _connections, because programs with fakes need no credentials.
-        from clientgo.rest.auth import credentials_for  # noqa: PLC0415
-        from clientgo.rest.body_log import BodyLog  # noqa: PLC0415
-
         self.config = config
         self._clock = clock
         self._scopes: Scopes = () if stop is None else (scope_of(stop),)
