@@ -258,7 +258,7 @@ class Attempt:
         """Return True if the error is neither of the library nor expected."""
         return self._failures.is_bug(error)
 
-    def failed_for_good(self, error: BaseException) -> None:
+    def failed_terminally(self, error: BaseException) -> None:
         """Record a failure that is not retried until the object changes."""
         self.terminal = True
         self._record(error, self._failures.log_terminal, self.key, error)
@@ -309,7 +309,7 @@ class _FailureLog:
             self._log_bug(key, error, facts)
         elif _only(error, (Conflict, LeaseNotHeld)):
             # Normal operation: another client or replica was faster.
-            log.info("cannot reconcile this time; will retry", extra=facts)
+            log.info("conflict or lost lease; will retry", extra=facts)
         else:
             left_out = self._repeats.due(key)
             level = logging.DEBUG if left_out is None else logging.WARNING

@@ -126,7 +126,7 @@ class Workers:
         if isinstance(error, TerminalError):
             # The next event starts with a fresh backoff.
             self._queue.forget(key)
-            attempt.failed_for_good(error)
+            attempt.failed_terminally(error)
         elif not self._recover_panic and attempt.is_bug(error):
             attempt.failed(error)
             raise error

@@ -135,7 +135,7 @@ class Controller:
             raise ResourceExists(message)
         reported = foo.status.available_replicas
         if isinstance(step, Create) and reported is not None and not self._exists(foo):
-            log.info("deleted meanwhile")
+            log.info("Foo was deleted; its Deployment is not created again")
             return
         deployment = self._carry_out(step)
         available = deployment.status.available_replicas or 0

@@ -16,7 +16,7 @@ from clientgo.commandline import (
 from clientgo.flags import port, positive, seconds
 from controller import COMPONENT
 
-WORK = "controller"
+CONTROLLER = "controller"
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,16 @@ class Options(LoggingFlags, ServingFlags, ShardingFlags, ClientFlags):
     shard_lease_prefix: str = flag(
         COMPONENT, f"prefix of the shards' Leases (default: {COMPONENT})", group=LEASES, metavar="PREFIX"
     )
-    workers: int = flag(2, "Foos synced concurrently (default: 2)", group=WORK, metavar="N", type=positive)
+    workers: int = flag(2, "Foos synced concurrently (default: 2)", group=CONTROLLER, metavar="N", type=positive)
     resync_period: float = flag(
-        30.0, "time between syncs of every Foo; 0 for never (default: 30s)", group=WORK, metavar="TIME", type=seconds
+        30.0,
+        "time between syncs of every Foo; 0 for never (default: 30s)",
+        group=CONTROLLER,
+        metavar="TIME",
+        type=seconds,
     )
     graceful_shutdown_timeout: float = flag(
-        30.0, "time for workers to finish at shutdown (default: 30s)", group=WORK, metavar="TIME", type=seconds
+        30.0, "time for workers to finish at shutdown (default: 30s)", group=CONTROLLER, metavar="TIME", type=seconds
     )
 
 

@@ -200,8 +200,8 @@ class Text(str):
         (SystemExit(2), "SystemExit: 2"),
         (errors.NotFound('pods "x" not found'), 'pods "x" not found'),
         (ConfigError(), "ConfigError"),
-        (Silent(), "Silent: <Silent that can't be shown>"),
-        (Hidden(), "Hidden: <Hidden that can't be shown>"),
+        (Silent(), "Silent: <Silent that cannot be shown>"),
+        (Hidden(), "Hidden: <Hidden that cannot be shown>"),
         (ValueError(Text("no")), "ValueError: no"),
         (ValueError("x" * 10_000), f"ValueError: {'x' * (MAX_DESCRIPTION - 12)}…"),
     ],
@@ -236,7 +236,7 @@ def test_callback_of_another_thread_cannot_interrupt_the_program() -> None:
             raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(text_of, Interrupting()).result() == "<Interrupting that can't be shown>"
+        assert pool.submit(text_of, Interrupting()).result() == "<Interrupting that cannot be shown>"
         with pytest.raises(CallbackFailed, match="KeyboardInterrupt"):
             pool.submit(run_callback, str, Interrupting()).result()
 

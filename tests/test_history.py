@@ -66,7 +66,7 @@ def test_failure_is_recorded_with_error_and_next_retry(error: Exception, text: s
 def test_terminal_error_is_recorded_without_a_retry() -> None:
     attempts, history = recording(FakeClock())
     with attempts.at(KEY) as attempt:
-        attempt.failed_for_good(ValueError("never"))
+        attempt.failed_terminally(ValueError("never"))
     assert [(one.outcome, one.error, one.next_at) for _, one in history.after(0)] == [("terminal", "never", None)]
 
 

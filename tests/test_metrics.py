@@ -39,14 +39,14 @@ class Named:
 
 
 def test_default_provider_has_no_effect() -> None:
-    kept_by = metrics.provider()
-    assert isinstance(kept_by, NoMetrics)
-    kept_by.counter("a", "h", {}).inc()
-    gauge = kept_by.gauge("a", "h", {})
+    provider = metrics.provider()
+    assert isinstance(provider, NoMetrics)
+    provider.counter("a", "h", {}).inc()
+    gauge = provider.gauge("a", "h", {})
     gauge.set(1.0)
     gauge.inc(2.0)
     gauge.dec()
-    kept_by.histogram("a", "h", {}, buckets=[1.0]).observe(0.5)
+    provider.histogram("a", "h", {}, buckets=[1.0]).observe(0.5)
 
 
 def test_provider_is_used_after_it_is_set() -> None:

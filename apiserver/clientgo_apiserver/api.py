@@ -103,7 +103,7 @@ class Api:
             response = json_response(failure.body, failure.code)
             response.headers.extend(failure.headers)
         except PageNotFound:
-            response = self._nowhere(request.path)
+            response = self._page_not_found(request.path)
         except Exception as error:  # a bug in a handler must not stop the server
             log.exception("request failed", extra={"method": request.method, "path": request.path})
             response = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
@@ -114,7 +114,7 @@ class Api:
             self._count(route, request, response)
         return response
 
-    def _nowhere(self, path: str) -> HTTPResponse:
+    def _page_not_found(self, path: str) -> HTTPResponse:
         """Return 404: as a Status below the groups of built-in kinds, elsewhere as text."""
         _, root, *segments = [*path.split("/"), ""]
         groups = {resource.group for resource in self.state.registry.resources() if not resource.custom}

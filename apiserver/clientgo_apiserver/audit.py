@@ -43,7 +43,7 @@ class AuditFile:
     """Audit sink that appends each event to a file as one line of JSON; only its owner may read the file.
 
     Raises:
-        OSError: the file can't be written.
+        OSError: the file cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,7 +54,7 @@ class AuditFile:
         """Append the event; it is in the file when this returns.
 
         Raises:
-            OSError: the file can't be written.
+            OSError: the file cannot be written.
         """
         os.write(self._file, msgspec.json.encode(event) + b"\n")
 

@@ -75,7 +75,7 @@ class UndecodableObjects:
         self._counter.inc()
         is_unexpected = isinstance(error, UnexpectedObject)
         log.error(
-            "object skipped: it was not requested" if is_unexpected else "object skipped: it can't be decoded",
+            "object skipped: it was not requested" if is_unexpected else "object skipped: it cannot be decoded",
             extra={"kind": error.kind, "namespace": meta.namespace, "name_": meta.name, "err": error.cause},
         )
 
@@ -274,7 +274,7 @@ class Distributor(Generic[T]):
             now = self._clock.now()
             running = now - self._started_at
             for listener in self._listeners:
-                if self.periods.shows_unchanged(listener.resync, listener.resynced, running, now):
+                if self.periods.delivers_unchanged(listener.resync, listener.resynced, running, now):
                     listener.push(Updated(old, obj))
 
     def _publish(self, notification: Notification[T]) -> None:

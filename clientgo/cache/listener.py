@@ -381,7 +381,7 @@ class ResyncPeriods:
         self.check_period = min(self.check_period, period)
         return period
 
-    def shows_unchanged(self, period: float, resynced: float | None, running: float, now: float) -> bool:
+    def delivers_unchanged(self, period: float, resynced: float | None, running: float, now: float) -> bool:
         """Return True if a handler is called for objects that a list found unchanged.
 
         `resynced` is the time of its last resync, `running` the seconds since the informer's start. Until the first

@@ -96,7 +96,7 @@ class ReflectorReport:
         """Report a list or watch that succeeded."""
         self.last_error = ""
         if self._logged:
-            log.info("listing and watching works again", extra={"reflector": self._name})
+            log.info("list and watch recovered", extra={"reflector": self._name})
             self._logged = ""
 
     def failed(self, error: Exception) -> None:

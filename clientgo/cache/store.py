@@ -104,11 +104,11 @@ class _Index(Generic[T]):
     The values of each name are recorded, and only those are removed: a second call of the function may return others.
     """
 
-    __slots__ = ("failed", "filed", "func", "names")
+    __slots__ = ("failed", "func", "names", "values_by_key")
 
     def __init__(self, func: IndexFunc[T]) -> None:
         self.func = func
-        self.filed: dict[ObjectName, tuple[str, ...]] = {}
+        self.values_by_key: dict[ObjectName, tuple[str, ...]] = {}
         # A value without objects has no entry, so that unused values take no memory.
         self.names: dict[str, set[ObjectName]] = {}
         self.failed: dict[ObjectName, str] = {}  # errors of the objects that the function fails for
@@ -117,7 +117,7 @@ class _Index(Generic[T]):
         """Return an index of these objects by the same function; calls it for each."""
         index = _Index(self.func)
         for key, obj in items.items():
-            index.file(key, index.values(obj))
+            index.update(key, index.values(obj))
         return index
 
     def values(self, obj: T) -> _Values:
@@ -135,14 +135,14 @@ class _Index(Generic[T]):
             return callback_failure(error)
         return values
 
-    def file(self, key: ObjectName, values: _Values) -> None:
+    def update(self, key: ObjectName, values: _Values) -> None:
         """Set the values of a name."""
         if isinstance(values, CallbackFailed):
             self.failed[key] = str(values)
             values = ()
         elif self.failed:
             self.failed.pop(key, None)
-        before = self.filed.pop(key, ())
+        before = self.values_by_key.pop(key, ())
         for value in before:
             if value not in values and value in self.names:  # a function may return a value twice
                 self.names[value].discard(key)
@@ -151,7 +151,7 @@ class _Index(Generic[T]):
         for value in values:
             self.names.setdefault(value, set()).add(key)
         if values:
-            self.filed[key] = values
+            self.values_by_key[key] = values
 
 
 class Indexer(Generic[T]):
@@ -369,7 +369,7 @@ class Indexer(Generic[T]):
         for name, index in self._indexes.items():
             values = index.values(obj)
             if values.__class__ is tuple:
-                if values == index.filed.get(key, ()) and not (index.failed and key in index.failed):
+                if values == index.values_by_key.get(key, ()) and not (index.failed and key in index.failed):
                     continue
             elif str(values) != index.failed.get(key):
                 self._add_unreported(name, {key: str(values)})
@@ -378,10 +378,10 @@ class Indexer(Generic[T]):
 
     def _set(self, key: ObjectName, obj: T, changed: Iterable[tuple[_Index[T], _Values]]) -> None:
         for index, values in changed:
-            index.file(key, values)
+            index.update(key, values)
         self._items[key] = obj
 
     def _pop(self, key: ObjectName) -> T | None:
         for index in self._indexes.values():
-            index.file(key, ())
+            index.update(key, ())
         return self._items.pop(key, None)

@@ -210,7 +210,7 @@ def check_consistency(
         try:
             listed = fetch(options)
         except (ClientGoError, Undecodable) as error:
-            log.error("streamed list can't be compared; will retry", extra={"reflector": name, "err": error})
+            log.error("streamed list cannot be compared; will retry", extra={"reflector": name, "err": error})
             clock.sleep(stop, DETECTOR_RETRY_SECONDS)
             continue
         if differing := differences(streamed.objects, listed.items):

@@ -1,4 +1,4 @@
-"""Coordinator, by which a controller learns when it may work, and on which objects."""
+"""Coordinator of replicas: decides when a controller may work, and on which objects."""
 
 import threading
 from collections.abc import Callable, Iterator

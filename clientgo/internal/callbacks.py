@@ -27,7 +27,7 @@ def text_of(value: object) -> str:
     except BaseException as error:  # foreign code: a failing __str__ must not replace what it describes
         if _interrupts_program(error):
             raise
-        return f"<{_NAME(type(value))} that can't be shown>"
+        return f"<{_NAME(type(value))} that cannot be shown>"
 
 
 def describe_error(error: BaseException) -> str:

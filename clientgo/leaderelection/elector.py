@@ -25,7 +25,7 @@ from clientgo.stopping import RELEASE_SECONDS
 
 log = get_logger(__name__)
 
-A_MOMENT = 0.1
+MIN_JOIN_SECONDS = 0.1
 """Minimum seconds for work to end, even after the lease is lost: time to check an event once."""
 
 
@@ -198,7 +198,7 @@ class LeaderElector:
         now = self._clock.now()
         timeout = min(self._timing.renew_deadline, self._candidate.expires - now)
         try:
-            work.join(max(A_MOMENT, timeout))
+            work.join(max(MIN_JOIN_SECONDS, timeout))
         finally:
             if self._release_on_cancel and not work.alive():
                 self._release()

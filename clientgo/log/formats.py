@@ -141,7 +141,7 @@ def _traceback(record: logging.LogRecord, clean: Clean) -> list[str]:
     try:
         lines = run_callback(lambda: list(exception_lines(error)))
     except CallbackFailed as failure:  # an attribute of the exception that raises, or has another type
-        lines = [f"{type(error).__qualname__} that can't be shown: {failure}"]
+        lines = [f"{type(error).__qualname__} that cannot be shown: {failure}"]
     return [truncate(line, clean) for line in lines]
 
 

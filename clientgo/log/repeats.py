@@ -12,7 +12,7 @@ class Repeats:
     """Rate limit of one line per `period` seconds about a subject, unless the reason changes; thread-safe.
 
         if (left_out := repeats.due(key, str(error))) is not None:
-            log.warning("can't be synced", extra={"err": error, "left_out": left_out})
+            log.warning("cannot be synced", extra={"err": error, "left_out": left_out})
 
     At most `size` subjects are stored; the least recently used one is evicted, and logged again when it recurs.
     """

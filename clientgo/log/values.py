@@ -41,7 +41,7 @@ def to_json_value(key: str, value: object, clean: Clean) -> Any:
         return _json_value(key, value, clean, 0)
     except BaseException as error:  # noqa: BLE001  # such as a dict that another thread changes: the line must be logged
         callback_failure(error)
-        return f"<{type(value).__name__} that can't be shown: {type(error).__name__}>"
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 
 def truncate(text: str, clean: Clean) -> str:

@@ -37,7 +37,7 @@ from clientgo.rest import Config, load_config
 from clientgo.rest.body_log import show_bodies
 from clientgo.typed.preflight import RequiredResource, wait_until_ready
 
-WORK = "controllers"
+CONTROLLERS = "controllers"
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
     """Flags of a program around a manager; times are seconds."""
 
     workers: int | None = flag(
-        None, "objects reconciled concurrently by each controller", group=WORK, metavar="N", type=positive
+        None, "objects reconciled concurrently by each controller", group=CONTROLLERS, metavar="N", type=positive
     )
     graceful_shutdown_timeout: float = flag(
-        30.0, "time for workers to finish at shutdown (default: 30s)", group=WORK, metavar="TIME", type=seconds
+        30.0, "time for workers to finish at shutdown (default: 30s)", group=CONTROLLERS, metavar="TIME", type=seconds
     )
 
     def options(self, cluster: ClusterOptions) -> Options:

@@ -172,7 +172,7 @@ def is_ambiguous(text: str) -> bool:
     return _AMBIGUOUS.fullmatch(text.replace("_", "")) is not None
 
 
-class _Dumper(_Base):  # type: ignore[misc]  # the C class if PyYAML has it, which mypy can't know
+class _Dumper(_Base):  # type: ignore[misc]  # the C class if PyYAML has it, which mypy cannot know
     def ignore_aliases(self, data: object) -> bool:
         del data
         return True

@@ -28,7 +28,7 @@ from clientgo.typed.clientset import BaseClientset
 
 log = get_logger(__name__)
 
-LOOK_AT_WORK = 0.05
+WORK_POLL_SECONDS = 0.05
 """Seconds between checks whether work has ended before the slot is released."""
 
 TOLERANCE = 1800.0
@@ -168,7 +168,7 @@ class Shards(ShardMember):
         until, never = self.leave(), threading.Event()
         deadline = min(until, self._clock.now() + self._timing.renew_deadline)
         while not self.idle() and self._clock.now() < deadline:
-            self._clock.sleep(never, LOOK_AT_WORK)
+            self._clock.sleep(never, WORK_POLL_SECONDS)
         if self.idle():
             self.release()
         else:

@@ -90,8 +90,8 @@ def _problem(server: str, requirement: RequiredResource, error: ClientGoError) -
     if isinstance(error, InvalidResponse):
         return f"{server} does not answer as an API server ({error}); will keep trying"
     if isinstance(error, ConnectionFailed):
-        return f"the API server at {server} can't be reached ({error}); will keep trying"
+        return f"the API server at {server} cannot be reached ({error}); will keep trying"
     if isinstance(error, NotFound):
         return f"the API server at {server} does not know {what} yet: {requirement.install}; will keep looking"
     code = f" {error.code}" if isinstance(error, ApiError) else ""
-    return f"the API server at {server} can't list {what} (answered{code}: {error}); will keep trying"
+    return f"the API server at {server} cannot list {what} (answered{code}: {error}); will keep trying"

@@ -81,7 +81,7 @@ class WorkQueue(Generic[K]):
         # Priorities with which the keys of _processing were taken, if the order depends on priorities.
         self._taken_priorities: dict[K, int] = {}
         # Consumers blocked in get(). While it is 0 no notification is needed, which saves most of add's time.
-        self._waiting = 0
+        self._blocked_getters = 0
         # The time until which the timekeeper waits; infinity without one. Whenever the lock is free, keys are delayed
         # and consumers wait, either _watched <= the earliest time, or a notified consumer is about to check.
         self._watched = math.inf
@@ -89,7 +89,6 @@ class WorkQueue(Generic[K]):
         self._shutting_down = False
         # A thread waits in shut_down(drain=True) until all work is done.
         self._draining = False
-        # None for a queue without a name, or without a metrics provider.
         self._metrics: QueueMetrics[K] | None = metrics_of(
             name, self._lock, self._processing, clock, metrics, by_priority=self._priorities is not None
         )
@@ -164,7 +163,7 @@ class WorkQueue(Generic[K]):
             if self._merge_delays and dirty:
                 return 0.0
             earlier = self._delayed.push(item, due)
-            if self._waiting and self._delayed.earliest < self._watched:
+            if self._blocked_getters and self._delayed.earliest < self._watched:
                 self._wake.notify()
             return delay if earlier is None else earlier - now
         finally:
@@ -228,7 +227,7 @@ class WorkQueue(Generic[K]):
                 self._processing_by_delay.discard(item)
             if item in self._dirty:
                 self._ready.push(item)
-                if self._waiting:
+                if self._blocked_getters:
                     self._wake.notify()
             elif self._draining and not self._busy():
                 self._idle.notify_all()
@@ -331,7 +330,7 @@ class WorkQueue(Generic[K]):
         is_delayed = item in self._delays if self._delays else False
         if not processing:
             self._ready.push(item)
-            if self._waiting:
+            if self._blocked_getters:
                 self._wake.notify()
         self._dirty[item] = self._now()
         if is_delayed and self._merge_delays:
@@ -358,7 +357,7 @@ class WorkQueue(Generic[K]):
                 self._promote()
         finally:
             # This consumer stops waiting. If it was the timekeeper, or was notified to become it, another one must.
-            if self._waiting and self._delayed.earliest < self._watched:
+            if self._blocked_getters and self._delayed.earliest < self._watched:
                 self._wake.notify()
 
     def _wait_for_earliest(self) -> None:
@@ -376,16 +375,16 @@ class WorkQueue(Generic[K]):
                 self._watched = math.inf
 
     def _wait(self, deadline: float | None) -> None:
-        self._waiting += 1
+        self._blocked_getters += 1
         try:
             self._clock.wait(self._wake, deadline)
         except BaseException:
             # The interrupted wait may have consumed the notification of a key: pass it on.
-            if self._waiting > 1:
+            if self._blocked_getters > 1:
                 self._wake.notify()
             raise
         finally:
-            self._waiting -= 1
+            self._blocked_getters -= 1
 
     def _busy(self) -> bool:
         return bool(self._processing) or len(self._ready) > 0

@@ -208,7 +208,7 @@ def test_object_that_becomes_undecodable_keeps_its_last_valid_state(
     assert kept is not None
     assert kept.data == {"x": "1"}
     assert running.informer.undecodable.total == 1
-    assert caplog.text.count("can't be decoded") == 1
+    assert caplog.text.count("cannot be decoded") == 1
 
 
 def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: Running) -> None:

@@ -421,7 +421,7 @@ def test_repeated_errors_and_their_end_are_logged_once(caplog: pytest.LogCapture
     reflector.run(source.stop)
     failures = [record.levelname for record in caplog.records if "failed to list" in record.msg]
     assert failures == ["WARNING", "DEBUG", "WARNING"]
-    assert caplog.text.count("works again") == 1
+    assert caplog.text.count("list and watch recovered") == 1
     assert caplog.text.count("watch expired; listing again") == 1
 
 

@@ -91,7 +91,7 @@ def test_watch_error_is_reported_until_a_watch_opens(
     state = running.informer.state()
     assert (state.lists, state.watches, state.watching_since, state.last_error) == (1, 2, 60.0, "")
     told_of = [record.msg for record in caplog.records if record.levelno == logging.INFO]
-    assert told_of == ["listing and watching works again"]
+    assert told_of == ["list and watch recovered"]
 
 
 def test_undecodable_objects_are_counted_while_they_exist(running: Running) -> None:

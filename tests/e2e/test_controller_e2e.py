@@ -255,7 +255,7 @@ def test_an_undecodable_foo_is_skipped_and_logged_once(cluster: Cluster, caplog:
     assert [foo.metadata.name for foo in listed.items] == ["fine"]
     assert [error.metadata.name for error in listed.undecodable] == ["odd"]
     assert cluster.foo_informer.undecodable.total == 1
-    skipped = [record for record in caplog.records if "can't be decoded" in record.msg]
+    skipped = [record for record in caplog.records if "cannot be decoded" in record.msg]
     assert len(skipped) == 1
     with pytest.raises(NotFound):
         cluster.deployments.get("odd")

@@ -107,12 +107,12 @@ def test_an_unreachable_server_is_logged_once_and_retried(tmp_path: Path) -> Non
         crd_paths=[ROOT / "artifacts" / "crd"], server=server_from(bundled=BundledServer(port=port))
     )
     program = Program([f"--master=http://127.0.0.1:{port}"], tmp_path)
-    program.wait_for("can't be reached")
+    program.wait_for("cannot be reached")
     with environment:
         program.wait_for("starting workers")
         code, output = program.end(signal.SIGTERM)
     assert code == 0
-    assert output.count("can't be reached") == 1
+    assert output.count("cannot be reached") == 1
     assert "Traceback" not in output
 
 

@@ -31,7 +31,7 @@ SMOKE = {
     "server-killed-sigkill-and-started-again-with-its-data",
     "token-rotated-in-time-as-the-kubelet-does-it",
     "quota-refuses-the-deployment",
-    "a-webhook-that-must-be-asked-can-t-be-reached",
+    "a-webhook-that-must-be-asked-cannot-be-reached",
 }
 """Cases that `make test` runs too, of each kind at least one."""
 

@@ -183,7 +183,7 @@ def test_secrets_that_can_not_be_decoded_and_handlers_that_raise(output: Output,
     )  # fmt: skip
     informer = run_informer(RESTClient(configs(tmp_path)["token"], transport=transport), quiet.opened)
     assert informer.undecodable.total >= 1
-    output.must_show("it can't be decoded")
+    output.must_show("it cannot be decoded")
     output.must_show("handler raised")
     output.must_show("API server warning")
 

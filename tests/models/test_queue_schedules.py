@@ -241,7 +241,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         added_while_processed,
         "queue",
         (
-            "            self._ready.push(item)\n            if self._waiting:",
+            "            self._ready.push(item)\n            if self._blocked_getters:",
             "            self._ready.push(item)\n            if False:",
         ),
     ),
@@ -288,8 +288,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         delayed,
         "queue",
         (
-            f"{PUSH}            if self._waiting and self._delayed.earliest < self._watched:",
-            f"{PUSH}            if self._waiting and self._watched == math.inf:",
+            f"{PUSH}            if self._blocked_getters and self._delayed.earliest < self._watched:",
+            f"{PUSH}            if self._blocked_getters and self._watched == math.inf:",
         ),
     ),
     "the timekeeper leaves without a word": (
@@ -297,7 +297,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
         "queue",
         (
             (
-                "            if self._waiting and self._delayed.earliest < self._watched:\n"
+                "            if self._blocked_getters and self._delayed.earliest < self._watched:\n"
                 "                self._wake.notify()\n"
                 "\n"
                 "    def _wait_for"

@@ -157,7 +157,7 @@ def test_fact_and_key_that_cannot_be_shown_leave_the_others_on_the_pages() -> No
     text = str(statusz_route("x", version="1", facts=facts, clock=FakeClock())(GET).body)
     assert "\nBroken: unknown: SystemExit: no text\nLeader: True\nGone: unknown: KeyError: 'x'\n" in text
     keys = json.loads(queue_route([queue])(GET).body)["queues"][0]["queued"]
-    assert [one["key"] for one in keys] == ["<Silent that can't be shown>", "b"]
+    assert [one["key"] for one in keys] == ["<Silent that cannot be shown>", "b"]
     queue.shut_down()
 
 

@@ -38,7 +38,7 @@ def ready(*errors: Exception) -> bool:
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        pytest.param(ConnectionFailed("connection refused", refused=True), "can't be reached", id="unreachable"),
+        pytest.param(ConnectionFailed("connection refused", refused=True), "cannot be reached", id="unreachable"),
         pytest.param(
             NotFound("no such resource"), "does not know foos yet: install its CustomResourceDefinition", id="no CRD"
         ),

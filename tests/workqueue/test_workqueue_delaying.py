@@ -173,7 +173,7 @@ class Consumers:
         self.queue.shut_down()
         self.group.join(LIMIT)
         # The invariant of the field: a count too low loses wake-ups, one too high costs every add.
-        assert self.queue._waiting == 0
+        assert self.queue._blocked_getters == 0
 
 
 class WatchedClock(FakeClock):

@@ -78,7 +78,7 @@ def is_choice(rule: str) -> bool:
 
 
 def cost_of(rule: str, bounds: CelType, *, times: int | None) -> int:
-    """Return what a rule costs at most; 0 if that can't be known here.
+    """Return what a rule costs at most; 0 if that cannot be known here.
 
     `times` is how many values of an object it may hold for; None if nothing but the size of a request limits that.
     """

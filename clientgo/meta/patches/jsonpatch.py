@@ -23,7 +23,7 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-# `from` is a keyword, so the class can't be written as one.
+# `from` is a keyword, so the class cannot be written as one.
 Operation = TypedDict("Operation", {"op": str, "path": str, "value": NotRequired[Json], "from": NotRequired[str]})
 """One step of a patch, as JSON has it."""
 

@@ -26,7 +26,7 @@ CONTROLLERS = (
 WRITES = CONTROLLERS[2:]
 GROWING = "comes back with growing delays"
 FEWER = "asks for fewer requests"
-TOLD = "comes back when told, at most 10 times a request; then with growing delays"
+TOLD = "retries after Retry-After, at most 10 times a request; then with growing delays"
 
 
 @contextmanager
@@ -78,7 +78,7 @@ _storm(429, wait=1, does=TOLD, log=FEWER)
 @strikes(
     many=CASES,
     name="410 to every list and watch, again and again",
-    does="asks for the newest state, which owes nothing to any version, with growing delays",
+    does="asks for the newest state, independent of any version, with growing delays",
     log="falling back to a regular list|failed to list or watch",
     metric='reflector_failures_total.*error="(Gone|Expired)"',
 )

@@ -47,9 +47,9 @@ def no_crd(rig: Rig) -> Iterator[None]:
 
 @strikes(
     many=CASES,
-    name="Schema changed under cached objects: a Foo that is none any more",
+    name="Schema changed under cached objects: no longer a valid Foo",
     does="keeps the last good state of that Foo, and syncs the others",
-    log="can't be decoded",
+    log="cannot be decoded",
     metric="informer_undecodable_objects_total",
 )
 def other_schema(rig: Rig) -> Iterator[None]:
@@ -104,7 +104,7 @@ def quota(rig: Rig) -> Iterator[None]:
 
 @strikes(
     many=CASES,
-    name="A webhook that must be asked can't be reached",
+    name="A webhook that must be asked cannot be reached",
     does="tries again with growing delays",
     log=f"{REFUSED}.*failed calling webhook",
     metric=RETRIED,

@@ -89,7 +89,7 @@ def restored(rig: Rig) -> Iterator[None]:
 
 @strikes(
     many=CASES,
-    name="Server restored from a backup, and back before anybody missed it",
+    name="Server restored from a backup, before a request failed",
     does="asks the same after the lost connection",
     log="failed to list or watch.*Too large resource version",
     metric=FAILURES,
