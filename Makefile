@@ -108,6 +108,10 @@ typecheck: $(DEV) ## Run the type checker
 imports: $(DEV) ## Check the import contracts
 	@$(IN_VENV) lint-imports --no-logo && cd apiserver && $(IN_VENV) lint-imports --no-logo
 
+.PHONY: metrics-page
+metrics-page: $(DEV) ## Update docs/metrics.md from the code
+	@$(IN_VENV) python -m hack.metrics_page
+
 .PHONY: parity
 parity: $(DEV) ## Update the tests listed in docs/reports/parity/
 	@$(IN_VENV) python -m hack.parity $(ARGS)

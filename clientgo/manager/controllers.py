@@ -21,7 +21,7 @@ from clientgo.manager.predicates import Predicate
 from clientgo.manager.requesters import limited
 from clientgo.manager.sources import Source, checked_request
 from clientgo.meta.names import ObjectName
-from clientgo.metrics import safe_provider
+from clientgo.metrics import Counter, safe_provider
 from clientgo.reconcile import Attempts, LogFields
 from clientgo.workers import Reconcile, Result, TerminalError, Workers
 from clientgo.workqueue import (
@@ -65,6 +65,12 @@ class ControllerOptions:
     log_fields: LogFields | None = None
 
 
+def timeouts_of(controller: str) -> Counter:
+    """Return the counter of a controller's reconciliations that ran out of time."""
+    name, labels = "controller_runtime_reconcile_timeouts_total", {"controller": controller}
+    return safe_provider().counter(name, "Reconciliations that ran out of time", labels)
+
+
 class Controller:
     """Controller created by `clientgo.manager.controller(manager)` and run by the manager."""
 
@@ -99,9 +105,7 @@ class Controller:
             log_fields=self.options.log_fields,
             clock=clock,
         )
-        self._timeouts = safe_provider().counter(
-            "controller_runtime_reconcile_timeouts_total", "Reconciliations that ran out of time", {"controller": name}
-        )
+        self._timeouts = timeouts_of(name)
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)
         recover = self.options.recover_panic
         self._workers = Workers(self._limited, self.queue, self.attempts, recover_panic=recover, clock=clock)

@@ -39,6 +39,17 @@ def serving_certificate(directory: str | Path | None = None, *, hosts: Iterable[
     return SelfSigned(hosts)
 
 
+class CertificateMetrics:
+    """Metrics of certificates in files, with controller-runtime's names."""
+
+    def __init__(self) -> None:
+        registry = safe_provider()
+        self.read = registry.counter("certwatcher_read_certificate_total", "Serving certificates read from files", {})
+        self.errors = registry.counter(
+            "certwatcher_read_certificate_errors_total", "Serving certificates in files that could not be used", {}
+        )
+
+
 class CertificateDirectory:
     """TLS source for the current `tls.crt` and `tls.key` of a directory.
 
@@ -50,12 +61,7 @@ class CertificateDirectory:
         self._directory = Path(directory)
         self._paths = self._directory / certificate, self._directory / key
         self._lock = threading.Lock()
-        self._read = safe_provider().counter(
-            "certwatcher_read_certificate_total", "Serving certificates read from files", {}
-        )
-        self._errors = safe_provider().counter(
-            "certwatcher_read_certificate_errors_total", "Serving certificates in files that could not be used", {}
-        )
+        self._metrics = CertificateMetrics()
         # The contents that the context was made of, and the last error since then.
         self._loaded = self._pair()
         self._context = self._load(self._loaded)
@@ -83,7 +89,7 @@ class CertificateDirectory:
         except ConfigError as error:
             if str(error) != self._failure:
                 self._failure = str(error)
-                self._errors.inc()
+                self._metrics.errors.inc()
                 log.error("cannot reload the serving certificate; keeping the previous one", extra={"err": error})
 
     def _pair(self) -> tuple[bytes, bytes]:
@@ -104,7 +110,7 @@ class CertificateDirectory:
             raise ConfigError(f"{self._paths[1]}: {error}") from error
         except OSError as error:  # for example out of file descriptors
             raise ConfigError(f"cannot load the serving certificate: {error}") from error
-        self._read.inc()
+        self._metrics.read.inc()
         return context
 
 
