@@ -36,7 +36,8 @@ def marks(path: Path, mark: str) -> Iterator[tuple[str, str]]:
 def shown(root: Path, mark: str) -> dict[str, list[str]]:
     """Return the tests of each id, in pytest's format: `tests/test_x.py::test_y`."""
     found: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(path for folder in FOLDERS for path in (root / folder).rglob("test_*.py")):
+    files = (path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+    for path in sorted(path for path in files if path.name.startswith("test_") or path.stem.endswith("cases")):
         for id_, name in marks(path, mark):
             where = path.relative_to(root).as_posix()
             found[id_].append(f"{where}::{name}" if name else where)

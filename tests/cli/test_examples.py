@@ -5,38 +5,20 @@ After a change of the scaffold, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/te
 
 import os
 import re
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.cli.exampleprojects import HOME, REDIS, Example, copy_files, copy_project, kind, scaffold
 from tests.cli.processes import free_port, in_background, wait_for
-from tests.cli.projects import ROOT, clientgo, read_files, run
+from tests.cli.projects import ROOT, read_files, run
 from tests.e2e.clusters import without_crds
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 
 # Files written by the generators, and the records of the command.
 GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml", ".clientgo/")
-
-
-@dataclass(frozen=True)
-class Example:
-    """Commands that scaffold a project, the files edited or added afterwards, and the generators it runs."""
-
-    folder: str
-    commands: Sequence[Sequence[str]]
-    edited: frozenset[str]
-    generates: tuple[str, ...] = ("manifests",)
-    added: frozenset[str] = frozenset()
-    complete: bool = False
-    """True if examples/ holds every file of the project, false if only those edited and added."""
-
-
-def kind(group: str, version: str, name: str) -> tuple[str, ...]:
-    return ("--group", group, "--version", version, "--kind", name)
 
 
 FOO = Example(
@@ -70,48 +52,6 @@ IPPOOL = Example(
     ),
     ("manifests", "generate"),
     complete=True,
-)
-HOME = Example(
-    "home",
-    [
-        ("init", "--project-name", "home"),
-        ("create", "api", *kind("ajd", "v1", "Home"), "--resource", "--controller"),
-        ("create", "webhook", *kind("ajd", "v1", "Home"), "--defaulting", "--programmatic-validation"),
-    ],
-    frozenset(
-        {
-            "api/v1/home_types.py",
-            "config/samples/ajd_v1_home.yaml",
-            "controllers/home_controller.py",
-            "tests/test_home_v1_defaulter.py",
-            "tests/test_home_v1_validator.py",
-            "webhooks/v1/home_defaulter.py",
-            "webhooks/v1/home_validator.py",
-        }
-    ),
-    complete=True,
-)
-REDIS = Example(
-    "rediscluster",
-    [
-        ("init", "--domain", "example.com", "--project-name", "redis"),
-        ("create", "api", *kind("cache", "v1alpha1", "RedisCluster"), "--resource", "--controller=false"),
-        ("create", "api", *kind("cache", "v1", "RedisCluster"), "--resource", "--controller"),
-        ("create", "webhook", *kind("cache", "v1", "RedisCluster"), "--conversion", "--spoke", "v1alpha1"),
-    ],
-    frozenset(
-        {
-            "api/v1/rediscluster_types.py",
-            "api/v1alpha1/rediscluster_types.py",
-            "config/samples/cache_v1_rediscluster.yaml",
-            "config/samples/cache_v1alpha1_rediscluster.yaml",
-            "controllers/rediscluster_controller.py",
-            "tests/test_rediscluster_controller.py",
-            "tests/test_rediscluster_v1alpha1_conversion.py",
-            "webhooks/v1alpha1/rediscluster_conversion.py",
-        }
-    ),
-    added=frozenset({"controllers/rediscluster_parts.py", "tests/test_rediscluster_parts.py"}),
 )
 WEBAPP = Example(
     "webapp",
@@ -152,31 +92,6 @@ EXAMPLES = pytest.mark.parametrize(
         pytest.param(WEBAPP, marks=[pytest.mark.feature("A-18"), pytest.mark.feature("A-36")], id="webapp"),
     ],
 )
-
-
-def scaffold(example: Example, folder: Path) -> Path:
-    """Run the example's commands in a new folder."""
-    folder.mkdir()
-    for command in example.commands:
-        assert clientgo(folder, *command) == 0
-    return folder
-
-
-def copy_files(folder: str, to: Path) -> Path:
-    """Copy a folder of examples/, without caches."""
-    ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", ".kubeconfig")
-    return Path(shutil.copytree(ROOT / "examples" / folder, to, ignore=ignored, dirs_exist_ok=True))
-
-
-def copy_project(example: Example, tmp_path: Path, variables: Mapping[str, str]) -> Path:
-    """Return a copy of the whole project, as its author's version control would hold it."""
-    project = tmp_path / "project"
-    if not example.complete:
-        scaffold(example, project)
-    copy_files(example.folder, project)
-    for command in () if example.complete else example.generates:
-        run(project, variables, "python", "-m", "clientgo.cli", command)
-    return project
 
 
 @EXAMPLES

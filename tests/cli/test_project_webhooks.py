@@ -26,8 +26,8 @@ from clientgo.webhook.injection import Targets
 from clientgo.webhook.rotation import SelfSignedCertificates
 from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.state import WebhookEndpoint
+from tests.cli.exampleprojects import HOME, REDIS, copy_project
 from tests.cli.processes import SECONDS, free_port, in_background
-from tests.cli.test_examples import HOME, REDIS, copy_project
 from tests.e2e.kubectl import Kubectl
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]

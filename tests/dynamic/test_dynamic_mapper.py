@@ -10,7 +10,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import GroupVersionKind, GroupVersionResource, ObjectMeta
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.typed.discovery import Discovery
-from tests.typed.test_typed_discovery import Documents
+from tests.typed.documents import Documents
 
 FOO: dict[str, Any] = {
     "name": "foos", "singularName": "foo", "shortNames": ["fo"], "kind": "Foo", "namespaced": True,

@@ -27,7 +27,7 @@ from examples.foo_manager import FooReconciler
 from generated.clientset import Clientset
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 from tests.e2e.clusters import kubeconfig_of, namespace
-from tests.e2e.test_controller_e2e import (
+from tests.e2e.controllercases import (
     CRDS,
     Cluster,
     all_report,

@@ -30,7 +30,7 @@ from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import Request
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import account_token, namespace
-from tests.e2e.test_controller_e2e import Cluster
+from tests.e2e.controllercases import Cluster
 from tests.faults.proxy import Proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]

@@ -16,8 +16,7 @@ from clientgo.rest import RESTClient, load_config
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import kubeconfig_of, without_crds
 from tests.e2e.kubectl import Kubectl
-from tests.webhook.homes import GROUP, Home, HomeSpec, running
-from tests.webhook.test_webhook_cluster import (
+from tests.webhook.clustercases import (
     Cluster,
     manifests,
     test_a_defaulted_field_appears_and_a_warning_is_printed,
@@ -28,6 +27,7 @@ from tests.webhook.test_webhook_cluster import (
     test_kubectl_shows_the_validators_message,
     test_webhook_gets_the_user,
 )
+from tests.webhook.homes import GROUP, Home, HomeSpec, running
 
 # The fixtures and scenarios, with the `cluster` and the `kubectl` below.
 __all__ = [

@@ -8,7 +8,7 @@ from pathlib import Path
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.testing.eventually import eventually
 from tests.e2e.clusters import namespace
-from tests.e2e.replicas.test_high_availability import LEASE, RETRY, Replicas
+from tests.e2e.replicas.elected import LEASE, RETRY, Replicas
 from tests.faults.case import MACHINE, Row
 from tests.faults.oracle import no_write_without_the_lease
 

@@ -16,10 +16,10 @@ from clientgo.rest.config import Config
 from clientgo.rest.connections.http1 import Headers
 from clientgo.rest.transport import HTTPReply, HTTPStream
 from clientgo.testing.transport import FakeStream, refusal, reply
+from tests.models.contest import ELECTION, Contest
 from tests.models.copies import Copies
 from tests.models.locks import Event
 from tests.models.schedules import Chance, Failed, Program, Scheduler, execute
-from tests.models.test_election_model import ELECTION, Contest
 
 MODULES = [*ELECTION[:2], "clientgo.leaderelection.lock", *ELECTION[2:]]
 

@@ -13,7 +13,7 @@ from clientgo.reconcile import Attempts
 from clientgo.workqueue import RateLimitingQueue
 from hack.browser import NAMES, Page, browser, find_browser
 from tests.faults.rig import Rig
-from tests.serving.test_serving_diagnostics import METRICS, serving
+from tests.serving.diagnosed import METRICS, serving
 
 pytestmark = [
     pytest.mark.e2e,

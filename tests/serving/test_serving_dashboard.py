@@ -23,7 +23,7 @@ from clientgo.serving.dashboard import PAGE, ROWS, SAMPLES, STATE, Dashboard
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 from controller.api.v1alpha1 import Foo, FooSpec
-from tests.serving.test_serving_diagnostics import LOOPBACK, METRICS, get, serving
+from tests.serving.diagnosed import LOOPBACK, METRICS, get, serving
 
 KEY = ObjectName("ns", "a")
 HOSTILE = "<img src=x onerror=alert(1)>"

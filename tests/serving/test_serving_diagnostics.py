@@ -1,10 +1,6 @@
 """Health checks, metrics and debug pages, over real sockets."""
 
-import http.client
-import ssl
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from prometheus_client import REGISTRY, Gauge
@@ -14,17 +10,15 @@ from clientgo.cache.state import InformerState
 from clientgo.commandline import ServingFlags
 from clientgo.errors import ConfigError
 from clientgo.flags import Address
-from clientgo.metrics import provider, set_provider
-from clientgo.rest import Config
-from clientgo.serving import Diagnostics, Unhealthy, serve_diagnostics
+from clientgo.serving import Diagnostics, Unhealthy
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import WorkQueue
+from tests.serving.diagnosed import LOOPBACK, METRICS, get, serving
 
 pytestmark = pytest.mark.integration
 
-NOWHERE = Config(host="http://127.0.0.1:9")
-LOOPBACK, EVERY_INTERFACE = Address("127.0.0.1", 0), Address("0.0.0.0", 0)
-METRICS, PROBES = ServingFlags(metrics_bind_address=LOOPBACK), ServingFlags(health_probe_bind_address=LOOPBACK)
+EVERY_INTERFACE = Address("0.0.0.0", 0)
+PROBES = ServingFlags(health_probe_bind_address=LOOPBACK)
 
 
 class Informer:
@@ -35,34 +29,6 @@ class Informer:
 
     def state(self) -> InformerState:
         return InformerState("foos", "Foo", self.synced, 0, "", 0, 0, 0, None, None, "", last_active=self.last_active)
-
-
-@contextmanager
-def serving(options: ServingFlags, stop: threading.Event | None = None) -> Iterator[Diagnostics]:
-    """Serve diagnostics; the metrics provider is restored afterwards."""
-    before = provider()
-    try:
-        diagnostics = Diagnostics(options, NOWHERE, component="foos", flags={"workers": 3})
-        with serve_diagnostics(diagnostics, stop or threading.Event()):
-            yield diagnostics
-    finally:
-        set_provider(before)
-
-
-def get(url: str, path: str, **headers: str) -> tuple[int, str]:
-    scheme, _, address = url.partition("://")
-    connection: http.client.HTTPConnection
-    if scheme == "https":
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        connection = http.client.HTTPSConnection(address, context=context, timeout=10)
-    else:
-        connection = http.client.HTTPConnection(address, timeout=10)
-    connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-    answer = connection.getresponse()
-    body = answer.read().decode("latin-1" if answer.getheader("Content-Encoding") else "utf-8")
-    connection.close()
-    return answer.status, body
 
 
 def test_nothing_listens_by_default() -> None:

@@ -9,7 +9,7 @@ from clientgo.meta import ObjectMeta, Scheme, change, replace
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed import StatusClient
-from tests.testing.test_fake_requester import Widget, Widgets, WidgetSpec, WidgetStatus, widget
+from tests.testing.widgets import Widget, Widgets, WidgetSpec, WidgetStatus, widget
 
 
 @pytest.fixture

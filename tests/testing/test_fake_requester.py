@@ -15,28 +15,10 @@ from clientgo.rest.request import STRATEGIC_PATCH, Request
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
-from clientgo.typed.client import StatusClient, TypedClient
+from clientgo.typed.client import TypedClient
 from clientgo.typed.options import DeleteOptions, Preconditions
-from clientgo.typed.scale import ScaleClient
 from clientgo.typed.watch import ObjectWatch
-
-
-@dataclass(frozen=True, slots=True)
-class WidgetSpec:
-    replicas: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class WidgetStatus:
-    ready: int = 0
-
-
-@api_type(group="shop.example.com", version="v1")
-@dataclass(frozen=True, slots=True)
-class Widget:
-    metadata: ObjectMeta
-    spec: WidgetSpec = WidgetSpec()
-    status: WidgetStatus = WidgetStatus()
+from tests.testing.widgets import Widget, Widgets, WidgetSpec, WidgetStatus, widget
 
 
 @api_type(group="", version="v1", scope="Cluster", status=False)
@@ -45,16 +27,8 @@ class Node:
     metadata: ObjectMeta
 
 
-class Widgets(ScaleClient[Widget], StatusClient[Widget]):
-    kind = Widget
-
-
 class Nodes(TypedClient[Node]):
     kind = Node
-
-
-def widget(name: str, namespace: str = "ns", replicas: int = 0, **labels: str) -> Widget:
-    return Widget(ObjectMeta(name=name, namespace=namespace, labels=labels), WidgetSpec(replicas))
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 from base64 import b64decode
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +11,7 @@ from clientgo.meta.objects import GroupVersionKind, GroupVersionResource
 from clientgo.webhook import allowed, denied, errored, patch_response, patched, validation_response
 from clientgo.webhook.admission import AdmissionResponse, BadReview, read_review, rejected, write_review
 from tests.webhook.homes import GROUP, Home, HomeV2, home, review
-
-REVIEWS = Path(__file__).parent / "reviews"
-
-
-def recorded(name: str) -> bytes:
-    return (REVIEWS / f"{name}.json").read_bytes()
+from tests.webhook.recording import recorded
 
 
 def written(response: AdmissionResponse) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from clientgo.serving import Route
 from clientgo.webhook import ConversionError, Convertible, Hub, field
 from clientgo.webhook.conversion import conversion_route
 from tests.webhook.homes import GROUP, Home, HomeSpec, HomeSpecV2, HomeV2, answer_of, grown, home, posted, shrunk
-from tests.webhook.test_webhook_admission import recorded
+from tests.webhook.recording import recorded
 
 Object = dict[str, Any]
 

@@ -24,7 +24,7 @@ from clientgo.webhook import (
 )
 from clientgo.webhook.admission import read_review
 from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, home, review
-from tests.webhook.test_webhook_admission import recorded
+from tests.webhook.recording import recorded
 
 Object = dict[str, Any]
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.tests.controllers.test_apiserver_deployments import Cluster, image
+from apiserver.tests.controllers.clusters import Cluster, image
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.controllers.replicasets import HASH_LABEL, REVISION, ReplicaSetSimulation

@@ -1,0 +1,85 @@
+"""Replicas of the sample controller with leader election."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clientgo.envtest import BundledServer, Environment, server_from
+from clientgo.meta import ObjectMeta
+from clientgo.testing.eventually import eventually
+from controller.api.v1alpha1 import Foo, FooSpec
+from generated.clientset import Clientset
+from tests.e2e.clusters import namespace, write_user
+from tests.e2e.program import ROOT, Program
+from tests.e2e.replicas.trail import Write, writes
+
+LEASE, RENEW, RETRY = 4.0, 3.0, 0.3
+FOOS = 1000
+BUSY = 120.0
+"""Seconds within which a busy machine has synced all Foos."""
+
+
+class Replicas:
+    """Server with an audit log, and replicas of the controller, each with its own user."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.trail = folder, folder / "audit.log"
+        self.environment = Environment(
+            crd_paths=[ROOT / "artifacts" / "crd"],
+            server=server_from(bundled=BundledServer(secure=True, audit_log=self.trail)),
+        )
+        self.config = self.environment.start()
+        self.clientset = Clientset(self.config)
+        self.foos = self.clientset.samplecontroller_v1alpha1
+        self.programs: dict[str, Program] = {}
+
+    def start(self, name: str, *flags: str) -> Program:
+        config = self.environment.add_user(name, "system:masters")
+        folder = self.folder / name
+        path = write_user(folder / "kubeconfig", config)
+        times = [f"--leader-elect-{key}={value}s" for key, value in times_of_lease().items()]
+        self.programs[name] = Program([f"--kubeconfig={path}", *times, *flags], folder)
+        return self.programs[name]
+
+    def create_foos(self, place: str, first: int, last: int) -> None:
+        for number in range(first, last):
+            name = f"foo-{number}"
+            self.foos.foos(place).create(Foo(ObjectMeta(name=name), FooSpec(name, 1)), field_manager="test")
+
+    def synced(self, place: str) -> int:
+        available = 1 if self.environment.runs_controllers else 0
+        return sum(foo.status.available_replicas == available for foo in self.foos.foos(place).list().items)
+
+    def wait_until_synced(self, place: str) -> None:
+        # Not each 10 ms: to list the Foos takes longer, and the replicas need the processor as well.
+        eventually(lambda: self.synced(place), FOOS.__eq__, seconds=BUSY, every=0.25)
+
+    def writes(self) -> list[Write]:
+        return [write for write in writes(self.trail) if write.user in self.programs]
+
+    def stop(self) -> None:
+        for program in self.programs.values():
+            program.end(signal.SIGKILL)
+        self.clientset.close()
+        self.environment.stop()
+
+
+def times_of_lease() -> dict[str, float]:
+    return {"lease-duration": LEASE, "renew-deadline": RENEW, "retry-period": RETRY}
+
+
+@pytest.fixture
+def replicas(tmp_path: Path) -> Iterator[Replicas]:
+    made = Replicas(tmp_path)
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def place(replicas: Replicas) -> Iterator[str]:
+    with namespace(replicas.config, "ha") as name:
+        yield name
