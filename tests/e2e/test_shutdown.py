@@ -87,7 +87,7 @@ def test_write_that_the_server_delays_ends_with_the_stop_and_the_lease_is_releas
 
 
 def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, place: str) -> None:
-    program = slow.begin(place, "--graceful-shutdown-timeout=50ms")
+    program = slow.begin(place, "--graceful-shutdown-timeout=1ms")
     code, output = program.end(signal.SIGTERM)
     assert code == 1
-    assert "still running after 0.05 s: worker-" in output
+    assert "still running after 0.001 s: worker-" in output

@@ -78,7 +78,6 @@ LISTERS = {
     "random",
 }
 INFORMERS = {
-    "json",
     "clientgo.cache.watchtools",
     "clientgo.cache.mutation",
     "clientgo.rest.client",
