@@ -25,7 +25,7 @@ from clientgo.clock import Clock
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, UnexpectedObject
-from clientgo.meta.listwatch import WatchEvent, at_least
+from clientgo.meta.listwatch import ChangeType, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 from clientgo.metrics import safe_provider
@@ -39,38 +39,30 @@ T = TypeVar("T", bound=ApiObject)
 
 
 class UndecodableObjects:
-    """Objects of one kind that the server has and that could not be decoded; each state is logged and counted once."""
+    """Objects of one kind that the server has and that could not be decoded; each state is logged and counted once.
+
+    `errors` has the error of each object that exists now, `total` the number of all errors.
+    """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
-        self._current: dict[ObjectName, tuple[str, Undecodable]] = {}
+        self.errors: dict[ObjectName, Undecodable] = {}
         self._counter = safe_provider().counter(
             "informer_undecodable_objects_total", "Objects received that could not be cached.", {"kind": kind}
         )
         self.total = 0
 
     def __repr__(self) -> str:
-        return f"<UndecodableObjects {len(self._current)} now, {self.total} in all>"
-
-    def __len__(self) -> int:
-        return len(self._current)
-
-    def current(self) -> dict[ObjectName, Undecodable]:
-        """Return the errors of the objects that exist now."""
-        return {key: error for key, (_, error) in list(self._current.items())}
-
-    def get(self, key: ObjectName) -> Undecodable | None:
-        """Return the error of the object of that name, or None."""
-        entry = self._current.get(key)
-        return entry[1] if entry is not None else None
+        return f"<UndecodableObjects {len(self.errors)} now, {self.total} in all>"
 
     def add(self, error: Undecodable) -> None:
         """Add an object, or its new state; ignored if that state was added before."""
         meta = error.metadata
-        key, state = ObjectName(meta.namespace, meta.name), f"{meta.uid}@{meta.resource_version}"
-        if key in self._current and self._current[key][0] == state:
+        key = ObjectName(meta.namespace, meta.name)
+        before = self.errors.get(key)
+        if before is not None and _state(before) == _state(error):
             return
-        self._current[key] = (state, error)
+        self.errors[key] = error
         self.total += 1
         self._counter.inc()
         is_unexpected = isinstance(error, UnexpectedObject)
@@ -81,13 +73,17 @@ class UndecodableObjects:
 
     def keep_only(self, keys: set[ObjectName], namespace: str) -> None:
         """Remove all other objects of a namespace (of all namespaces if it is empty)."""
-        for key in list(self._current):
+        for key in list(self.errors):
             if key not in keys and namespace in ("", key.namespace):
                 self.remove(key)
 
     def remove(self, key: ObjectName) -> None:
         """Remove an object that was deleted or can be decoded again."""
-        self._current.pop(key, None)
+        self.errors.pop(key, None)
+
+
+def _state(error: Undecodable) -> tuple[str, str]:
+    return error.metadata.uid, error.metadata.resource_version
 
 
 class Distributor(Generic[T]):
@@ -151,11 +147,13 @@ class Distributor(Generic[T]):
     @property
     def failing(self) -> int:
         """Number of failures of single objects: in decoding, indexes and handlers."""
-        return len(self.undecodable) + self.indexer.failing + sum(listener.failing for listener in self.listeners)
+        return (
+            len(self.undecodable.errors) + self.indexer.failing + sum(listener.failing for listener in self.listeners)
+        )
 
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the failures of single objects."""
-        for key, error in self.undecodable.current().items():
+        for key, error in list(self.undecodable.errors.items()):
             yield ObjectFailure("decode", key, error.cause)
         yield from self.indexer.failures()
         for listener in self.listeners:
@@ -163,7 +161,7 @@ class Distributor(Generic[T]):
 
     def last_metadata(self, key: ObjectName) -> ObjectMeta | None:
         """Return the metadata of an object as last received, including objects that could not be decoded."""
-        obj = self.undecodable.get(key) or self.indexer.get_by_key(key)
+        obj = self.undecodable.errors.get(key) or self.indexer.get_by_key(key)
         return obj.metadata if obj is not None else None
 
     def start(self, group: Group) -> None:
@@ -238,11 +236,10 @@ class Distributor(Generic[T]):
                     self._publish(INITIAL_LIST_END)
         self.indexer.report()
 
-    def apply(self, namespace: str, event: WatchEvent[T], version: str) -> None:
+    def apply(self, namespace: str, change: ChangeType, obj: T, version: str) -> None:
         """Apply a change of one object, which is transformed already; the namespace has reached `version` with it."""
-        obj = event.object
         with self._lock:
-            if event.type == "DELETED":
+            if change == "DELETED":
                 self.indexer.delete(obj)
                 self.versions[namespace] = version
                 self._publish(Removed(obj))

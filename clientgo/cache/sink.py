@@ -78,23 +78,18 @@ class InformerSink(Generic[T]):
 
     def apply(self, event: WatchEvent[T], version: str) -> None:
         """Apply a change of one object."""
-        if self._metrics is None:
-            self._apply(event, version)
-            return
-        began = self._metrics.begin()
-        self._apply(event, version)
-        self._metrics.done(began, event.object.metadata.resource_version, len(self._distributor.indexer))
-
-    def _apply(self, event: WatchEvent[T], version: str) -> None:
-        obj = event.object
+        obj, distributor, metrics = event.object, self._distributor, self._metrics
+        began = metrics.begin() if metrics is not None else 0.0
         try:
             ready = transformed(self._transform, obj)
         except CallbackFailed as error:
             self.reject(BadEvent(event.type, self._failed(obj, error)), version)
-            return
-        if self._distributor.undecodable:
-            self._distributor.undecodable.remove(object_name(obj))
-        self._distributor.apply(self._namespace, event if ready is obj else WatchEvent(event.type, ready), version)
+        else:
+            if distributor.undecodable.errors:
+                distributor.undecodable.remove(object_name(obj))
+            distributor.apply(self._namespace, event.type, ready, version)
+        if metrics is not None:
+            metrics.done(began, obj.metadata.resource_version, len(distributor.indexer))
 
     def reject(self, event: BadEvent, version: str) -> None:
         """Handle a change of an object that could not be decoded; a deletion needs only the name."""

@@ -192,7 +192,7 @@ class Indexer(Generic[T]):
     def add(self, obj: T) -> None:
         """Add an object, or replace the one of its name."""
         freeze(obj)
-        self._put(object_name(obj), obj if self._transform is None else transformed(self._transform, obj))
+        self.put(obj if self._transform is None else transformed(self._transform, obj))
         self.report()
 
     def update(self, obj: T) -> None:
@@ -207,7 +207,16 @@ class Indexer(Generic[T]):
         """Add an object without a transform; return the replaced one, or None. The caller calls `report` afterwards."""
         meta = obj.metadata
         # As object_name(), without its check for tombstones: this is called for every event of an informer.
-        return self._put(_tuple(ObjectName, (meta.namespace, meta.name)), obj)
+        key = _tuple(ObjectName, (meta.namespace, meta.name))
+        with self._writing:
+            changed = self._changed_values(key, obj)
+            with self._lock:
+                old = self._items.get(key)
+                for index, values in changed:
+                    index.update(key, values)
+                self._items[key] = obj
+                self.resource_version = meta.resource_version or self.resource_version
+        return old
 
     def pop(self, key: ObjectName, version: str = "") -> T | None:
         """Remove and return the object of that name, or None; set the store's version to `version`, if known."""
@@ -236,12 +245,14 @@ class Indexer(Generic[T]):
         """
         items = self._prepared(objects)
         with self._writing:
-            values = {key: self._changed_values(key, obj) for key, obj in items.items()}
+            changed = {key: self._changed_values(key, obj) for key, obj in items.items()}
             with self._lock:
                 for key in set(gone).difference(items):
                     self._pop(key)
-                for key, obj in items.items():
-                    self._set(key, obj, values[key])
+                for key, changed_values in changed.items():
+                    for index, values in changed_values:
+                        index.update(key, values)
+                self._items |= items
                 self.resource_version = version or self.resource_version
 
     def bookmark(self, version: str) -> None:
@@ -354,15 +365,6 @@ class Indexer(Generic[T]):
         except KeyError:
             raise KeyError(f"Index with name {name} does not exist") from None
 
-    def _put(self, key: ObjectName, obj: T) -> T | None:
-        with self._writing:
-            values = self._changed_values(key, obj)
-            with self._lock:
-                old = self._items.get(key)
-                self._set(key, obj, values)
-                self.resource_version = obj.metadata.resource_version or self.resource_version
-        return old
-
     def _changed_values(self, key: ObjectName, obj: T) -> List[tuple[_Index[T], _Values]]:
         """Return the changed values of an object by index."""
         changed: list[tuple[_Index[T], _Values]] = []
@@ -375,11 +377,6 @@ class Indexer(Generic[T]):
                 self._add_unreported(name, {key: str(values)})
             changed.append((index, values))
         return changed
-
-    def _set(self, key: ObjectName, obj: T, changed: Iterable[tuple[_Index[T], _Values]]) -> None:
-        for index, values in changed:
-            index.update(key, values)
-        self._items[key] = obj
 
     def _pop(self, key: ObjectName) -> T | None:
         for index in self._indexes.values():

@@ -219,7 +219,7 @@ def test_deletion_of_an_undecodable_object_is_reported_by_a_tombstone(running: R
     running.source.make_undecodable(Undecodable("ConfigMap", meta, "odd"), "DELETED")
     assert handler.wait_for(2)[-1] == ("delete", "ns/a")
     assert isinstance(handler.recorded[-1].new, DeletedFinalStateUnknown)
-    assert not running.informer.undecodable
+    assert not running.informer.undecodable.errors
 
 
 @pytest.mark.feature("B-INF-12", "B-INF-13")
@@ -363,7 +363,7 @@ def test_deeply_nested_object_is_skipped_and_reported(stream: FakeStream) -> Non
         stream.event("ADDED", good("c", 9))
         # Python 3.14 decodes 250,000 levels; an object of half a megabyte takes seconds on a busy machine.
         handler.wait_for(4, 60)
-        assert {name.name for name in informer.undecodable.current()} == {"bad", "a", "worse"}
+        assert {name.name for name in informer.undecodable.errors} == {"bad", "a", "worse"}
         assert {one.metadata.name: one.metadata.resource_version for one in informer.indexer.list()} == {
             "a": "3",
             "c": "9",

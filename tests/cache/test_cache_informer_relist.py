@@ -338,11 +338,11 @@ def test_list_clears_undecodable_objects_that_were_repaired_or_deleted() -> None
     with watching_each({"one": one, "two": two}) as (informer, handler):
         for source in (one, two):
             source.wait_for_watch()
-        before = sorted(map(str, informer.undecodable.current()))
+        before = sorted(map(str, informer.undecodable.errors))
         two.add(named("two", "a"), silent=True)
         two.make_undecodable(bad["two/b"], "DELETED")
         two.break_watches(EXPIRED)
         two.wait_for_watch(2)
         handler.wait_for(1)
-        assert sorted(map(str, informer.undecodable.current())) == ["one/a", "two/c"]
+        assert sorted(map(str, informer.undecodable.errors)) == ["one/a", "two/c"]
     assert before == sorted(bad)

@@ -13,7 +13,6 @@ from clientgo.kubernetes.informers.factory import SharedInformerFactory as Kuber
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentStatus
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.meta import replace as changed
-from clientgo.meta.listwatch import WatchEvent
 from clientgo.record import FakeRecorder
 from clientgo.testing.actions import Action
 from clientgo.testing.clock import FakeClock
@@ -182,7 +181,7 @@ def test_a_deployment_that_vanished_is_created_again_at_once() -> None:
     created = fixture.kube.writes[0].object
     gone = changed(created, metadata=changed(created.metadata, resource_version="150"))
     informer = fixture.deployment_informer.informer
-    informer.distributor.apply("", WatchEvent("DELETED", gone), "150")  # as its reflector does
+    informer.distributor.apply("", "DELETED", gone, "150")  # as its reflector does
     fixture.controller.delete_deployment(gone)
     assert list(fixture.controller.queue.get()) == list(KEY)
     fixture.kube.clear_actions()

@@ -10,6 +10,7 @@ from typing import Any
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.meta.objects import EMPTY_MAP
+from clientgo.stopping import StopEvent
 from tests.faults import oracle
 from tests.faults.oracle import Resources
 from tests.faults.rig import Rig
@@ -96,6 +97,8 @@ def strikes(*, many: list[Case], **about: Any) -> Callable[[Callable[[Rig], Iter
 
 def run(case: Case, folder: Path, make: Callable[..., Rig] = Rig) -> Row:
     """Inject the fault into a new controller; fail unless every invariant holds."""
+    # Starts the process' stop-dispatcher, which stays, before the threads are counted.
+    StopEvent().scope.add(case, int)
     held = Resources.now()
     rig = make(folder, *case.flags, **case.server)
     try:

@@ -102,7 +102,7 @@ def a_handler_that_comes_late(code: Copies) -> Program:
 
         def change() -> None:
             for event in changes:
-                bench.informer.distributor.apply("", event, event.object.metadata.resource_version)
+                bench.informer.distributor.apply("", event.type, event.object, event.object.metadata.resource_version)
 
         scheduler.spawn(change, "reflector")
         scheduler.spawn(lambda: view.added_to(bench.informer), "registrar")
@@ -134,7 +134,7 @@ def a_handler_that_goes(code: Copies) -> Program:
 
         def change() -> None:
             for event in (WatchEvent("ADDED", config_map("b", 2)), WatchEvent("MODIFIED", config_map("b", 4))):
-                bench.informer.distributor.apply("", event, event.object.metadata.resource_version)
+                bench.informer.distributor.apply("", event.type, event.object, event.object.metadata.resource_version)
 
         def leave() -> None:
             assert registration.remove(wait=True)
@@ -266,7 +266,7 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
     "a change without the lock": (
         a_handler_that_comes_late,
         "distributor",
-        ("        with self._lock:\n            if event.type ==", "        if True:\n            if event.type =="),
+        ("        with self._lock:\n            if change ==", "        if True:\n            if change =="),
     ),
     "a listener that is not told": (
         a_handler_that_comes_late,

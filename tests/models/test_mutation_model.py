@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clientgo.cache import MutationCache, SharedInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, ObjectName, replace
-from clientgo.meta.listwatch import ChangeType, ListOptions, WatchEvent
+from clientgo.meta.listwatch import ChangeType, ListOptions
 from clientgo.testing.source import FakeSource
 from tests.models.budget import examples
 
@@ -76,7 +76,7 @@ class World:
         """Apply the next event."""
         if self.events:
             change, obj = self.events.pop(0)
-            self.informer.distributor.apply("", WatchEvent(change, obj), obj.metadata.resource_version)
+            self.informer.distributor.apply("", change, obj, obj.metadata.resource_version)
 
     def relist(self) -> None:
         """Replace the store by a list of the current objects."""

@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, ObjectName, replace
-from clientgo.meta.listwatch import ChangeType, WatchEvent
+from clientgo.meta.listwatch import ChangeType
 from tests.models.copies import Copies, Edit
 from tests.models.locks import Clock, Event
 from tests.models.schedules import Failed, Program, Scheduler, exhaust, explore, replay, search
@@ -60,7 +60,7 @@ class Bench:
 
     def apply(self, change: ChangeType, obj: ConfigMap) -> None:
         """Apply an event, as a reflector does."""
-        self.informer.distributor.apply("", WatchEvent(change, obj), obj.metadata.resource_version)
+        self.informer.distributor.apply("", change, obj, obj.metadata.resource_version)
 
     def check(self, newest: ConfigMap | None) -> None:
         """Check that every kind of read returns this object, or none."""
