@@ -98,7 +98,7 @@ def strikes(*, many: list[Case], **about: Any) -> Callable[[Callable[[Rig], Iter
 def run(case: Case, folder: Path, make: Callable[..., Rig] = Rig) -> Row:
     """Inject the fault into a new controller; fail unless every invariant holds."""
     # Starts the process' stop-dispatcher, which stays, before the threads are counted.
-    StopEvent().scope.add(case, int)
+    StopEvent().scope.add(object(), int)
     held = Resources.now()
     rig = make(folder, *case.flags, **case.server)
     try:

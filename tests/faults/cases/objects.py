@@ -64,9 +64,9 @@ def other_schema(rig: Rig) -> Iterator[None]:
     rig.create("other")
     rig.until(lambda: all(one.size >= 2 for one in rig.informers), 10)
     path = f"{FOOS.format(PLACE)}/other"
-    rig.until(lambda: bool(send(rig, "PATCH", path, {"spec": {"replicas": "two"}})), 10)
+    rig.until(lambda: bool(send(rig, "PATCH", path, {"spec": {"deploymentName": ["other"]}})), 10)
     yield
-    rig.until(lambda: bool(send(rig, "PATCH", path, {"spec": {"replicas": 1}})), 10)
+    rig.until(lambda: bool(send(rig, "PATCH", path, {"spec": {"deploymentName": "other"}})), 10)
     send(rig, "PATCH", crd, {"spec": {"versions": schema}})
 
 
