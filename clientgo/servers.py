@@ -64,6 +64,7 @@ class ServerFactory(Protocol):
         simulate: bool,
         ready_seconds: float,
         replica_sets: bool,
+        pods: bool,
         bookmark_interval: float,
         data_dir: Path | None,
         enable_faults: bool,

@@ -77,6 +77,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         simulate=not options.no_simulate,
         ready_seconds=options.ready_seconds,
         replica_sets=options.replica_sets,
+        pods=options.pods,
         bookmark_interval=options.bookmark_interval,
         data_dir=Path(options.data_dir) if options.data_dir else None,
         enable_faults=options.enable_faults,
@@ -133,6 +134,7 @@ def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentPars
     flag("--audit-reads", action="store_true", help="include reads in the audit log")
     flag("--no-simulate", action="store_true", help="do not simulate workloads")
     flag("--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history")
+    flag("--pods", action="store_true", help="run workloads by Pods, on simulated Nodes")
     ready = "delay until replicas become available; 0: before the response to the write (default: %(default)s)"
     flag("--ready-seconds", type=seconds, default=defaults.ready_seconds, metavar="SECONDS", help=ready)
     bookmarks = "interval between bookmarks of a watch (default: %(default)s)"

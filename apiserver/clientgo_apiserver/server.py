@@ -26,6 +26,7 @@ from clientgo_apiserver.apiextensions.crds import DefinitionController
 from clientgo_apiserver.audit import AuditFile, AuditSink
 from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.bootstrap import create_cluster_objects
+from clientgo_apiserver.cluster.cluster import start_cluster
 from clientgo_apiserver.controllers.aggregation import AggregationController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
@@ -133,6 +134,7 @@ class ApiServer:
         if self._tls and self._certificates is None:
             names = dict.fromkeys(("localhost", "127.0.0.1", "::1", socket.gethostname(), self._host))
             self._certificates = ServingCertificates(names, self._data_dir)
+            self._options = replace(self._options, root_ca=self._certificates.ca.decode())
         listener = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -321,7 +323,10 @@ def build(
     internal = Internal(api)
     for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):
         kind(internal).start()
-    if simulate:
+    if simulate and options.pods:
+        start_cluster(internal, ready_seconds=options.ready_seconds)
+        VolumeProtectionSimulation(internal).start()
+    elif simulate:
         for simulation in (DeploymentSimulation, JobSimulation, PodTerminationSimulation):
             simulation(internal, ready_seconds=options.ready_seconds).start()
         DisruptionSimulation(internal).start()

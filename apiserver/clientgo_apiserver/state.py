@@ -45,8 +45,10 @@ class ServerOptions:
     are seconds, `history` is a number of events, `max_body` and `watch_buffer` are bytes. A client that neither reads
     its response nor sends its request for `stall_seconds` is disconnected. `ready_seconds` is the delay until simulated
     replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
-    `replica_sets` creates ReplicaSets for Deployments. `owner_references_permissions` enables
-    OwnerReferencesPermissionEnforcement. `audit` receives an event for each write, with `audit_reads` for each request.
+    `replica_sets` creates ReplicaSets for Deployments; with `pods`, workloads have Pods, on simulated Nodes (see
+    `clientgo_apiserver.cluster`). `root_ca` is the certificate (PEM) for the pods' ConfigMap kube-root-ca.crt.
+    `owner_references_permissions` enables OwnerReferencesPermissionEnforcement. `audit` receives an event for each
+    write, with `audit_reads` for each request.
     `webhook_services` maps services (`namespace/name`, or `*` for all others) to the endpoints of their webhooks.
     """
 
@@ -63,6 +65,8 @@ class ServerOptions:
     stall_seconds: float = 60.0
     ready_seconds: float = 0.1
     replica_sets: bool = False
+    pods: bool = False
+    root_ca: str = ""
     owner_references_permissions: bool = False
     audit: Callable[[dict[str, Any]], object] | None = None
     audit_reads: bool = False

@@ -30,9 +30,10 @@ class BundledServer(StartedServer):
     `secure` serves TLS with a token for the administrator and RBAC; a `host` other than loopback requires it.
     `data_dir` stores its objects, CA and administrator's token, otherwise in memory. `simulate` makes workloads
     available `ready_seconds` after a change; 0 is before the response to the write, unlike on a real cluster.
-    `replica_sets` creates ReplicaSets for Deployments, as `kubectl rollout history` needs. `bookmark_interval` is the
-    seconds between the bookmarks of a watch. `enable_faults` lets clients inject faults; `Environment.server.faults`
-    always can. Events of its audit log have the resourceVersion of the write.
+    `replica_sets` creates ReplicaSets for Deployments, as `kubectl rollout history` needs; with `pods`, workloads run
+    by Pods on simulated Nodes. `bookmark_interval` is the seconds between the bookmarks of a watch. `enable_faults`
+    lets clients inject faults; `Environment.server.faults` always can. Events of its audit log have the
+    resourceVersion of the write.
     """
 
     host: str = "127.0.0.1"
@@ -42,6 +43,7 @@ class BundledServer(StartedServer):
     simulate: bool = True
     ready_seconds: float = 0.0
     replica_sets: bool = False
+    pods: bool = False
     bookmark_interval: float = 60.0
     enable_faults: bool = False
 

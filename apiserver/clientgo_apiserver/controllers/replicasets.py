@@ -15,7 +15,8 @@ from clientgo_apiserver.storage.stored import Key, name_of
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
 _NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION)
-_DEFAULT_HISTORY = 10  # apps/v1's revisionHistoryLimit
+DEFAULT_HISTORY = 10
+"""ReplicaSets kept for earlier templates: apps/v1's revisionHistoryLimit."""
 
 
 class ReplicaSetSimulation(InternalController):
@@ -45,38 +46,39 @@ class ReplicaSetSimulation(InternalController):
             for replica_set in self._store.list(REPLICA_SETS, namespace)
             if any(owner.get("uid") == uid for owner in replica_set["metadata"].get("ownerReferences") or ())
         ]
-        mine.sort(key=_revision)
+        mine.sort(key=revision_of)
         digest = template_hash(deployment)
         current = next(
             (replica_set for replica_set in mine if replica_set["metadata"]["labels"].get(HASH_LABEL) == digest), None
         )
         earlier = [replica_set for replica_set in mine if replica_set is not current]
-        newest = max((_revision(replica_set) for replica_set in earlier), default=0)
+        newest = max((revision_of(replica_set) for replica_set in earlier), default=0)
         # An earlier template that is used again becomes the newest revision; the current one keeps its revision.
-        revision = _revision(current) if current is not None and _revision(current) > newest else newest + 1
+        revision = revision_of(current) if current is not None and revision_of(current) > newest else newest + 1
         paused = bool(deployment["spec"].get("paused"))
         if current is None and not paused:
-            self._internal.create(REPLICA_SETS, namespace, _replica_set(deployment, digest, revision))
+            self._internal.create(REPLICA_SETS, namespace, new_replica_set(deployment, digest, revision))
         elif current is not None:
             self._scale(current, wanted_replicas(deployment), revision)
         if paused and current is None:
             return
         for replica_set in earlier:
-            self._scale(replica_set, 0, _revision(replica_set))
-        for replica_set in earlier[: max(0, len(earlier) - (_DEFAULT_HISTORY if limit is None else int(limit)))]:
+            self._scale(replica_set, 0, revision_of(replica_set))
+        for replica_set in earlier[: max(0, len(earlier) - (DEFAULT_HISTORY if limit is None else int(limit)))]:
             self._internal.delete(REPLICA_SETS, *name_of(replica_set), uid=replica_set["metadata"]["uid"])
         if annotation(deployment, REVISION) != str(revision):
             patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
             self._internal.patch(DEPLOYMENTS, *name_of(deployment), patch)
 
     def _scale(self, replica_set: Object, replicas: int, revision: int) -> None:
-        if (wanted_replicas(replica_set), _revision(replica_set)) == (replicas, revision):
+        if (wanted_replicas(replica_set), revision_of(replica_set)) == (replicas, revision):
             return
         patch = {"metadata": {"annotations": {REVISION: str(revision)}}, "spec": {"replicas": replicas}}
         self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
 
 
-def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
+def new_replica_set(deployment: Object, digest: str, revision: int) -> Object:
+    """Return the ReplicaSet of a Deployment's template, as it is to be created."""
     meta, spec = deployment["metadata"], deployment["spec"]
     template: dict[str, Any] = spec["template"]
     labels = {**(template["metadata"].get("labels") or {}), HASH_LABEL: digest}
@@ -104,6 +106,7 @@ def _replica_set(deployment: Object, digest: str, revision: int) -> Object:
     }
 
 
-def _revision(replica_set: Object) -> int:
+def revision_of(replica_set: Object) -> int:
+    """Return the revision in the annotation of a ReplicaSet; 0 without one."""
     text = annotation(replica_set, REVISION)
     return int(text) if text.isdecimal() else 0

@@ -58,11 +58,11 @@ def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
     enough = stage.ready >= replicas - max_unavailable(obj)
     text = f"Deployment {'has' if enough else 'does not have'} minimum availability."
     reason = "MinimumReplicasAvailable" if enough else "MinimumReplicasUnavailable"
-    conditions = [_condition("Available", str(enough), reason, text), _progressing(obj, stage, before)]
+    conditions = [condition("Available", str(enough), reason, text), _progressing(obj, stage, before)]
     return {
         "observedGeneration": obj.get("metadata", {}).get("generation", 1),
         **{name: count or None for name, count in counts.items()},
-        "conditions": [_stamped(condition, before, now) for condition in conditions],
+        "conditions": [stamped(condition, before, now) for condition in conditions],
     }
 
 
@@ -142,7 +142,7 @@ def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
     last = next((condition for condition in before if condition.get("type") == "Progressing"), None)
     outcome = ("True", "ReplicaSetUpdated", "is progressing.")
     if spec.get("paused"):
-        return _condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
+        return condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
     if stage.late:
         outcome = ("False", "ProgressDeadlineExceeded", "has timed out progressing.")
     elif stage.ready == stage.updated == wanted_replicas(obj):
@@ -150,18 +150,19 @@ def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
     elif last is not None and not stage.template_changed:
         return last  # scaling is not a rollout: the condition of the last rollout remains
     status, reason, text = outcome
-    return _condition("Progressing", status, reason, f'ReplicaSet "{name}-{template_hash(obj)}" {text}')
+    return condition("Progressing", status, reason, f'ReplicaSet "{name}-{template_hash(obj)}" {text}')
 
 
-def _condition(kind: str, status: str, reason: str, message: str) -> Object:
+def condition(kind: str, status: str, reason: str, message: str) -> Object:
+    """Return a condition of a workload, without times."""
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
-def _stamped(condition: Object, before: list[Object], now: str) -> Object:
+def stamped(new: Object, before: list[Object], now: str) -> Object:
     """Set a condition's times: both stay with status and reason, the transition time changes with the status only."""
-    earlier = next((item for item in before if item.get("type") == condition["type"]), None)
-    if earlier and (earlier.get("status"), earlier.get("reason")) == (condition["status"], condition["reason"]):
-        return {**earlier, "message": condition["message"]}
-    same = earlier is not None and earlier.get("status") == condition["status"]
+    earlier = next((item for item in before if item.get("type") == new["type"]), None)
+    if earlier and (earlier.get("status"), earlier.get("reason")) == (new["status"], new["reason"]):
+        return {**earlier, "message": new["message"]}
+    same = earlier is not None and earlier.get("status") == new["status"]
     changed = earlier.get("lastTransitionTime", now) if same and earlier else now
-    return {**condition, "lastUpdateTime": now, "lastTransitionTime": changed}
+    return {**new, "lastUpdateTime": now, "lastTransitionTime": changed}

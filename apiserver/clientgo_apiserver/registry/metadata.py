@@ -36,11 +36,12 @@ _NAME_RULES: dict[tuple[str, str], names.Check] = {
 
 def timestamp(clock: Clock, later: int = 0) -> str:
     """Return the current time as metav1.Time, or that `later` seconds: RFC 3339 in UTC, whole seconds."""
-    return _written(int(clock.time()) + later)
+    return rfc3339(int(clock.time()) + later)
 
 
 @lru_cache(maxsize=16)
-def _written(second: int) -> str:
+def rfc3339(second: int) -> str:
+    """Return seconds since the epoch as metav1.Time."""
     # Cached: `strftime` looks up the time zone each time, and thousands of writes share a second.
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

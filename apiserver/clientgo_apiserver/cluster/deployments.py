@@ -1,0 +1,357 @@
+"""Deployments: rollouts by ReplicaSets, with Kubernetes' arithmetic, revisions and conditions.
+
+A template has one ReplicaSet; a rolling update moves replicas from the earlier ones to the current one, within
+`maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
+"""
+
+from typing import Any, NamedTuple
+
+from clientgo_apiserver.cluster.owned import controller_of
+from clientgo_apiserver.cluster.podcontrol import PODS, WorkloadController, is_deleting, seconds_of
+from clientgo_apiserver.controllers.base import annotation, conditions_of
+from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
+from clientgo_apiserver.controllers.replicasets import (
+    DEFAULT_HISTORY,
+    HASH_LABEL,
+    REVISION,
+    new_replica_set,
+    revision_of,
+)
+from clientgo_apiserver.controllers.rollout import (
+    condition,
+    max_unavailable,
+    resolve,
+    stamped,
+    template_hash,
+    wanted_replicas,
+)
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.storage.stored import Key, name_of
+
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MAXIMUM = "deployment.kubernetes.io/max-replicas"
+_DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds
+_COMPLETE, _TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
+
+
+class _Sets(NamedTuple):
+    """ReplicaSets of a Deployment: of the current template, and the earlier ones, the oldest first."""
+
+    current: Object | None
+    earlier: list[Object]
+
+    @property
+    def all(self) -> list[Object]:
+        return [*self.earlier, *([self.current] if self.current is not None else [])]
+
+    def total(self, field: str) -> int:
+        return sum(count_of(replica_set, field) for replica_set in self.all)
+
+
+class DeploymentController(WorkloadController):
+    """Rolls out Deployments."""
+
+    _key = DEPLOYMENTS
+    _sources = (DEPLOYMENTS,)
+    _kind = "Deployment"
+    _child = REPLICA_SETS
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        super()._changed(kind, key, old, new)
+        owner = controller_of(old) if key == PODS and new is None else None
+        if owner is not None and owner["kind"] == "ReplicaSet":  # Recreate waits for the last pod
+            namespace = (old or {})["metadata"]["namespace"]
+            deployment = controller_of(self._store.get(REPLICA_SETS, namespace, owner["name"]))
+            if deployment is not None and deployment["kind"] == self._kind:
+                self._schedule(namespace, deployment["name"])
+
+    def _reconcile(self, obj: Object, children: list[Object]) -> None:
+        sets = _sets(obj, children)
+        if is_deleting(obj):
+            self._write(obj, sets, created=False)
+            return
+        created = sets.current is None and self._may_create(obj, sets)
+        if created:
+            sets = self._create(obj, sets)
+        elif sets.current is not None:
+            self._annotate(sets.current, _next_revision(sets))
+        if obj["spec"].get("paused") or self._is_scaled(obj, sets):
+            self._scale_in_proportion(obj, sets)
+        elif (obj["spec"].get("strategy") or {}).get("type") == "Recreate":
+            self._recreate(obj, sets)
+        else:
+            self._roll(obj, sets)
+        sets = _sets(obj, self._owned.by(obj, REPLICA_SETS))
+        self._write(obj, sets, created=created)
+        self._clean_up(obj, sets)
+
+    def _may_create(self, obj: Object, sets: _Sets) -> bool:
+        if obj["spec"].get("paused"):
+            return False
+        recreates = (obj["spec"].get("strategy") or {}).get("type") == "Recreate"
+        return not recreates or not self._recreate(obj, sets)
+
+    def _create(self, obj: Object, sets: _Sets) -> _Sets:
+        revision = _next_revision(sets)
+        replica_set = new_replica_set(obj, template_hash(obj), revision)
+        limits = {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
+        replica_set["metadata"]["annotations"] |= limits
+        replica_set["spec"]["replicas"] = _new_size(obj, sets)
+        stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
+        return sets._replace(current=stored)
+
+    def _annotate(self, replica_set: Object, revision: int) -> None:
+        if revision_of(replica_set) < revision:
+            patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
+            self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
+
+    def _is_scaled(self, obj: Object, sets: _Sets) -> bool:
+        wanted = str(wanted_replicas(obj))
+        return any(annotation(each, DESIRED) not in ("", wanted) for each in sets.all if wanted_replicas(each))
+
+    def _scale_in_proportion(self, obj: Object, sets: _Sets) -> None:
+        active = [each for each in sets.all if wanted_replicas(each)]
+        wanted = wanted_replicas(obj)
+        if len(active) < 2:
+            latest = active[0] if active else sets.current
+            if latest is not None:
+                self._scale(obj, latest, wanted)
+            return
+        if sets.current is not None and _is_saturated(obj, sets.current):
+            for each in sets.earlier:
+                self._scale(obj, each, 0)
+            return
+        total = sum(map(wanted_replicas, active))
+        remaining = (_max_replicas(obj) if wanted else 0) - total
+        # The largest first; the same in an order that does not depend on the store.
+        ordered = sorted(active, key=lambda each: (-wanted_replicas(each), each["metadata"]["creationTimestamp"]))
+        sizes = {}
+        left = remaining
+        for each in ordered:
+            share = _share(obj, each, total, remaining, left)
+            sizes[each["metadata"]["name"]] = wanted_replicas(each) + share
+            left -= share
+        for each in ordered:
+            size = sizes[each["metadata"]["name"]] + (left if each is ordered[0] else 0)
+            self._scale(obj, each, max(0, size))
+
+    def _recreate(self, obj: Object, sets: _Sets) -> bool:
+        """Scale the earlier ReplicaSets down and, once their pods are gone, the current one up.
+
+        Return whether pods of earlier ones remain.
+        """
+        for each in sets.earlier:
+            self._scale(obj, each, 0)
+        remaining = any(self._owned.by(each, PODS) for each in sets.earlier)
+        if not remaining and sets.current is not None:
+            self._scale(obj, sets.current, wanted_replicas(obj))
+        return remaining
+
+    def _roll(self, obj: Object, sets: _Sets) -> None:
+        assert sets.current is not None, "created above"
+        size = _new_size(obj, sets)
+        if size != wanted_replicas(sets.current):
+            self._scale(obj, sets.current, size)
+            return
+        unavailable = size - count_of(sets.current, "availableReplicas")
+        minimum = wanted_replicas(obj) - max_unavailable(obj)
+        removable = sum(map(wanted_replicas, sets.all)) - minimum - unavailable
+        sizes = {each["metadata"]["name"]: wanted_replicas(each) for each in sets.earlier}
+        for each in sets.earlier:  # unhealthy replicas first: they serve nobody
+            name = each["metadata"]["name"]
+            unhealthy = sizes[name] - count_of(each, "availableReplicas")
+            removed = max(0, min(removable, unhealthy))
+            sizes[name] -= removed
+            removable -= removed
+        removable = min(removable, sets.total("availableReplicas") - minimum)
+        for each in sets.earlier:
+            name = each["metadata"]["name"]
+            removed = max(0, min(removable, sizes[name]))
+            sizes[name] -= removed
+            removable -= removed
+        for each in sets.earlier:
+            self._scale(obj, each, sizes[each["metadata"]["name"]])
+
+    def _scale(self, obj: Object, replica_set: Object, replicas: int) -> None:
+        limits = {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
+        is_limited = not replicas or all(annotation(replica_set, name) == text for name, text in limits.items())
+        if wanted_replicas(replica_set) == replicas and is_limited:
+            return
+        patch = {"metadata": {"annotations": limits}, "spec": {"replicas": replicas}}
+        self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
+
+    def _clean_up(self, obj: Object, sets: _Sets) -> None:
+        limit = obj["spec"].get("revisionHistoryLimit")
+        if not _is_complete(obj, sets):
+            return
+        unused = [
+            each
+            for each in sets.earlier
+            if not wanted_replicas(each) and not count_of(each, "replicas") and not is_deleting(each)
+        ]
+        for each in unused[: max(0, len(sets.earlier) - (DEFAULT_HISTORY if limit is None else int(limit)))]:
+            self._delete(each)
+
+    def _write(self, obj: Object, sets: _Sets, *, created: bool) -> None:
+        if sets.current is not None:
+            revision = str(max(map(revision_of, sets.all)))
+            if annotation(obj, REVISION) != revision and not is_deleting(obj):
+                self._internal.patch(DEPLOYMENTS, *name_of(obj), {"metadata": {"annotations": {REVISION: revision}}})
+        counts = {
+            "replicas": sets.total("replicas"),
+            "updatedReplicas": count_of(sets.current, "replicas"),
+            "readyReplicas": sets.total("readyReplicas"),
+            "availableReplicas": sets.total("availableReplicas"),
+        }
+        counts["unavailableReplicas"] = max(0, sum(map(wanted_replicas, sets.all)) - counts["availableReplicas"])
+        status = {
+            "observedGeneration": obj["metadata"].get("generation", 1),
+            **{name: count or None for name, count in counts.items()},
+        }
+        # The stored object: the annotation above may have changed it.
+        stored = self._store.get(DEPLOYMENTS, *name_of(obj)) or obj
+        conditions = self._conditions(stored, sets, counts, created=created)
+        self._update_status(stored, {**status, "conditions": conditions})
+
+    def _conditions(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> list[Object]:
+        before, now = conditions_of(obj), self._now()
+        is_enough = counts["availableReplicas"] >= wanted_replicas(obj) - max_unavailable(obj)
+        available = condition(
+            "Available",
+            str(is_enough),
+            "MinimumReplicasAvailable" if is_enough else "MinimumReplicasUnavailable",
+            f"Deployment {'has' if is_enough else 'does not have'} minimum availability.",
+        )
+        conditions = [stamped(available, before, now)]
+        if (progressing := self._progressing(obj, sets, counts, created=created)) is not None:
+            conditions.append(progressing)
+        failing = [item for each in sets.all for item in conditions_of(each) if item.get("type") == "ReplicaFailure"]
+        if failing and not _is_complete(obj, sets):
+            failure = {field: failing[-1][field] for field in ("type", "status", "reason", "message")}
+            conditions.append(stamped(failure, before, now))
+        return conditions
+
+    def _progressing(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> Object | None:
+        spec, before, now = obj["spec"], conditions_of(obj), self._now()
+        last = next((item for item in before if item.get("type") == "Progressing"), None)
+        name = (sets.current or obj)["metadata"]["name"]
+        label = f'ReplicaSet "{name}"' if sets.current is not None else f'Deployment "{name}"'
+        if spec.get("paused"):
+            paused = condition("Progressing", "Unknown", "DeploymentPaused", "Deployment is paused")
+            return stamped(paused, before, now)
+        if last is not None and last.get("reason") == _COMPLETE and _is_complete(obj, sets) and not created:
+            return last
+        if created:
+            new = condition("Progressing", "True", "NewReplicaSetCreated", f'Created new replica set "{name}"')
+            return {**stamped(new, before, now), "lastUpdateTime": now}
+        if _is_complete(obj, sets):
+            done = condition("Progressing", "True", _COMPLETE, f"{label} has successfully progressed.")
+            return stamped(done, before, now)
+        if last is not None and last.get("reason") == _COMPLETE and not _is_rolling(sets):
+            return last  # scaling is not a rollout: the condition of the last rollout remains
+        if last is None or last.get("status") == "Unknown" or _has_progressed(obj, counts):
+            running = condition("Progressing", "True", "ReplicaSetUpdated", f"{label} is progressing.")
+            updated = {**stamped(running, before, now), "lastUpdateTime": now}
+            return self._with_deadline(obj, updated)
+        return self._with_deadline(obj, last, f"{label} has timed out progressing.")
+
+    def _with_deadline(self, obj: Object, last: Object, late: str = "") -> Object:
+        """Return the condition, or that of a rollout past its deadline, at which the Deployment is synced again."""
+        seconds = obj["spec"].get("progressDeadlineSeconds")
+        due = seconds_of(last["lastUpdateTime"]) + (_DEADLINE_SECONDS if seconds is None else float(seconds))
+        if last.get("reason") == _TIMED_OUT:
+            return last
+        if late and self._state.clock.time() >= due:
+            timed_out = condition("Progressing", "False", _TIMED_OUT, late)
+            return stamped(timed_out, conditions_of(obj), self._now())
+        self._again_at(max(due, self._state.clock.time() + 1), *name_of(obj))
+        return last
+
+
+def count_of(replica_set: Object | None, field: str) -> int:
+    """Return a number of a ReplicaSet's status; 0 without the ReplicaSet or the number."""
+    return int(((replica_set or {}).get("status") or {}).get(field) or 0)
+
+
+def _sets(obj: Object, children: list[Object]) -> _Sets:
+    oldest_first = sorted(children, key=lambda each: (each["metadata"]["creationTimestamp"], revision_of(each)))
+    template = _comparable(obj["spec"]["template"])
+    current = next((each for each in oldest_first if _comparable(each["spec"]["template"]) == template), None)
+    return _Sets(current, [each for each in oldest_first if each is not current])
+
+
+def _comparable(template: Object) -> Object:
+    meta = template.get("metadata") or {}
+    labels = {name: value for name, value in (meta.get("labels") or {}).items() if name != HASH_LABEL}
+    return {**template, "metadata": {**meta, "labels": labels}}
+
+
+def _next_revision(sets: _Sets) -> int:
+    """Return the revision of the current template: an earlier one that is used again becomes the newest."""
+    newest = max(map(revision_of, sets.earlier), default=0)
+    current = revision_of(sets.current) if sets.current is not None else 0
+    return current if current > newest else newest + 1
+
+
+def _max_replicas(obj: Object) -> int:
+    wanted = wanted_replicas(obj)
+    return wanted + (_max_surge(obj) if wanted else 0)
+
+
+def _max_surge(obj: Object) -> int:
+    strategy = obj["spec"].get("strategy") or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+        return 0
+    return resolve((strategy.get("rollingUpdate") or {}).get("maxSurge", "25%"), wanted_replicas(obj), up=True)
+
+
+def _new_size(obj: Object, sets: _Sets) -> int:
+    """Return the replicas of the current ReplicaSet: what the others leave of the maximum."""
+    wanted, size = wanted_replicas(obj), wanted_replicas(sets.current) if sets.current is not None else 0
+    if (obj["spec"].get("strategy") or {}).get("type", "RollingUpdate") != "RollingUpdate" or size >= wanted:
+        return wanted
+    total = sum(map(wanted_replicas, sets.all))
+    return size + max(0, min(_max_replicas(obj) - total, wanted - size))
+
+
+def _is_saturated(obj: Object, current: Object) -> bool:
+    wanted = wanted_replicas(obj)
+    is_desired = annotation(current, DESIRED) == str(wanted)
+    return is_desired and wanted_replicas(current) == wanted == count_of(current, "availableReplicas")
+
+
+def _share(obj: Object, replica_set: Object, total: int, remaining: int, left: int) -> int:
+    """Return the replicas that one of several ReplicaSets gets or loses of `remaining`, of which some are `left`."""
+    size = wanted_replicas(replica_set)
+    if not size or not remaining:
+        return 0
+    if not wanted_replicas(obj):
+        return -size
+    text = annotation(replica_set, MAXIMUM)
+    before = int(text) if text.isdecimal() and int(text) else total
+    share = round(size * _max_replicas(obj) / before) - size
+    return min(share, left) if remaining > 0 else max(share, left)
+
+
+def _is_complete(obj: Object, sets: _Sets) -> bool:
+    wanted = wanted_replicas(obj)
+    is_observed = sets.current is not None and all(
+        count_of(each, "observedGeneration") >= each["metadata"].get("generation", 1) for each in sets.all
+    )
+    counts = {count_of(sets.current, "replicas"), sets.total("replicas"), sets.total("availableReplicas")}
+    return is_observed and counts == {wanted}
+
+
+def _is_rolling(sets: _Sets) -> bool:
+    return sets.current is None or any(wanted_replicas(each) or count_of(each, "replicas") for each in sets.earlier)
+
+
+def _has_progressed(obj: Object, counts: dict[str, Any]) -> bool:
+    before = obj.get("status") or {}
+    removed = before.get("replicas", 0) - before.get("updatedReplicas", 0)
+    return (
+        counts["updatedReplicas"] > before.get("updatedReplicas", 0)
+        or counts["replicas"] - counts["updatedReplicas"] < removed
+        or counts["readyReplicas"] > before.get("readyReplicas", 0)
+        or counts["availableReplicas"] > before.get("availableReplicas", 0)
+    )

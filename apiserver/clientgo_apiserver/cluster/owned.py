@@ -1,0 +1,64 @@
+"""Objects by their controller: the index that controllers of workloads share, and what it means to be controlled."""
+
+from collections import defaultdict
+
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import Key, Name, name_of
+
+CONTROLLED: frozenset[Key] = frozenset(
+    [("", "pods"), ("apps", "replicasets"), ("apps", "controllerrevisions"), ("batch", "jobs")]
+)
+"""Keys of the objects that workloads create."""
+
+
+def controller_of(obj: Object | None) -> Object | None:
+    """Return the owner reference of the object's controller, or None."""
+    references = (obj or {}).get("metadata", {}).get("ownerReferences") or ()
+    return next((reference for reference in references if reference.get("controller")), None)
+
+
+class Owned:
+    """Index of the stored objects by the uid of their controller, and of those without one by namespace.
+
+    It subscribes to the store before the controllers that use it, so it is up to date in their callbacks.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._by_uid: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
+        self._orphans: defaultdict[tuple[Key, str], set[Name]] = defaultdict(set)
+        store.subscribe(self._changed)
+        for key in CONTROLLED:
+            for obj in store.list(key):
+                self._changed("ADDED", key, None, obj)
+
+    def __repr__(self) -> str:
+        return f"<Owned {len(self._by_uid)} controllers>"
+
+    def by(self, owner: Object, key: Key) -> list[Object]:
+        """Return the objects of that key that `owner` controls, by name."""
+        return self._stored(key, self._by_uid.get((key, owner["metadata"]["uid"]), ()))
+
+    def orphans(self, key: Key, namespace: str) -> list[Object]:
+        """Return the objects of that key without a controller, by name."""
+        return self._stored(key, self._orphans.get((key, namespace), ()))
+
+    def _stored(self, key: Key, names: "set[Name] | tuple[()]") -> list[Object]:
+        return [obj for name in sorted(names) if (obj := self._store.get(key, *name)) is not None]
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key not in CONTROLLED:
+            return
+        for obj in (old, new):
+            if obj is None:
+                continue
+            controller, name = controller_of(obj), name_of(obj)
+            index = self._orphans if controller is None else self._by_uid
+            group = (key, name[0] if controller is None else str(controller["uid"]))
+            if obj is new:
+                index[group].add(name)
+            else:
+                index[group].discard(name)
+                if not index[group]:
+                    del index[group]

@@ -1,0 +1,223 @@
+"""What the controllers of workloads share: claiming, creating and deleting the objects that they control.
+
+As in Kubernetes, a workload adopts objects without a controller that its selector matches, and releases those that it
+no longer matches. Replicas are created in batches, so that a large workload does not delay requests.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from clientgo_apiserver.cluster.owned import Owned, controller_of
+from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.storage.selection import selects
+from clientgo_apiserver.storage.stored import Key, name_of
+
+PODS: Key = ("", "pods")
+FINISHED = ("Succeeded", "Failed")
+"""Phases of pods that have ended."""
+
+BATCH = 100
+"""Replicas created or deleted in one turn of the event loop."""
+
+_RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
+
+
+class WorkloadController(InternalController):
+    """Reconciles every object of `_key`, which is the only one in `_sources`, when its spec or children change."""
+
+    _key: ClassVar[Key]
+    _api_version: ClassVar[str] = "apps/v1"
+    _kind: ClassVar[str]
+    _child: ClassVar[Key] = PODS
+
+    def __init__(self, internal: Internal, owned: Owned) -> None:
+        super().__init__(internal)
+        self._owned = owned
+        self._failures: dict[tuple[str, ...], int] = {}
+
+    def _reconcile(self, obj: Object, children: list[Object]) -> None:
+        raise NotImplementedError
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == self._key:
+            if new is None:
+                self._failures.pop(name_of(old or {}), None)
+            elif old is None or _desired(old) != _desired(new):
+                self._schedule(*name_of(new))
+        elif key == self._child:
+            for obj in (old, new):
+                owner = controller_of(obj)
+                if owner is not None and owner.get("kind") == self._kind and obj is not None:
+                    self._schedule(obj["metadata"]["namespace"], owner["name"])
+            if new is not None and controller_of(new) is None and _may_be_adopted(old, new):
+                for workload in self._store.list(self._key, new["metadata"]["namespace"]):
+                    if self._selects(workload, new):
+                        self._schedule(*name_of(workload))
+
+    def _sync(self, *names: str) -> None:
+        obj = self._store.get(self._key, *names)
+        if obj is None:
+            return
+        try:
+            self._reconcile(obj, self._claimed(obj))
+        except ApiFailure as failure:
+            if failure.code >= 500:
+                raise
+            self._retry(names)
+        else:
+            self._failures.pop(names, None)
+
+    def _retry(self, names: tuple[str, ...]) -> None:
+        """Sync again after a delay that doubles with each failure in a row: a quota, or a conflicting name."""
+        failures = self._failures[names] = self._failures.get(names, 0) + 1
+        self._later(min(_RETRY_SECONDS * 2**failures, _MAX_RETRY_SECONDS), self._schedule, *names)
+
+    def _again_at(self, due: float | None, *names: str) -> None:
+        """Sync again at that time, in seconds since the epoch."""
+        if due is not None:
+            self._later(max(0.0, due - self._state.clock.time()), self._schedule, *names)
+
+    def _selects(self, workload: Object, child: Object) -> bool:
+        selector = workload["spec"].get("selector")
+        return bool(selector) and selects(selector, child["metadata"].get("labels") or {})
+
+    def _claimed(self, obj: Object) -> list[Object]:
+        """Return the children, after those that match were adopted and others released."""
+        children, namespace = self._owned.by(obj, self._child), obj["metadata"]["namespace"]
+        if is_deleting(obj):
+            return children
+        claimed = [child for child in children if self._selects(obj, child)]
+        for child in children:
+            if not self._selects(obj, child) and not is_deleting(child):
+                uid = obj["metadata"]["uid"]
+                references = [owner for owner in child["metadata"]["ownerReferences"] if owner.get("uid") != uid]
+                self._set_owners(child, references)
+        for orphan in self._owned.orphans(self._child, namespace):
+            if not is_deleting(orphan) and orphan_may_be_claimed(orphan) and self._selects(obj, orphan):
+                owners = [*(orphan["metadata"].get("ownerReferences") or ()), self._reference(obj)]
+                claimed.append(self._set_owners(orphan, owners))
+        return claimed
+
+    def _set_owners(self, child: Object, references: list[Object]) -> Object:
+        meta = {"uid": child["metadata"]["uid"], "ownerReferences": references or None}
+        return self._internal.patch(self._child, *name_of(child), {"metadata": meta})
+
+    def _reference(self, obj: Object) -> Object:
+        meta = obj["metadata"]
+        reference = {"apiVersion": self._api_version, "kind": self._kind, "name": meta["name"], "uid": meta["uid"]}
+        return {**reference, "controller": True, "blockOwnerDeletion": True}
+
+    def _pod(self, obj: Object, template: Object, *, name: str = "", labels: Mapping[str, str] | None = None) -> Object:
+        """Return a pod of the workload's template; without a name the server generates one."""
+        meta = template.get("metadata") or {}
+        metadata: Object = {
+            "namespace": obj["metadata"]["namespace"],
+            "labels": {**(meta.get("labels") or {}), **(labels or {})},
+            "annotations": meta.get("annotations") or {},
+            "ownerReferences": [self._reference(obj)],
+        }
+        if meta.get("finalizers"):
+            metadata["finalizers"] = meta["finalizers"]
+        metadata |= {"name": name} if name else {"generateName": f"{obj['metadata']['name']}-"}
+        spec = dict(template["spec"])
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+    def _create_pod(self, pod: Object) -> Object:
+        return self._internal.create(PODS, pod["metadata"]["namespace"], pod)
+
+    def _delete(self, child: Object) -> None:
+        self._internal.delete(self._child, *name_of(child), uid=child["metadata"]["uid"])
+
+    def _update_status(self, obj: Object, status: Object) -> None:
+        """Merge the status, unless it is that already; None removes a field."""
+        stored = self._store.get(self._key, *name_of(obj))
+        if stored is None or stored["metadata"]["uid"] != obj["metadata"]["uid"]:
+            return
+        before = stored.get("status") or {}
+        changed = {field: value for field, value in status.items() if before.get(field) != value}
+        if changed:
+            self._write_status(self._key, stored, changed)
+
+
+def is_deleting(obj: Object) -> bool:
+    """Return whether the object is being deleted."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def is_active(pod: Object) -> bool:
+    """Return whether a pod counts as a replica: it has not ended and is not being deleted."""
+    return not is_deleting(pod) and phase_of(pod) not in FINISHED
+
+
+def phase_of(pod: Object) -> str:
+    """Return a pod's phase; Pending if it has none."""
+    return str((pod.get("status") or {}).get("phase") or "Pending")
+
+
+def pod_condition(pod: Object, kind: str) -> Object:
+    """Return a pod's condition of that type, empty if it has none."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition.get("type") == kind), {})
+
+
+def is_ready(pod: Object) -> bool:
+    """Return whether a pod has the condition Ready."""
+    return pod_condition(pod, "Ready").get("status") == "True"
+
+
+def seconds_of(text: str) -> float:
+    """Return a metav1.Time as seconds since the epoch."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+
+
+def available_at(pod: Object, min_ready_seconds: float) -> float | None:
+    """Return the time from which a pod counts as available; None while it is not ready."""
+    if not is_ready(pod):
+        return None
+    return seconds_of(pod_condition(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds
+
+
+def split_available(pods: Iterable[Object], spec: Object, now: float) -> tuple[int, int, float | None]:
+    """Return the numbers of ready and of available pods, and when the next one becomes available."""
+    times = [available_at(pod, float(spec.get("minReadySeconds") or 0)) for pod in pods]
+    ready = [time for time in times if time is not None]
+    later = [time for time in ready if time > now]
+    return len(ready), len(ready) - len(later), min(later, default=None)
+
+
+def deletion_rank(pod: Object) -> tuple[Any, ...]:
+    """Return the sort key by which replicas are deleted: unassigned, pending, unready and young ones first."""
+    meta, ready = pod["metadata"], is_ready(pod)
+    cost = (meta.get("annotations") or {}).get("controller.kubernetes.io/pod-deletion-cost", "0")
+    return (
+        bool(pod["spec"].get("nodeName")),
+        ("Pending", "Unknown", "Running").index(phase_of(pod)) if phase_of(pod) not in FINISHED else -1,
+        ready,
+        int(cost) if cost.lstrip("-").isdecimal() else 0,
+        # The youngest first.
+        -seconds_of(pod_condition(pod, "Ready")["lastTransitionTime"]) if ready else 0.0,
+        -seconds_of(meta["creationTimestamp"]),
+        meta["name"],
+    )
+
+
+def orphan_may_be_claimed(orphan: Object) -> bool:
+    """Return whether a workload adopts the object: a pod that has ended stays an orphan."""
+    return orphan["kind"] != "Pod" or phase_of(orphan) not in FINISHED
+
+
+def _desired(obj: Object) -> tuple[Any, ...]:
+    """Return what a controller acts on, without the status, which it writes itself."""
+    meta = obj["metadata"]
+    fields = ("generation", "annotations", "labels", "deletionTimestamp")
+    return (obj.get("spec"), *(meta.get(field) for field in fields))
+
+
+def _may_be_adopted(old: Object | None, new: Object) -> bool:
+    return (
+        old is None or controller_of(old) is not None or old["metadata"].get("labels") != new["metadata"].get("labels")
+    )

@@ -1,0 +1,77 @@
+"""ReplicaSets: as many pods as `spec.replicas`."""
+
+from clientgo_apiserver.cluster.podcontrol import (
+    BATCH,
+    WorkloadController,
+    deletion_rank,
+    is_active,
+    is_deleting,
+    split_available,
+)
+from clientgo_apiserver.controllers.base import conditions_of
+from clientgo_apiserver.controllers.deployments import REPLICA_SETS
+from clientgo_apiserver.controllers.rollout import wanted_replicas
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.storage.selection import selects
+from clientgo_apiserver.storage.stored import name_of
+
+_FAILURE = "ReplicaFailure"
+
+
+class ReplicaSetController(WorkloadController):
+    """Creates and deletes the pods of ReplicaSets, and counts them."""
+
+    _key = REPLICA_SETS
+    _sources = (REPLICA_SETS,)
+    _kind = "ReplicaSet"
+
+    def _reconcile(self, obj: Object, children: list[Object]) -> None:
+        pods = [pod for pod in children if is_active(pod)]
+        missing = wanted_replicas(obj) - len(pods)
+        failure: ApiFailure | None = None
+        reason = ""
+        if missing and not is_deleting(obj):
+            reason = "FailedCreate" if missing > 0 else "FailedDelete"
+            try:
+                self._manage(obj, pods, missing)
+            except ApiFailure as error:
+                failure = error
+        self._count(obj, pods, (reason, failure.message) if failure is not None else None)
+        if failure is not None:
+            raise failure
+
+    def _manage(self, obj: Object, pods: list[Object], missing: int) -> None:
+        for _ in range(min(missing, BATCH)):
+            self._create_pod(self._pod(obj, obj["spec"]["template"]))
+        for pod in sorted(pods, key=deletion_rank)[: min(-missing, BATCH) if missing < 0 else 0]:
+            self._delete(pod)
+        if abs(missing) > BATCH:
+            self._schedule(*name_of(obj))
+
+    def _count(self, obj: Object, pods: list[Object], failure: tuple[str, str] | None) -> None:
+        template_labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        ready, available, due = split_available(pods, obj["spec"], self._state.clock.time())
+        labeled = sum(selects({"matchLabels": template_labels}, pod["metadata"].get("labels") or {}) for pod in pods)
+        self._update_status(
+            obj,
+            {
+                "observedGeneration": obj["metadata"].get("generation", 1),
+                "replicas": len(pods),
+                "fullyLabeledReplicas": labeled or None,
+                "readyReplicas": ready or None,
+                "availableReplicas": available or None,
+                "conditions": self._conditions(obj, failure),
+            },
+        )
+        self._again_at(due, *name_of(obj))
+
+    def _conditions(self, obj: Object, failure: tuple[str, str] | None) -> list[Object] | None:
+        before = next((item for item in conditions_of(obj) if item.get("type") == _FAILURE), None)
+        others = [item for item in conditions_of(obj) if item.get("type") != _FAILURE]
+        if failure is None:
+            return others or None
+        if before is not None and before.get("reason") == failure[0]:
+            return [*others, before]
+        condition = {"type": _FAILURE, "status": "True", "reason": failure[0], "message": failure[1]}
+        return [*others, {**condition, "lastTransitionTime": self._now()}]

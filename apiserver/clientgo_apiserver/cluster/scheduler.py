@@ -1,0 +1,138 @@
+"""Scheduler: binds pods to nodes that they fit, the least used first, or says why none fits."""
+
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, phase_of, pod_condition
+from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.controllers.deployments import NODES
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.defaults.pods import pod_amounts
+from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.storage.stored import Key, Name, name_of
+
+_DEFAULT = "default-scheduler"
+_EFFECTS = ("NoSchedule", "NoExecute")
+
+
+class SchedulerSimulation(InternalController):
+    """Assigns a node to each pod that has the default scheduler and no scheduling gates."""
+
+    _sources = (NODES, PODS)
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        # Requested amounts by node, and those of each pod on one.
+        self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._placed: dict[Name, tuple[str, dict[str, Fraction]]] = {}
+        self._unplaced: set[Name] = set()
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == PODS:
+            self._account(name_of(new or old or {}), new)
+            if new is not None and _waits(new):
+                self._unplaced.add(name_of(new))
+                if old is None or _spec_of(old) != _spec_of(new):
+                    self._schedule(*name_of(new))
+            else:
+                self._unplaced.discard(name_of(new or old or {}))
+                if new is None or phase_of(new) in FINISHED:
+                    self._retry_unplaced()
+        elif key == NODES and new is not None and (old is None or _offered(old) != _offered(new)):
+            self._retry_unplaced()
+
+    def _retry_unplaced(self) -> None:
+        for name in self._unplaced:
+            self._schedule(*name)
+
+    def _account(self, name: Name, pod: Object | None) -> None:
+        placed = self._placed.pop(name, None)
+        if placed is not None:
+            self._used[placed[0]].subtract(placed[1])
+        if pod is None or not pod["spec"].get("nodeName") or phase_of(pod) in FINISHED:
+            return
+        amounts = _requests(pod)
+        self._placed[name] = pod["spec"]["nodeName"], amounts
+        self._used[pod["spec"]["nodeName"]].update(amounts)
+
+    def _sync(self, *names: str) -> None:
+        pod = self._store.get(PODS, *names)
+        if pod is None or not _waits(pod):
+            return
+        reasons: Counter[str] = Counter()
+        nodes, requests = self._store.list(NODES), _requests(pod)
+        fitting = []
+        for node in nodes:
+            reason = self._reason(pod, requests, node)
+            if reason:
+                reasons[reason] += 1
+            else:
+                fitting.append(node["metadata"]["name"])
+        if fitting:
+            self._bind(pod, min(fitting, key=lambda name: (self._used[name]["pods"], name)))
+        else:
+            details = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
+            self._reject(pod, f"0/{len(nodes)} nodes are available: {details or 'no nodes'}.")
+
+    def _reason(self, pod: Object, requests: dict[str, Fraction], node: Object) -> str:
+        """Return why the pod does not fit the node, in kube-scheduler's words, or ""."""
+        spec, name = pod["spec"], node["metadata"]["name"]
+        taint = untolerated(spec, node, _EFFECTS)
+        if taint is not None:
+            if taint["key"] == "node.kubernetes.io/unschedulable":
+                return "node(s) were unschedulable"
+            return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+        if not matches_node(spec, node):
+            return "node(s) didn't match Pod's node affinity/selector"
+        missing = lacking(requests, self._used[name], node)
+        return ("Too many pods" if missing[0] == "pods" else f"Insufficient {missing[0]}") if missing else ""
+
+    def _bind(self, pod: Object, node: str) -> None:
+        condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": self._now()}
+        bound = with_condition(pod, condition)
+        self._store.put(PODS, {**bound, "spec": {**bound["spec"], "nodeName": node}})
+
+    def _reject(self, pod: Object, message: str) -> None:
+        before = pod_condition(pod, "PodScheduled")
+        if before.get("message") == message:
+            return
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": before.get("lastTransitionTime") or self._now(),
+            "reason": "Unschedulable",
+            "message": message,
+        }
+        self._store.put(PODS, with_condition(pod, condition))
+
+
+def with_condition(pod: Object, condition: Object) -> Object:
+    """Return the pod with this condition in the place of the one of its type."""
+    status = pod.get("status") or {}
+    others = [item for item in status.get("conditions") or () if item.get("type") != condition["type"]]
+    return {**pod, "status": {**status, "conditions": [*others, condition]}}
+
+
+def _waits(pod: Object) -> bool:
+    spec = pod["spec"]
+    is_ours = spec.get("schedulerName", _DEFAULT) == _DEFAULT
+    return is_ours and not spec.get("nodeName") and not spec.get("schedulingGates") and not is_deleting(pod)
+
+
+def _spec_of(pod: Object) -> Object:
+    spec: Object = pod["spec"]
+    return spec
+
+
+def _requests(pod: Object) -> dict[str, Fraction]:
+    amounts = {name: amount.value for name, amount in pod_amounts(pod, "requests").items()}
+    return {**amounts, "pods": Fraction(1)}
+
+
+def _offered(node: Object) -> tuple[object, ...]:
+    """Return what a node offers to pods."""
+    status = node.get("status") or {}
+    spec = node["spec"]
+    return node["metadata"].get("labels"), spec.get("taints"), spec.get("unschedulable"), status.get("allocatable")

@@ -1,0 +1,112 @@
+"""Cluster with pods, in process; time stands still."""
+
+from typing import Any
+
+from apiserver.tests.scheduling import ManualScheduler
+from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.server import build
+from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.stored import Key
+
+Object = dict[str, Any]
+
+PODS: Key = ("", "pods")
+NODES: Key = ("", "nodes")
+DEPLOYMENTS: Key = ("apps", "deployments")
+REPLICA_SETS: Key = ("apps", "replicasets")
+STATEFUL_SETS: Key = ("apps", "statefulsets")
+DAEMON_SETS: Key = ("apps", "daemonsets")
+JOBS: Key = ("batch", "jobs")
+CRON_JOBS: Key = ("batch", "cronjobs")
+_KINDS = {
+    DEPLOYMENTS: "Deployment", REPLICA_SETS: "ReplicaSet", STATEFUL_SETS: "StatefulSet", DAEMON_SETS: "DaemonSet"
+}  # fmt: skip
+
+
+class PodCluster:
+    """A server in process whose workloads have pods that become ready a second after they were created."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.scheduler = ManualScheduler(self.clock)
+        api = build(self.scheduler, ServerOptions(pods=True, ready_seconds=1.0), clock=self.clock)
+        self.internal = Internal(api)
+        self.store = api.state.store
+        self.scheduler.run()
+
+    def create(self, key: Key, obj: Object, namespace: str = "default") -> None:
+        self.internal.create(key, namespace, obj)
+        self.scheduler.run()
+
+    def workload(
+        self, key: Key, name: str = "w", *, image: str = "i", annotations: Object | None = None, **spec: Any
+    ) -> None:
+        """Create a workload with the label `app: NAME`."""
+        meta = {"name": name, "annotations": annotations or {}}
+        template = pod_template(name, image)
+        spec = {"selector": {"matchLabels": {"app": name}}, "template": template, **spec}
+        self.create(key, {"apiVersion": "apps/v1", "kind": _KINDS[key], "metadata": meta, "spec": spec})
+
+    def job(self, name: str = "j", *, annotations: Object | None = None, **spec: Any) -> None:
+        template = {"spec": {**pod_template(name, "i")["spec"], "restartPolicy": "Never"}}
+        meta = {"name": name, "annotations": annotations or {}}
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template, **spec}}
+        self.create(JOBS, job)
+
+    def patch(self, key: Key, name: str, patch: Object, namespace: str = "default") -> None:
+        self.internal.patch(key, namespace, name, patch)
+        self.scheduler.run()
+
+    def change(self, key: Key, name: str = "w", **spec: Any) -> None:
+        self.patch(key, name, {"spec": spec})
+
+    def annotate(self, key: Key, name: str, annotation: str, value: str | None, namespace: str = "default") -> None:
+        self.patch(
+            key, name, {"metadata": {"annotations": {f"simulation.clientgo.dev/{annotation}": value}}}, namespace
+        )
+
+    def delete(self, key: Key, name: str, namespace: str = "default", *, propagation: str = "Background") -> None:
+        self.internal.delete(key, namespace, name, propagation=propagation)
+        self.scheduler.run()
+
+    def step(self, seconds: float = 1.0, times: int = 1) -> None:
+        for _ in range(times):
+            self.clock.step(seconds)
+            self.scheduler.run()
+
+    def get(self, key: Key, name: str = "w", namespace: str = "default") -> Object:
+        obj = self.store.get(key, namespace, name)
+        assert obj is not None, f"{name} exists"
+        return obj
+
+    def status(self, key: Key, name: str = "w") -> Object:
+        status: Object = self.get(key, name)["status"]
+        return status
+
+    def counts(self, key: Key, *fields: str, name: str = "w") -> tuple[int, ...]:
+        return tuple(self.status(key, name).get(field, 0) for field in fields)
+
+    def condition(self, key: Key, kind: str, name: str = "w") -> tuple[str, str]:
+        conditions = self.status(key, name).get("conditions") or ()
+        return next(((each["status"], each["reason"]) for each in conditions if each["type"] == kind), ("", ""))
+
+    def pods(self, namespace: str = "default") -> list[Object]:
+        return self.store.list(PODS, namespace)
+
+    def names(self) -> list[str]:
+        return [pod["metadata"]["name"] for pod in self.pods()]
+
+    def images(self) -> list[str]:
+        return sorted(pod["spec"]["containers"][0]["image"] for pod in self.pods())
+
+    def phases(self) -> list[str]:
+        return sorted((pod.get("status") or {}).get("phase", "") for pod in self.pods())
+
+
+def pod_template(name: str, image: str) -> Object:
+    return {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": image}]}}
+
+
+def image_change(name: str) -> Object:
+    return {"spec": {"containers": [{"name": "c", "image": name}]}}
