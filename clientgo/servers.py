@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from clientgo.clock import Clock
 from clientgo.errors import ConfigError
 
 COMMANDS, SERVERS, SCHEMAS = "clientgo.commands", "clientgo.servers", "clientgo.schemas"
@@ -48,6 +49,9 @@ class StartableServer(Protocol):
     def stop(self) -> None:
         """Stop serving. Idempotent."""
 
+    def advance(self, seconds: float) -> None:
+        """Step the server's clock, and do what is due meanwhile; only with a clock that can be stepped."""
+
     def new_token(self, name: str, *groups: str) -> str:
         """Return a new bearer token of the user `name`, a member of these groups."""
 
@@ -65,12 +69,14 @@ class ServerFactory(Protocol):
         ready_seconds: float,
         replica_sets: bool,
         pods: bool,
+        stages: Sequence[Path | str],
         bookmark_interval: float,
         data_dir: Path | None,
         enable_faults: bool,
         owner_references_permissions: bool,
         audit_log: Path | None,
         audit_reads: bool,
+        clock: Clock,
     ) -> StartableServer:
         """Return a server that has not been started."""
 

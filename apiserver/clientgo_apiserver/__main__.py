@@ -78,6 +78,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         ready_seconds=options.ready_seconds,
         replica_sets=options.replica_sets,
         pods=options.pods,
+        stages=options.stages,
         bookmark_interval=options.bookmark_interval,
         data_dir=Path(options.data_dir) if options.data_dir else None,
         enable_faults=options.enable_faults,
@@ -135,6 +136,7 @@ def _parser(prog: str = "python -m clientgo_apiserver") -> argparse.ArgumentPars
     flag("--no-simulate", action="store_true", help="do not simulate workloads")
     flag("--replica-sets", action="store_true", help="create ReplicaSets for Deployments, with a rollout history")
     flag("--pods", action="store_true", help="run workloads by Pods, on simulated Nodes")
+    flag("--stages", action="append", default=[], metavar="PATH", help="YAML file or directory of Stages to apply")
     ready = "delay until replicas become available; 0: before the response to the write (default: %(default)s)"
     flag("--ready-seconds", type=seconds, default=defaults.ready_seconds, metavar="SECONDS", help=ready)
     bookmarks = "interval between bookmarks of a watch (default: %(default)s)"

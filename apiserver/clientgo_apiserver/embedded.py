@@ -1,14 +1,17 @@
 """Server for the process that starts it, and for programs on the same machine: a `clientgo.servers.ApiServer`."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.meta.manifests import read_documents
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY
 from clientgo_apiserver.auth.users import ADMIN, authenticated
+from clientgo_apiserver.cluster.stages import read_stages
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.registry import Object
@@ -26,7 +29,7 @@ class EmbeddedServer(ApiServer):
     """Server with an administrator, whose bearer token is `token`; without `secure` it serves everyone.
 
     Raises:
-        ConfigError: `host` is not loopback, and the server is not secure.
+        ConfigError: `host` is not loopback, and the server is not secure; or a file of stages cannot be used.
     """
 
     def __init__(
@@ -39,26 +42,33 @@ class EmbeddedServer(ApiServer):
         ready_seconds: float = 0.0,
         replica_sets: bool = False,
         pods: bool = False,
+        stages: Sequence[Path | str] = (),
         bookmark_interval: float = 60.0,
         data_dir: Path | None = None,
         enable_faults: bool = False,
         owner_references_permissions: bool = False,
         audit_log: Path | None = None,
         audit_reads: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Configure a server; `secure` means TLS, the token and RBAC. The other options are those of ApiServer."""
+        """Configure a server; `secure` means TLS, the token and RBAC. `stages` are YAML files or directories.
+
+        The other options are those of ApiServer.
+        """
         options = ServerOptions(
             authorization="RBAC" if secure else "AlwaysAllow",
             ready_seconds=ready_seconds,
             replica_sets=replica_sets,
             pods=pods,
+            stages=tuple(read_documents(map(Path, stages))),
             bookmark_interval=bookmark_interval,
             owner_references_permissions=owner_references_permissions,
             audit_reads=audit_reads,
         )
+        read_stages(options.stages)
         super().__init__(
             port=port, host=host, tls=secure, options=options, simulate=simulate, data_dir=data_dir,
-            enable_faults=enable_faults, audit=audit_log,
+            enable_faults=enable_faults, audit=audit_log, clock=clock,
         )  # fmt: skip
         self.token = ""  # nosec B105  # set by `start`
         self._secure = secure

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 
@@ -27,6 +27,7 @@ from clientgo_apiserver.audit import AuditFile, AuditSink
 from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
+from clientgo_apiserver.cluster.stages import StageController, read_stages
 from clientgo_apiserver.controllers.aggregation import AggregationController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
@@ -41,6 +42,7 @@ from clientgo_apiserver.http.certificates import ServingCertificates
 from clientgo_apiserver.http.wire import Connection, TlsConnection
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
+from clientgo_apiserver.stepping import ClockScheduler, SteppedClock, advance
 from clientgo_apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
@@ -79,7 +81,8 @@ class ApiServer:
 
         `audit` receives each write (see `clientgo_apiserver.audit`): a file, or a function that is called on the
         server's thread and must return at once. `faults` injects faults; with `enable_faults` clients can do so at
-        `/faults`.
+        `/faults`. Everything that happens later happens by `clock`: object times, Leases, Jobs, CronJobs, simulated
+        pods (see `advance`).
         """
         self._options = options if options is not None else ServerOptions()
         self._audit = audit
@@ -96,7 +99,9 @@ class ApiServer:
         self._journal: SqliteJournal | None = None
         self.faults = Faults(clock)
         self._enable_faults = enable_faults
-        self._group = Group(clock=clock)
+        self._clock = clock
+        self._clock_scheduler: ClockScheduler | None = None
+        self._group = Group()
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server: uvicorn.Server | None = None
@@ -159,6 +164,8 @@ class ApiServer:
             with contextlib.suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._shut_down)
         self._group.stop()
+        if self._clock_scheduler is not None:
+            self._clock_scheduler.wake()
         self._group.join(timeout=2 * _STOP_SECONDS)
 
     @property
@@ -203,6 +210,21 @@ class ApiServer:
             return call(self.api)
 
         return asyncio.run_coroutine_threadsafe(on_loop(), self._loop).result()
+
+    def advance(self, seconds: float) -> None:
+        """Step the server's clock by `seconds`, and do what is due meanwhile, in order.
+
+        It does not wait for clients, which see the same clock if they have it. Only with a clock that can be stepped.
+        """
+        scheduler = self._clock_scheduler
+        loop = self._loop
+        assert scheduler is not None, "the server has been given a clock that can be stepped"
+        assert loop is not None, "the server has been started"
+
+        def settle() -> None:
+            asyncio.run_coroutine_threadsafe(scheduler.settle(), loop).result()
+
+        advance(cast(SteppedClock, self._clock), scheduler.next_due, settle, seconds)
 
     def requests(self, *, verb: str = "", resource: str = "", subresource: str | None = None) -> int:
         """Return the number of requests of this verb (POST, PUT, LIST, ...) and resource; empty counts all."""
@@ -259,8 +281,11 @@ class ApiServer:
     async def _main(self, listener: socket.socket) -> None:
         assert self._server is not None, "made before the loop"
         self._loop = asyncio.get_running_loop()
+        scheduler: Scheduler = self._loop
+        if self._clock is not SYSTEM_CLOCK:
+            scheduler = self._clock_scheduler = ClockScheduler(self._loop, self._clock, self._group)
         api = build(
-            self._loop,
+            scheduler,
             self._options,
             simulate=self._simulate,
             clock=self.faults.clock,
@@ -333,4 +358,6 @@ def build(
         VolumeProtectionSimulation(internal).start()
         if options.replica_sets:
             ReplicaSetSimulation(internal).start()
+    if options.stages or options.pods:
+        StageController(internal, read_stages(options.stages)).start()
     return api

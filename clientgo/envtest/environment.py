@@ -40,6 +40,7 @@ class Environment:
         """Configure an environment; nothing is started before `start`.
 
         `crd_paths` are YAML files or directories. `server` is chosen by the environment variables if it is None.
+        The bundled server lives by `clock`: with a `clientgo.testing.FakeClock`, time passes in `advance` only.
 
         Raises:
             NotInstalled: the bundled server is needed, and `clientgo[embedded]` is not installed.
@@ -115,6 +116,14 @@ class Environment:
             raise
         return config
 
+    def advance(self, seconds: float) -> None:
+        """Step the clock of the bundled server by `seconds`, and have it do what is due meanwhile, in order.
+
+        Clients with the same clock see the time pass; `advance` does not wait for what they do.
+        """
+        assert self.server is not None, "the bundled server has been started"
+        self.server.advance(seconds)
+
     def add_user(self, name: str, *groups: str) -> Config:
         """Return the configuration of another user, a member of these groups.
 
@@ -163,7 +172,7 @@ class Environment:
 
     def _start_bundled(self) -> Config:
         assert self._new_server is not None, "neither an existing cluster nor a control plane"
-        server = self._new_server(**_settings(self._options))
+        server = self._new_server(**_settings(self._options), clock=self._clock)
         server.start()
         self.server = server
         return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())

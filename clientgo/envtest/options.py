@@ -31,7 +31,8 @@ class BundledServer(StartedServer):
     `data_dir` stores its objects, CA and administrator's token, otherwise in memory. `simulate` makes workloads
     available `ready_seconds` after a change; 0 is before the response to the write, unlike on a real cluster.
     `replica_sets` creates ReplicaSets for Deployments, as `kubectl rollout history` needs; with `pods`, workloads run
-    by Pods on simulated Nodes. `bookmark_interval` is the seconds between the bookmarks of a watch. `enable_faults`
+    by Pods on simulated Nodes. `stages` are YAML files or directories of KWOK's Stages, which move objects of any kind
+    through their life. `bookmark_interval` is the seconds between the bookmarks of a watch. `enable_faults`
     lets clients inject faults; `Environment.server.faults` always can. Events of its audit log have the
     resourceVersion of the write.
     """
@@ -44,6 +45,7 @@ class BundledServer(StartedServer):
     ready_seconds: float = 0.0
     replica_sets: bool = False
     pods: bool = False
+    stages: Sequence[Path | str] = ()
     bookmark_interval: float = 60.0
     enable_faults: bool = False
 

@@ -4,7 +4,7 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import PODS, WorkloadController, is_deleting, seconds_of
@@ -339,15 +339,15 @@ def _is_complete(obj: Object, sets: _Sets) -> bool:
         count_of(each, "observedGeneration") >= each["metadata"].get("generation", 1) for each in sets.all
     )
     counts = {count_of(sets.current, "replicas"), sets.total("replicas"), sets.total("availableReplicas")}
-    return is_observed and counts == {wanted}
+    return bool(is_observed) and counts == {wanted}
 
 
 def _is_rolling(sets: _Sets) -> bool:
     return sets.current is None or any(wanted_replicas(each) or count_of(each, "replicas") for each in sets.earlier)
 
 
-def _has_progressed(obj: Object, counts: dict[str, Any]) -> bool:
-    before = obj.get("status") or {}
+def _has_progressed(obj: Object, counts: dict[str, int]) -> bool:
+    before: dict[str, int] = obj.get("status") or {}
     removed = before.get("replicas", 0) - before.get("updatedReplicas", 0)
     return (
         counts["updatedReplicas"] > before.get("updatedReplicas", 0)

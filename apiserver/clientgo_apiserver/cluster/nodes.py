@@ -6,6 +6,7 @@ Every Node is simulated, also those that clients create. One with the annotation
 
 from functools import partial
 
+from clientgo.version import KUBERNETES
 from clientgo_apiserver.cluster.placement import tolerates_taint
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, phase_of
 from clientgo_apiserver.controllers.base import InternalController, annotation
@@ -20,6 +21,18 @@ _LEASE_NAMESPACE = "kube-node-lease"
 _HEARTBEAT_SECONDS, _LEASE_SECONDS = 10.0, 40
 _NOT_READY, _UNSCHEDULABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unschedulable"
 _RESOURCES = {"cpu": "128", "memory": "1Ti", "ephemeral-storage": "2Ti", "pods": "1100"}
+_NODE_INFO = {
+    "machineID": "",
+    "systemUUID": "",
+    "bootID": "",
+    "kernelVersion": "simulated",
+    "osImage": "simulated",
+    "containerRuntimeVersion": "simulated://1.0",
+    "kubeletVersion": f"v{KUBERNETES}.0",
+    "kubeProxyVersion": "",
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+}
 
 
 class NodeSimulation(InternalController):
@@ -192,19 +205,17 @@ def _with_status(node: Object, *, ready: bool, now: str) -> Object:
             "message": reason[1],
         }
     others = [item for item in status.get("conditions") or () if item.get("type") != "Ready"]
+    info = status.get("nodeInfo") or {}
+    defaults = {"capacity": capacity, "allocatable": capacity, "addresses": [{"type": "Hostname", "address": name}]}
     return {
         **node,
         "status": {
-            "capacity": capacity,
-            "allocatable": capacity,
-            "addresses": [{"type": "Hostname", "address": name}],
-            "nodeInfo": {"kubeletVersion": "v1.36.0", "operatingSystem": "linux", "architecture": "amd64",
-                         "kernelVersion": "", "osImage": "simulated", "containerRuntimeVersion": "simulated://1",
-                         "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": ""},
+            **defaults,
             **status,
+            "nodeInfo": info if info.get("kubeletVersion") else _NODE_INFO,
             "conditions": [*others, before],
         },
-    }  # fmt: skip
+    }
 
 
 def _no_execute(node: Object) -> list[Object]:

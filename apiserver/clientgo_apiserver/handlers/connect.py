@@ -1,6 +1,7 @@
 """Subresources that connect to a pod, service or node: log, exec, attach, portforward and proxy.
 
-No node and no pod can be reached from this server. A request fails as on a real server whose network is down, and
+No node and no pod can be reached from this server; only the logs of simulated pods are answered, with the text of their
+annotation `simulation.clientgo.dev/logs`. Any other request fails as on a real server whose network is down, and
 before that for the same reasons as on a real server: an unknown container, a pod without a node, no endpoints.
 """
 
@@ -17,6 +18,7 @@ from clientgo_apiserver.state import State
 CONNECTED = ("attach", "exec", "log", "portforward", "proxy")
 """Names of these subresources."""
 
+LOGS = "simulation.clientgo.dev/logs"
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")  # in order of preference
 _KUBELET_PORT = 10250
@@ -43,12 +45,25 @@ def connect(state: State, resource: Resource, target: tuple[str, str, str], requ
             return HTTPResponse(204)
         raise bad_request(f"pod {name} does not have a host assigned")
     kubelet = _kubelet(state, resource, node)
+    if part == "log" and state.options.pods:
+        return _log(pod, request)
     if part == "log":
         url = f"https://{kubelet}/containerLogs/{namespace}/{name}/{container}"
         raise ApiFailure(500, "", f'Get "{url}": {_refused(kubelet)}')
     if "upgrade" not in request.headers:
         raise bad_request("Upgrade request required")
     raise ApiFailure(500, "", f"error dialing backend: {_refused(kubelet)}")
+
+
+def _log(pod: Object, request: HTTPRequest) -> HTTPResponse:
+    """Return the log of a simulated container: the text of the pod's annotation."""
+    lines = str(dig(pod, "metadata", "annotations", LOGS) or "").splitlines(keepends=True)
+    tail = request.query.get("tailLines", "")
+    if tail:
+        lines = lines[-int(tail) :] if int(tail) else []
+    limit = request.query.get("limitBytes", "")
+    body = "".join(lines).encode()[: int(limit) if limit else None]
+    return HTTPResponse(200, body, content_type="text/plain")
 
 
 def _check_log_options(request: HTTPRequest, name: str) -> None:
