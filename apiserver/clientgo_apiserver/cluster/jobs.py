@@ -29,7 +29,7 @@ _OURS = "kubernetes.io/job-controller"
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 600.0
 
 
-class Outcome(NamedTuple):
+class JobEnd(NamedTuple):
     """Condition that ends a Job: Complete or Failed, its reason and message."""
 
     kind: str
@@ -72,7 +72,7 @@ class JobController(WorkloadController):
             if pod in ended or is_deleting(pod):
                 self._untrack(pod)
 
-    def _finish(self, obj: Object, status: Object, outcome: Outcome, active: list[Object]) -> list[Object]:
+    def _finish(self, obj: Object, status: Object, outcome: JobEnd, active: list[Object]) -> list[Object]:
         """Delete the active pods and, once none remains, set the final conditions; return those that remain."""
         remaining = self._end(active)
         if remaining:
@@ -94,34 +94,34 @@ class JobController(WorkloadController):
         self._again_at(self._deadline(obj, status["startTime"]), *name_of(obj))
         return active if is_deleting(obj) else self._run_pods(obj, status, children, active, terminating)
 
-    def _outcome(self, obj: Object, status: Object, pods: list[Object], active: list[Object]) -> Outcome | None:
+    def _outcome(self, obj: Object, status: Object, pods: list[Object], active: list[Object]) -> JobEnd | None:
         """Return how the Job ends now, or None."""
         spec, started = obj["spec"], (obj.get("status") or {}).get("startTime")
         failed, succeeded = int(status.get("failed") or 0), int(status.get("succeeded") or 0)
         if (reason := _policy_failure(obj, pods)) is not None:
-            return Outcome("Failed", "PodFailurePolicy", reason)
+            return JobEnd("Failed", "PodFailurePolicy", reason)
         if spec.get("backoffLimitPerIndex") is None and failed > int(spec.get("backoffLimit", 6)):
-            return Outcome("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+            return JobEnd("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
         limit = spec.get("maxFailedIndexes")
         failed_indexes = _parse_indexes(status.get("failedIndexes"))
         if limit is not None and len(failed_indexes) > int(limit):
-            return Outcome(
+            return JobEnd(
                 "Failed", "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
             )
         deadline = spec.get("activeDeadlineSeconds")
         if started and deadline is not None and self._state.clock.time() >= seconds_of(started) + float(deadline):
-            return Outcome("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
+            return JobEnd("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
         if (message := _success_policy(spec, _parse_indexes(status.get("completedIndexes")))) is not None:
-            return Outcome("Complete", "SuccessPolicy", message)
+            return JobEnd("Complete", "SuccessPolicy", message)
         completions = spec.get("completions")
         if completions is None:
             is_complete = succeeded > 0 and not active
         elif failed_indexes and succeeded + len(failed_indexes) >= int(completions):
-            return Outcome("Failed", "FailedIndexes", "Job has failed indexes")
+            return JobEnd("Failed", "FailedIndexes", "Job has failed indexes")
         else:
             is_complete = succeeded >= int(completions)
         return (
-            Outcome("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
+            JobEnd("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
             if is_complete
             else None
         )
@@ -212,7 +212,7 @@ class JobController(WorkloadController):
             return
         self._internal.delete(JOBS, *name_of(obj), uid=obj["metadata"]["uid"], propagation="Foreground")
 
-    def _conditions(self, outcome: Outcome, present: list[Object]) -> Iterable[Object]:
+    def _conditions(self, outcome: JobEnd, present: list[Object]) -> Iterable[Object]:
         target = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[outcome.kind]
         for kind in (target, outcome.kind):
             if not any(item.get("type") == kind for item in present):

@@ -11,7 +11,7 @@ from typing import Any
 _TOKEN = re.compile(
     r"""\s*(?:
         \.(?P<name>[A-Za-z_][\w-]*) | \.?\["(?P<quoted>[^"]*)"\] | \.?(?P<all>\[\]) | \| | \.(?=\s|$|\|)
-        | select\(\s*(?P<path>[^()=!]+?)\s*(?P<op>[=!]=)\s*"(?P<value>[^"]*)"\s*\)
+        | select\((?P<path>[^()=!]+)(?P<op>[=!]=)\s*"(?P<value>[^"]*)"\s*\)
     )""",
     re.VERBOSE,
 )
@@ -41,7 +41,7 @@ def _steps(path: str) -> tuple[Step, ...]:
             raise ValueError(f'path {path!r} is not supported at {text[position:]!r}: use .a.b, ["c"], [] and select()')
         position = match.end()
         if match["path"] is not None:
-            steps.append(_select(match["path"], match["value"], equal=match["op"] == "=="))
+            steps.append(_select(match["path"].strip(), match["value"], equal=match["op"] == "=="))
         elif match["all"]:
             steps.append(_items)
         elif match["name"] or match["quoted"]:

@@ -42,7 +42,7 @@ from clientgo_apiserver.storage.stored import Key, name_of
 _log = get_logger(__name__)
 
 STAGES: Key = ("kwok.x-k8s.io", "stages")
-_EXPRESSION = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
+_EXPRESSION = re.compile(r"\{\{([^{}]*)\}\}")
 _DELAY_FIELDS = frozenset(("durationMilliseconds", "jitterDurationMilliseconds"))
 _NEXT_FIELDS = frozenset(("statusTemplate", "statusSubresource", "patches", "finalizers", "delete", "event"))
 
@@ -229,7 +229,7 @@ def render(template: str, obj: Mapping[str, Any], now: str) -> Any:
     """
 
     def value(match: re.Match[str]) -> str:
-        expression = match[1]
+        expression = match[1].strip("- \n")
         if expression == "Now":
             return json.dumps(now)
         if not expression.startswith("."):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from clientgo_apiserver.controllers.base import InternalController, annotation
 from clientgo_apiserver.controllers.rollout import (
-    Stage,
+    RolloutProgress,
     daemon_set_status,
     deployment_status,
     replica_set_status,
@@ -99,9 +99,9 @@ class DeploymentSimulation(InternalController):
         changed = template_hash(obj) != rollout.template
         wait = self._ready_seconds + float(spec.get("minReadySeconds") or 0)
         waiting = changed or replicas > rollout.ready
-        progress = Stage(min(rollout.ready, replicas), 0 if changed else replicas, template_changed=changed)
+        progress = RolloutProgress(min(rollout.ready, replicas), 0 if changed else replicas, template_changed=changed)
         if spec.get("paused") and changed:
-            self._write(key, obj, Stage(min(rollout.ready, replicas), 0, template_changed=False))
+            self._write(key, obj, RolloutProgress(min(rollout.ready, replicas), 0, template_changed=False))
         elif waiting and rollout.held:
             self._write(key, obj, progress)
             if key == DEPLOYMENTS:
@@ -119,14 +119,14 @@ class DeploymentSimulation(InternalController):
             obj, rollout = current
             rollout.template = template_hash(obj)
             rollout.ready = self._wanted(obj)
-            self._write((group, plural), obj, Stage(rollout.ready, rollout.ready, template_changed=False))
+            self._write((group, plural), obj, RolloutProgress(rollout.ready, rollout.ready, template_changed=False))
 
     def _give_up(self, group: str, plural: str, namespace: str, name: str, uid: str) -> None:
         current = self._current((group, plural), namespace, name, uid)
         if current is not None:
             obj, rollout = current
             updated = wanted_replicas(obj) if template_hash(obj) == rollout.template else 0
-            self._write((group, plural), obj, Stage(rollout.ready, updated, template_changed=True, late=True))
+            self._write((group, plural), obj, RolloutProgress(rollout.ready, updated, template_changed=True, late=True))
 
     def _current(self, key: Key, namespace: str, name: str, uid: str) -> tuple[Object, _Rollout] | None:
         """Return the object and its rollout, or None if it was deleted or recreated meanwhile."""
@@ -136,7 +136,7 @@ class DeploymentSimulation(InternalController):
         rollout.timer = None
         return obj, rollout
 
-    def _write(self, key: Key, obj: Object, stage: Stage) -> None:
+    def _write(self, key: Key, obj: Object, stage: RolloutProgress) -> None:
         statuses: dict[Key, Callable[[], Object]] = {
             DEPLOYMENTS: lambda: deployment_status(obj, stage, self._now()),
             STATEFUL_SETS: lambda: stateful_set_status(obj, stage),

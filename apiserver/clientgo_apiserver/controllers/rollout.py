@@ -18,7 +18,7 @@ from clientgo_apiserver.registry.registry import Object
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class RolloutProgress:
     """Progress of a rollout: `ready` replicas, `updated` ones with the new template; `late` if past its deadline."""
 
     ready: int
@@ -44,7 +44,7 @@ def template_hash(obj: Object) -> str:
     return "".join(letters)
 
 
-def deployment_status(obj: Object, stage: Stage, now: str) -> Object:
+def deployment_status(obj: Object, stage: RolloutProgress, now: str) -> Object:
     """Return the status of a Deployment. `now` is an RFC 3339 time."""
     replicas = wanted_replicas(obj)
     counts = {
@@ -78,7 +78,7 @@ def replica_set_status(obj: Object, ready: int) -> Object:
     }
 
 
-def stateful_set_status(obj: Object, stage: Stage) -> Object:
+def stateful_set_status(obj: Object, stage: RolloutProgress) -> Object:
     """Return the status of a StatefulSet."""
     meta, replicas = obj["metadata"], wanted_replicas(obj)
     revision = f"{meta['name']}-{template_hash(obj)}"
@@ -101,7 +101,7 @@ def stateful_set_status(obj: Object, stage: Stage) -> Object:
     }
 
 
-def daemon_set_status(obj: Object, stage: Stage, nodes: int) -> Object:
+def daemon_set_status(obj: Object, stage: RolloutProgress, nodes: int) -> Object:
     """Return the status of a DaemonSet that is to run on `nodes` nodes."""
     return {
         "observedGeneration": obj["metadata"].get("generation", 1),
@@ -137,7 +137,7 @@ def resolve(value: Any, total: int, *, up: bool) -> int:
     return math.ceil(share) if up else math.floor(share)
 
 
-def _progressing(obj: Object, stage: Stage, before: list[Object]) -> Object:
+def _progressing(obj: Object, stage: RolloutProgress, before: list[Object]) -> Object:
     spec, name = obj.get("spec", {}), obj.get("metadata", {}).get("name", "")
     last = next((condition for condition in before if condition.get("type") == "Progressing"), None)
     outcome = ("True", "ReplicaSetUpdated", "is progressing.")

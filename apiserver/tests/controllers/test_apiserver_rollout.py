@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo_apiserver.controllers.rollout import (
-    Stage,
+    RolloutProgress,
     deployment_status,
     max_unavailable,
     replica_set_status,
@@ -24,8 +24,8 @@ def deployment(replicas: int | None = 4, *, image: str = "i", status: dict[str, 
     }
 
 
-def done(replicas: int) -> Stage:
-    return Stage(replicas, replicas, template_changed=False)
+def done(replicas: int) -> RolloutProgress:
+    return RolloutProgress(replicas, replicas, template_changed=False)
 
 
 def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_finished_rollout_has_kubernetes_conditions() -> None:
 
 
 def test_rollout_under_way_is_unavailable_and_progressing() -> None:
-    status = deployment_status(deployment(), Stage(0, 0, template_changed=True), NOW)
+    status = deployment_status(deployment(), RolloutProgress(0, 0, template_changed=True), NOW)
     assert (status["replicas"], status["unavailableReplicas"], status["readyReplicas"]) == (4, 4, None)
     assert condition(status, "Available")["reason"] == "MinimumReplicasUnavailable"
     assert condition(status, "Available")["status"] == "False"
@@ -89,7 +89,7 @@ def test_unchanged_condition_keeps_its_times() -> None:
 
 def test_new_reason_keeps_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
-    rolling = deployment_status(deployment(image="j", status=before), Stage(4, 0, template_changed=True), NOW)
+    rolling = deployment_status(deployment(image="j", status=before), RolloutProgress(4, 0, template_changed=True), NOW)
     found = condition(rolling, "Progressing")
     assert (found["reason"], found["lastUpdateTime"], found["lastTransitionTime"]) == (
         "ReplicaSetUpdated",
@@ -101,14 +101,14 @@ def test_new_reason_keeps_the_transition_time() -> None:
 def test_new_status_sets_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     found = condition(
-        deployment_status(deployment(8, status=before), Stage(4, 8, template_changed=False), NOW), "Available"
+        deployment_status(deployment(8, status=before), RolloutProgress(4, 8, template_changed=False), NOW), "Available"
     )
     assert (found["status"], found["lastTransitionTime"]) == ("False", NOW)
 
 
 def test_scaling_keeps_the_progressing_condition() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
-    scaling = deployment_status(deployment(8, status=before), Stage(4, 8, template_changed=False), NOW)
+    scaling = deployment_status(deployment(8, status=before), RolloutProgress(4, 8, template_changed=False), NOW)
     assert condition(scaling, "Progressing") == condition(before, "Progressing")
 
 
@@ -154,7 +154,7 @@ def test_replica_set_writes_its_replicas_even_when_there_are_none() -> None:
 
 @given(st.integers(0, 50), st.integers(0, 50), st.booleans())
 def test_counts_add_up_at_every_stage(replicas: int, ready: int, changed: bool) -> None:
-    stage = Stage(min(ready, replicas), 0 if changed else replicas, template_changed=changed)
+    stage = RolloutProgress(min(ready, replicas), 0 if changed else replicas, template_changed=changed)
     status = deployment_status(deployment(replicas), stage, NOW)
     assert (status["availableReplicas"] or 0) + (status["unavailableReplicas"] or 0) == replicas
     complete = stage.ready == replicas and stage.updated == replicas
