@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of, deployment
 from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
+from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import REVISION
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.http.status import internal_error
@@ -62,6 +63,25 @@ STEPS: dict[str, tuple[str, str, Any]] = {
 }
 
 
+def send(api: Api, step: str) -> None:
+    """Send the request of a step and wait for the response."""
+    method, url, body = STEPS[step]
+    path, _, query = url.partition("?")
+    headers = {"content-type": MERGE if method == "PATCH" else "application/json"}
+    data = b"" if body is None else json.dumps(body).encode()
+    answer_of(api, api.handle(method, path, query, headers, data))
+
+
+def assert_controllers_are_up_to_date(api: Api) -> None:
+    """Check that observers of writes have handled every stored object, even if their first attempt failed."""
+    store = api.state.store
+    for item in store.list(("apps", "deployments")):
+        assert item["status"]["availableReplicas"] == item["spec"]["replicas"]
+    assert not any("deletionTimestamp" in item["metadata"] for item in store.list(("", "namespaces")))
+    for item in store.list(("", "resourcequotas")):
+        assert item["status"]["used"] == {"configmaps": str(len(store.list(("", "configmaps"), "default")))}
+
+
 @settings(max_examples=examples(100))
 @given(
     st.lists(
@@ -79,11 +99,7 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     first = api.state.store.revision + 1
     for step in steps:
         if step in STEPS:
-            method, url, body = STEPS[step]
-            path, _, query = url.partition("?")
-            headers = {"content-type": MERGE if method == "PATCH" else "application/json"}
-            data = b"" if body is None else json.dumps(body).encode()
-            answer_of(api, api.handle(method, path, query, headers, data))
+            send(api, step)
         elif step == "turn":
             clock.step(1)
             scheduler.run()
@@ -96,17 +112,12 @@ def test_every_committed_version_is_audited_once_in_order(steps: list[str]) -> N
     for _ in range(5):
         clock.step(1)
         scheduler.run()
-    texts = [one["annotations"][REVISION] for one in events if REVISION in one.get("annotations", {})]
-    told = [int(version) for text in texts for version in text.split(",")]
-    assert told == list(range(first, api.state.store.revision + 1))
-    assert api.state.store.revision == journal.last or not told
-    who = [one["user"]["username"] for one in events]
-    assert who.count("system:anonymous") == sum(step in STEPS for step in steps)
+    texts = [event["annotations"][REVISION] for event in events if REVISION in event.get("annotations", {})]
+    audited = [int(version) for text in texts for version in text.split(",")]
+    assert audited == list(range(first, api.state.store.revision + 1))
+    assert api.state.store.revision == journal.last or not audited
+    users = [event["user"]["username"] for event in events]
+    assert users.count("system:anonymous") == sum(step in STEPS for step in steps)
     # The server itself only empties namespaces; rolling back a failed write is not audited.
-    assert "empty" in steps or "system:apiserver" not in who
-    # Observers of writes have handled every stored object, even if their first attempt failed.
-    for one in api.state.store.list(("apps", "deployments")):
-        assert one["status"]["availableReplicas"] == one["spec"]["replicas"]
-    assert not any("deletionTimestamp" in one["metadata"] for one in api.state.store.list(("", "namespaces")))
-    for one in api.state.store.list(("", "resourcequotas")):
-        assert one["status"]["used"] == {"configmaps": str(len(api.state.store.list(("", "configmaps"), "default")))}
+    assert "empty" in steps or "system:apiserver" not in users
+    assert_controllers_are_up_to_date(api)
