@@ -12,6 +12,7 @@ from clientgo.meta.constraints import cel_name
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.declarations import bound, declare
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
+from clientgo_apiserver.apiextensions.listtypes import counterparts
 from clientgo_apiserver.apiextensions.structural import (
     RULES,
     cached_by_identity,
@@ -156,8 +157,10 @@ class _Walk:
                 inner = position.bound.get(name, _ABSENT) if isinstance(position.bound, dict) else _ABSENT
                 yield from self.visit(below, _Position(path, child, old, inner, unchanged=position.unchanged))
         elif isinstance(position.new, list) and isinstance(schema.get("items"), dict) and has_rules(schema["items"]):
+            find = counterparts(schema, position.old)
             for index, child in enumerate(position.new):
-                old = _counterpart(schema, child, position.old)
+                before = find(child)
+                old = _ABSENT if before is None else before
                 inner = position.bound[index] if isinstance(position.bound, list) else _ABSENT
                 below_position = _Position(f"{position.path}[{index}]", child, old, inner, unchanged=position.unchanged)
                 yield from self.visit(schema["items"], below_position)
@@ -201,15 +204,6 @@ class _Walk:
 def _replaced(position: _Position, **changes: Any) -> _Position:
     fields = {name: getattr(position, name) for name in _Position.__slots__}
     return _Position(**{**fields, **changes})
-
-
-def _counterpart(schema: Schema, item: Any, old: Any) -> Any:
-    """Return the old item with the same key; only lists of type map have one."""
-    keys = schema.get("x-kubernetes-list-map-keys")
-    if not keys or not isinstance(old, list) or not isinstance(item, dict):
-        return _ABSENT
-    matching = (candidate for candidate in old if all(same(candidate.get(key), item.get(key)) for key in keys))
-    return next(matching, _ABSENT)
 
 
 def _evaluation_error(error: CelError, rule: CompiledRule) -> str:

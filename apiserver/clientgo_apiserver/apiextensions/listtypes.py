@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from clientgo.meta.jsonvalues import canonical, same
+from clientgo.meta.jsonvalues import canonical
 from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, subschemas
 from clientgo_apiserver.http.status import Cause, duplicate, invalid_value
 
@@ -30,15 +30,25 @@ def list_errors(schema: Schema | None, value: Any, path: str = "") -> Iterator[C
                 yield from list_errors(additional, child, f"{path}[{field}]")
 
 
-def counterpart(schema: Schema, item: Any, old: list[Any]) -> Any:
-    """Return the old item of a list of type map that has the same keys, or None; an item needs all of them."""
+def counterparts(schema: Schema, old: Any) -> Callable[[Any], Any]:
+    """Return a function from an item to the old one with the same keys, or None; an item needs all of them.
+
+    Only items of lists of type map have one. The old items are indexed, so that a long list is compared in linear time.
+    """
     names = schema.get("x-kubernetes-list-map-keys") or ()
-    if not names or not isinstance(item, dict) or any(item.get(name) is None for name in names):
-        return None
-    items = (candidate for candidate in old if isinstance(candidate, dict))
-    return next(
-        (candidate for candidate in items if all(same(candidate.get(name), item[name]) for name in names)), None
-    )
+    if not names or not isinstance(old, list):
+        return lambda _: None
+
+    def key_of(item: Any) -> bytes | None:
+        if not isinstance(item, dict) or any(item.get(name) is None for name in names):
+            return None
+        return canonical([item[name] for name in names])
+
+    index: dict[bytes | None, Any] = {}
+    for item in old:
+        index.setdefault(key_of(item), item)
+    index[None] = None
+    return lambda item: index.get(key_of(item))
 
 
 def _duplicates(schema: Schema, items: list[Any], path: str) -> Iterator[Cause]:

@@ -19,7 +19,7 @@ import msgspec
 
 from clientgo.meta.jsonvalues import canonical, same
 from clientgo_apiserver.apiextensions.bounds import INTEGERS, number_errors
-from clientgo_apiserver.apiextensions.listtypes import counterpart
+from clientgo_apiserver.apiextensions.listtypes import counterparts
 from clientgo_apiserver.apiextensions.structural import cached_by_identity, join, member_schemas, subschemas
 from clientgo_apiserver.cel.functions.patterns import matches
 from clientgo_apiserver.formats import text_format
@@ -220,7 +220,8 @@ def _unchanged(schema: Schema, value: Any, old: Any) -> bool:
             for field, child in value.items()
         )
     if isinstance(value, list) and isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map":
-        pairs = [(child, counterpart(schema, child, old)) for child in value]
+        find = counterparts(schema, old)
+        pairs = [(child, find(child)) for child in value]
         return len(value) == len(old) and all(
             before is not None and _unchanged(schema.get("items") or {}, child, before) for child, before in pairs
         )
@@ -293,9 +294,9 @@ def _string(schema: Schema, value: str, path: str) -> Causes:
 def _array(schema: Schema, value: list[Any], path: str, old: Any) -> Causes:
     item = schema.get("items")
     if isinstance(item, dict):
-        keyed = isinstance(old, list) and schema.get("x-kubernetes-list-type") == "map"
+        find = counterparts(schema, old if schema.get("x-kubernetes-list-type") == "map" else None)
         for index, child in enumerate(value):
-            before = counterpart(schema, child, old) if keyed else None
+            before = find(child)
             yield from _child(item, child, f"{path}[{index}]", _NEW if before is None else before)
     yield from _sized(schema, value, path, "Items")
     if schema.get("uniqueItems") and len(set(map(canonical, value))) < len(value):

@@ -69,7 +69,7 @@ def _named_groups(acting: User) -> list[str]:
 
 def user_of_token(state: State, token: str, audiences: Collection[str] = (ISSUER,)) -> User | None:
     """Return the user of a bearer token, or None if it is invalid or meant for other audiences."""
-    user = state.options.tokens.get(token)
+    user = state.options.tokens.get(token) if token else None
     if user is not None:
         return user if ISSUER in audiences else None
     return token_user(state, token, audiences)

@@ -49,6 +49,8 @@ class SqliteJournal:
         self._path = folder / FILE_NAME
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            if self._path.exists() and not self._path.stat().st_size:
+                raise DataUnusable(f"{self._path} is empty: restore it, or delete it to start with an empty cluster")
             # It contains secrets: mode 0600, regardless of the umask.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         except OSError as error:
@@ -173,7 +175,7 @@ def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]
     So clients still recognize a server that is restarted on its data. Without a directory the secret is only created.
 
     Raises:
-        DataUnusable: the file cannot be read or written.
+        DataUnusable: the file is empty, or cannot be read or written.
     """
     if folder is None:
         return make()
@@ -181,9 +183,13 @@ def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]
     try:
         if not path.exists():
             write_files({path: make()}, mode=PRIVATE)
-        return path.read_bytes()
+        secret = path.read_bytes()
     except OSError as error:
         raise DataUnusable(f"cannot use the data directory {folder}: {error.strerror}") from error
+    if not secret.strip():
+        # An empty secret would be known to everyone.
+        raise DataUnusable(f"{path} is empty: restore it, or delete it to have a new one created")
+    return secret
 
 
 def _unusable_message(folder: Path, error: sqlite3.Error) -> str:

@@ -1,0 +1,29 @@
+"""Data directories that an accident has emptied."""
+
+from pathlib import Path
+
+import pytest
+
+from apiserver.tests.inprocess import Kube
+from clientgo_apiserver.auth.authentication import user_of_token
+from clientgo_apiserver.auth.users import ADMIN
+from clientgo_apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal, load_or_create_key
+
+
+@pytest.mark.parametrize("content", [b"", b"\n"])
+def test_an_empty_secret_is_an_error_and_not_a_key_that_all_know(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "token.key").write_bytes(content)
+    with pytest.raises(DataUnusable, match=r"token\.key is empty: restore it, or delete it"):
+        load_or_create_key(tmp_path, "token.key", lambda: b"new")
+
+
+def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).touch()
+    with pytest.raises(DataUnusable, match="is empty: restore it, or delete it"):
+        SqliteJournal(tmp_path)
+
+
+def test_an_empty_bearer_token_is_no_user() -> None:
+    kube = Kube()
+    kube.api.state.options.tokens[""] = ADMIN
+    assert user_of_token(kube.api.state, "") is None
