@@ -39,7 +39,7 @@ from clientgo_apiserver.http.status import (
     not_found,
     too_large,
 )
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.state import Call, State
 from clientgo_apiserver.storage.selection import one_name
 

@@ -12,7 +12,7 @@ from typing import Any
 from clientgo.meta.yamlio import read_yaml
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import name_of
 

@@ -10,14 +10,14 @@ from clientgo.errors import ConfigError
 from clientgo.meta.manifests import read_documents
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY
-from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.cluster.stages import read_stages
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.journal import load_or_create_key
+from clientgo_apiserver.users import ADMIN, authenticated
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
 

@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from clientgo_apiserver.api import Answer, Api
-from clientgo_apiserver.auth.users import MASTERS, authenticated
 from clientgo_apiserver.handlers.patching import JSON_PATCH, MERGE_PATCH
 from clientgo_apiserver.handlers.verbs import RequestInfo
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, Query
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.views import in_stored_version
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.users import MASTERS, authenticated
 
 _METHODS = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 _PATCHES = {"merge": MERGE_PATCH, "json": JSON_PATCH}

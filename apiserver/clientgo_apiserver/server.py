@@ -22,13 +22,12 @@ from clientgo.errors import ConfigError
 from clientgo.lifecycle import Group
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
-from clientgo_apiserver.apiextensions.crds import DefinitionController
 from clientgo_apiserver.audit import AuditFile, AuditSink
-from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
 from clientgo_apiserver.cluster.stages import StageController, read_stages
 from clientgo_apiserver.controllers.aggregation import AggregationController
+from clientgo_apiserver.controllers.definitions import DefinitionController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.controllers.jobs import JobSimulation
@@ -37,15 +36,16 @@ from clientgo_apiserver.controllers.pods import PodTerminationSimulation
 from clientgo_apiserver.controllers.protection import VolumeProtectionSimulation
 from clientgo_apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo_apiserver.faults import NAME, Faults
-from clientgo_apiserver.http.app import App
-from clientgo_apiserver.http.certificates import ServingCertificates
-from clientgo_apiserver.http.wire import Connection, TlsConnection
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.serving.app import App
+from clientgo_apiserver.serving.certificates import ServingCertificates
+from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
 from clientgo_apiserver.stepping import ClockScheduler, SteppedClock, advance
 from clientgo_apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
+from clientgo_apiserver.users import User
 
 _BACKLOG = 2048
 _STOP_SECONDS = 5

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.registry.registry import Registry
+from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.users import User
 from clientgo_apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
 from clientgo_apiserver.webhookclient import WebhookClient
 from clientgo_apiserver.webhookclient import WebhookEndpoint as WebhookEndpoint

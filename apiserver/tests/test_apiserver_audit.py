@@ -17,12 +17,12 @@ from clientgo.meta import ObjectMeta
 from clientgo.rest import Config
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.audit import REVISION
-from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSimulation
 from clientgo_apiserver.http.status import internal_error
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.users import ADMIN, authenticated
 
 Event = dict[str, Any]
 

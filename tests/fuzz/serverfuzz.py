@@ -8,7 +8,7 @@ from apiserver.tests.http.protobufs import envelope
 from apiserver.tests.inprocess import FOOS, Kube, foo
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE, read_envelope
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 from tests.fuzz.engine import Target
 
 RESTART = 20_000

@@ -13,7 +13,7 @@ from clientgo.rest.request import Request, target_of
 from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_resources
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.storage.selection import select
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.sentences import sentence

@@ -13,7 +13,7 @@ from clientgo_apiserver.admission.matching import MUTATING_POLICIES, VALIDATING_
 from clientgo_apiserver.admission.plugins import check_policies
 from clientgo_apiserver.admission.quota import check_quota
 from clientgo_apiserver.handlers.writes import Write, decode_object, read_metadata
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 
 

@@ -23,7 +23,7 @@ from clientgo_apiserver.auth.authorization import (
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import forbidden
 from clientgo_apiserver.registry.defaults.pods import amounts
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

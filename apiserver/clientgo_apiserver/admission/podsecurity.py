@@ -12,7 +12,7 @@ from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.podsecuritychecks import CheckResult, described, violations
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import Cause, forbidden, invalid, invalid_value
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 
 _PREFIX = "pod-security.kubernetes.io/"

@@ -32,8 +32,8 @@ from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import ApiFailure, details_of
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.validation.expressions import composed_variables
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key

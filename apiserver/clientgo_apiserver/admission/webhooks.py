@@ -25,7 +25,7 @@ from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, concurrently, endpoint_of

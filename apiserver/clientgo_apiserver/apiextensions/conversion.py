@@ -14,7 +14,7 @@ import msgspec
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
 
 Key = bytes

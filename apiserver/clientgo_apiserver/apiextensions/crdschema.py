@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from clientgo.meta.jsonvalues import same
 from clientgo.meta.scheme import Column, ScaleSubresource
-from clientgo_apiserver.registry.registry import Converter, Object, Resource, version_priority
+from clientgo_apiserver.resources import Converter, Object, Resource, version_priority
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 

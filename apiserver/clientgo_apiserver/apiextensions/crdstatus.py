@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clientgo_apiserver.http.status import forbidden
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

@@ -9,7 +9,7 @@ from clientgo_apiserver.apiextensions.schema import NOWHERE, conforms, schema_er
 from clientgo_apiserver.apiextensions.structural import has_rules
 from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.status import Cause, invalid_value
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 
 _BLOCKING = frozenset((
     "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid",

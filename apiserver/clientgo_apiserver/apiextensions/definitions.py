@@ -21,8 +21,8 @@ from clientgo_apiserver.http.status import (
     too_many,
 )
 from clientgo_apiserver.names import label_1035_errors, subdomain_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.webhookclients import client_errors
+from clientgo_apiserver.resources import Object
 
 Causes = Iterator[Cause]
 

@@ -9,7 +9,10 @@ from urllib.parse import unquote
 
 from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
-from clientgo_apiserver.auth.users import (
+from clientgo_apiserver.http.messages import REPEATED, HTTPRequest
+from clientgo_apiserver.http.status import bad_request, quoted, unauthorized
+from clientgo_apiserver.state import State
+from clientgo_apiserver.users import (
     ANONYMOUS,
     AUTHENTICATED,
     MASTERS,
@@ -18,9 +21,6 @@ from clientgo_apiserver.auth.users import (
     User,
     service_account_name,
 )
-from clientgo_apiserver.http.messages import REPEATED, HTTPRequest
-from clientgo_apiserver.http.status import bad_request, quoted, unauthorized
-from clientgo_apiserver.state import State
 
 _PREFIX = "impersonate-"
 _EXTRA = "impersonate-extra-"

@@ -16,13 +16,13 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from clientgo_apiserver.auth.users import MASTERS, User, service_account_name
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import ApiFailure, forbidden, not_found
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.users import MASTERS, User, service_account_name
 
 RuleObject = dict[str, Any]
 _encode = msgspec.json.Encoder().encode

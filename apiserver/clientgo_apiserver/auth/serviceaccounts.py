@@ -16,11 +16,11 @@ from typing import Any
 
 import msgspec
 
-from clientgo_apiserver.auth.users import User, service_account
 from clientgo_apiserver.http.status import bad_request, conflict, invalid, invalid_value, not_found
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.users import User, service_account
 
 KEY: Key = ("", "serviceaccounts")
 ISSUER = "https://kubernetes.default.svc"

@@ -5,7 +5,7 @@ from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, i
 from clientgo_apiserver.controllers.base import InternalController, conditions_of
 from clientgo_apiserver.controllers.namespaced import BUDGETS
 from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of
 

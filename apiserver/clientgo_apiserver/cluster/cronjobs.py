@@ -6,7 +6,7 @@ from clientgo_apiserver.cluster.podcontrol import WorkloadController, is_deletin
 from clientgo_apiserver.controllers.base import conditions_of
 from clientgo_apiserver.controllers.jobs import JOBS
 from clientgo_apiserver.registry.metadata import rfc3339
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 CRON_JOBS: Key = ("batch", "cronjobs")

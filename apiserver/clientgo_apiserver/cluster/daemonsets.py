@@ -5,7 +5,7 @@ from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, i
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
 from clientgo_apiserver.controllers.deployments import DAEMON_SETS, NODES
 from clientgo_apiserver.controllers.rollout import resolve
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _TOLERATED = {

@@ -25,7 +25,7 @@ from clientgo_apiserver.controllers.rollout import (
     template_hash,
     wanted_replicas,
 )
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 DESIRED = "deployment.kubernetes.io/desired-replicas"

@@ -5,7 +5,7 @@ from typing import Any
 
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, is_ready, phase_of
 from clientgo_apiserver.controllers.base import InternalController
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 SERVICES: Key = ("", "services")

@@ -20,7 +20,7 @@ from clientgo_apiserver.cluster.podcontrol import (
 from clientgo_apiserver.cluster.podcontrol import is_ready as is_pod_ready
 from clientgo_apiserver.controllers.base import conditions_of
 from clientgo_apiserver.controllers.jobs import JOBS
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import name_of
 
 TRACKED = "batch.kubernetes.io/job-tracking"

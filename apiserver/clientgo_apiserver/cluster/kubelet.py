@@ -25,7 +25,7 @@ from clientgo_apiserver.controllers.base import InternalController, annotation
 from clientgo_apiserver.controllers.deployments import AVAILABLE, NODES
 from clientgo_apiserver.controllers.jobs import OUTCOME
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

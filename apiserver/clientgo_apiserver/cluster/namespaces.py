@@ -5,7 +5,7 @@ from functools import partial
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.cluster.podcontrol import is_deleting
 from clientgo_apiserver.controllers.base import InternalController
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key
 
 _ACCOUNTS: Key = ("", "serviceaccounts")

@@ -12,7 +12,7 @@ from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, p
 from clientgo_apiserver.controllers.base import InternalController, annotation
 from clientgo_apiserver.controllers.deployments import NODES
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 READY = "simulation.clientgo.dev/ready"

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

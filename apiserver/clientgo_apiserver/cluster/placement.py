@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

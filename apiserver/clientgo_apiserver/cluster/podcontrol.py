@@ -12,7 +12,7 @@ from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of
 

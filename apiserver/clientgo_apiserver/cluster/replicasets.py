@@ -12,7 +12,7 @@ from clientgo_apiserver.controllers.base import conditions_of
 from clientgo_apiserver.controllers.deployments import REPLICA_SETS
 from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import name_of
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from clientgo_apiserver.cluster.podcontrol import WorkloadController
 from clientgo_apiserver.controllers.rollout import template_hash
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 REVISIONS: Key = ("apps", "controllerrevisions")

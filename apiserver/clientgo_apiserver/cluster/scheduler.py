@@ -9,7 +9,7 @@ from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.controllers.deployments import NODES
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.defaults.pods import pod_amounts
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _DEFAULT = "default-scheduler"

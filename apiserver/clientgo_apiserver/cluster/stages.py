@@ -35,7 +35,7 @@ from clientgo.log import get_logger
 from clientgo_apiserver.cluster.jqpaths import values_at
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

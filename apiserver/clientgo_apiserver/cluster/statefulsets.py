@@ -19,7 +19,7 @@ from clientgo_apiserver.cluster.podcontrol import (
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController
 from clientgo_apiserver.controllers.deployments import STATEFUL_SETS
 from clientgo_apiserver.controllers.rollout import wanted_replicas
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 NAME_LABEL = "statefulset.kubernetes.io/pod-name"

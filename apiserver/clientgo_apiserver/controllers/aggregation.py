@@ -2,7 +2,7 @@
 
 from clientgo_apiserver.auth.authorization import CLUSTER_ROLES
 from clientgo_apiserver.controllers.base import InternalController
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
 

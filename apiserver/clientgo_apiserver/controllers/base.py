@@ -7,7 +7,7 @@ from clientgo.log import get_logger
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, Name, name_of
 

@@ -26,7 +26,7 @@ from clientgo_apiserver.controllers.rollout import (
     wanted_replicas,
 )
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of

@@ -15,7 +15,7 @@ from clientgo.log import get_logger
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key
 
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"

@@ -7,7 +7,7 @@ suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long
 
 from clientgo_apiserver.controllers.base import InternalController, annotation, conditions_of
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 

@@ -11,7 +11,7 @@ from clientgo_apiserver.controllers.base import InternalController, conditions_o
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
 

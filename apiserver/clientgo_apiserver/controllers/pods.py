@@ -5,7 +5,7 @@ from functools import partial
 from clientgo_apiserver.admission.quota import PODS
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 

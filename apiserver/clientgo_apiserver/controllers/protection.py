@@ -4,7 +4,7 @@ from typing import Any
 
 from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTION
 from clientgo_apiserver.controllers.base import InternalController
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 _PODS: Key = ("", "pods")

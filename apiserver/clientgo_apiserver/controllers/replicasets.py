@@ -9,7 +9,7 @@ from typing import Any
 from clientgo_apiserver.controllers.base import InternalController, annotation
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.rollout import template_hash, wanted_replicas
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
 HASH_LABEL = "pod-template-hash"

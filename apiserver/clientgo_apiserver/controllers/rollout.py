@@ -14,7 +14,7 @@ import msgspec
 
 from clientgo_apiserver.controllers.base import conditions_of
 from clientgo_apiserver.names import SUFFIX_ALPHABET
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 
 @dataclass(frozen=True, slots=True)

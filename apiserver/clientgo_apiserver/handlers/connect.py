@@ -12,7 +12,7 @@ from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
 from clientgo_apiserver.printers.values import dig
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
 CONNECTED = ("attach", "exec", "log", "portforward", "proxy")

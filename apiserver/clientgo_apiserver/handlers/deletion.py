@@ -25,9 +25,9 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import current, from_storage, served, shown, with_version
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, name_of

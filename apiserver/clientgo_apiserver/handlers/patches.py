@@ -17,7 +17,7 @@ from clientgo_apiserver.apiextensions.structural import cached_by_identity
 from clientgo_apiserver.http.gojson import go_map, json_type
 from clientgo_apiserver.http.status import ApiFailure, bad_request
 from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 
 _UNDECLARED = MergeRule(declared=frozenset())
 

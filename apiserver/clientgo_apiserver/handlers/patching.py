@@ -23,8 +23,8 @@ from clientgo_apiserver.http.status import (
     unavailable_type,
     unsupported_media_type,
 )
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.typedvalues import typed_errors
+from clientgo_apiserver.resources import Object, Resource
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"

@@ -36,9 +36,9 @@ from clientgo_apiserver.http.status import (
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import from_storage, shown, to_storage, with_version
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Entry, name_of
 

@@ -20,7 +20,7 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.auth.authorization import Attributes, Rules, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, matching_audiences, token_audiences
-from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.http.status import ApiFailure, Cause, bad_request, invalid, invalid_value
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.metadata import timestamp
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
+from clientgo_apiserver.users import User
 
 KEYS: tuple[Key, ...] = (
     ("authentication.k8s.io", "selfsubjectreviews"),

@@ -18,9 +18,9 @@ from clientgo_apiserver.http.status import bad_request, invalid, invalid_value, 
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.metadata import normalize
-from clientgo_apiserver.registry.registry import SCALE, Object, Resource
 from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.registry.views import from_storage
+from clientgo_apiserver.resources import SCALE, Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import label_selector
 

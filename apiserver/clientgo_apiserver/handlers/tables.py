@@ -17,7 +17,7 @@ from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.gotypes import metadata_in_order
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 
 META_VERSION = "meta.k8s.io/v1"
 INCLUDES = ("None", "Metadata", "Object")

@@ -17,8 +17,8 @@ from clientgo_apiserver.handlers.writes import Write, managed_fields, read_metad
 from clientgo_apiserver.http.decode import read_body, read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.views import served, shown, shown_entry
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate, select
 from clientgo_apiserver.storage.stored import Key, name_of

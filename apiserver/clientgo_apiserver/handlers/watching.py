@@ -17,8 +17,8 @@ from clientgo_apiserver.handlers.reading import render
 from clientgo_apiserver.http.messages import Form, Query
 from clientgo_apiserver.http.status import ApiFailure, expired
 from clientgo_apiserver.registry.gotypes import in_order, zero_value
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.views import all_from_storage, shown_entry
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevision, StorageEvent

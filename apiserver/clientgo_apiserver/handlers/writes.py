@@ -16,10 +16,10 @@ from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, inv
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.kinds import set_defaults
 from clientgo_apiserver.registry.metadata import normalize, timestamp
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.strategies.strategy import Strategy, with_field
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
 _APPLY_PATCH = "application/apply-patch+yaml"

@@ -14,7 +14,7 @@ from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.protobuf import decode, read_envelope
 from clientgo_apiserver.http.protobuf_table import find_message
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 
 _JSON_TYPES = ("", "application/json")
 YAML_TYPES = ("application/yaml",)

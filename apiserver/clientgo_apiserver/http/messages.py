@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from clientgo.meta.yamlio import to_yaml
-from clientgo_apiserver.auth.users import ANONYMOUS, User
 from clientgo_apiserver.http.gojson import escaped
 from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo_apiserver.users import ANONYMOUS, User
 
 R = TypeVar("R")
 

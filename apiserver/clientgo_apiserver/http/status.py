@@ -13,7 +13,7 @@ import msgspec
 from clientgo.errors import Restorable
 from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.http.gojson import escaped
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 
 
 class ApiFailure(Restorable, Exception):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from clientgo.meta.scheme import ScaleSubresource
 from clientgo_apiserver.datafiles import read_sections
-from clientgo_apiserver.registry.registry import ALL_VERBS, Registry, Resource, ServedSubresource
+from clientgo_apiserver.resources import ALL_VERBS, Registry, Resource, ServedSubresource
 
 _SINGULARS = {"endpoints": "endpoints"}
 _STORAGE_VERSIONS = {"autoscaling": "v2", "events.k8s.io": "v1"}

@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
+from clientgo_apiserver.resources import Object
 
 Convert = Callable[[Any, list[str]], Any]
 """Decodes a value; appends the paths of unknown fields."""

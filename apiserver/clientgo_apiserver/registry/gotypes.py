@@ -15,7 +15,7 @@ from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule, field_rule
 from clientgo_apiserver.http import protobuf
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 OPAQUE = frozenset(("ExtraValue", "FieldsV1", "IntOrString", "JSON", "MicroTime", "Quantity", "RawExtension", "Time"))
 """Messages whose JSON is not an object of their fields."""

@@ -23,8 +23,8 @@ from clientgo_apiserver.registry.openapi_paths import (
     paths_of,
 )
 from clientgo_apiserver.registry.openapi_v2 import to_protobuf, v2_document
-from clientgo_apiserver.registry.registry import Registry, Resource
 from clientgo_apiserver.registry.schemas import META, described_field, schemas_for
+from clientgo_apiserver.resources import Registry, Resource
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ from clientgo.meta.apply.mergerules import MergeRule
 from clientgo_apiserver.http.gojson import go_map
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.gotypes import OPAQUE, fields_by_name
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 
 _SCALARS = {"s": "string", "y": "string", "b": "boolean", "i": "numeric", "l": "numeric", "d": "numeric"}
 _SCALAR_MESSAGES = {"Time": "string", "MicroTime": "string", "IntOrString": "untyped", "Quantity": "untyped"}

@@ -11,7 +11,7 @@ from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, w
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.registry.gotypes import in_order
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Entry
 
 # core/v1 field -> events.k8s.io/v1 field; what is named the same in both is not listed.

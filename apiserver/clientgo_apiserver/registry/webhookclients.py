@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from clientgo_apiserver.http.status import Cause, invalid_value, required
 from clientgo_apiserver.names import subdomain_errors
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 _FORM = "; desired format: https://host[/path]"
 _SWAPPED = (("name", "namespace"), ("namespace", "name"))

@@ -17,7 +17,7 @@ from clientgo.meta.selectors import (
     parse_selector,
 )
 from clientgo_apiserver.http.status import bad_request
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
 _BOTH = ("metadata.name", "metadata.namespace")

@@ -14,7 +14,7 @@ import msgspec
 
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.gotypes import encode
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import (
     Bucket,
     Entry,

@@ -9,7 +9,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.handlers.tables import partial_metadata, partial_metadata_list, render
 from clientgo_apiserver.printers.values import human_duration
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 
 NOW = 1_700_000_000.0  # 2023-11-14T22:13:20Z
 CLOCK = FakeClock(time=NOW)

@@ -15,12 +15,12 @@ from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta
 from clientgo.rest import Config, RESTClient
-from clientgo_apiserver.auth.users import ADMIN, authenticated
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.journal import DataUnusable, load_or_create_key
+from clientgo_apiserver.users import ADMIN, authenticated
 
 pytestmark = pytest.mark.integration
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.auth.users import User
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.registry.builtin import builtin_registry
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.strategies.kinds import STRATEGIES, strategy_of
 from clientgo_apiserver.registry.strategies.services import ServiceStrategy
 from clientgo_apiserver.registry.strategies.strategy import (
@@ -18,7 +16,9 @@ from clientgo_apiserver.registry.strategies.strategy import (
     StatusStrategy,
     Strategy,
 )
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.users import User
 
 REGISTRY = builtin_registry()
 NOW = "2024-01-01T00:00:00Z"

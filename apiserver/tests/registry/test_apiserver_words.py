@@ -10,7 +10,7 @@ from clientgo_apiserver.http.gojson import duplicate_fields, explain, go_map, su
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.names import generate, label_value_errors, qualified_errors
-from clientgo_apiserver.registry.registry import version_priority
+from clientgo_apiserver.resources import version_priority
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo_apiserver.http.status import ApiFailure, internal_error
-from clientgo_apiserver.registry.registry import Resource
+from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import ExpiredRevision, FutureRevision, StorageEvent
 

@@ -8,7 +8,7 @@ from clientgo_apiserver.http.protobuf_table import Message
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _MAX_INT32 = 2**31 - 1

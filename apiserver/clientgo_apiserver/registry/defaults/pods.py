@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 from clientgo.meta.quantities import ParsedQuantity, total
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 CONTAINERS = ("containers", "initContainers")
 _OVERCOMMITTED = ("cpu", "memory")

@@ -20,7 +20,7 @@ from clientgo_apiserver.registry.defaults.pods import (
     volume,
 )
 from clientgo_apiserver.registry.gotypes import members
-from clientgo_apiserver.registry.registry import Object
+from clientgo_apiserver.resources import Object
 
 Fill = Callable[[Any], Any]
 

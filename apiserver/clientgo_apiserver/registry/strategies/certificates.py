@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.strategies.strategy import StatusStrategy, Strategy, StrategyContext, with_field
+from clientgo_apiserver.resources import Object
 
 _FINAL = ("Approved", "Denied", "Failed")
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from clientgo_apiserver.apiextensions import crdstatus
 from clientgo_apiserver.apiextensions.definitions import definition_warnings
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.strategies.certificates import (
     ApprovalStrategy,
     RequestStatusStrategy,
@@ -20,6 +19,7 @@ from clientgo_apiserver.registry.strategies.strategy import (
     StrategyContext,
     with_field,
 )
+from clientgo_apiserver.resources import Object, Resource
 
 _KUBERNETES = "kubernetes"  # finalizer of the namespace controller
 _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})

@@ -2,8 +2,8 @@
 
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
 from clientgo_apiserver.registry.defaults.pods import quality_of_service
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.strategies.strategy import Strategy, StrategyContext, with_versions
+from clientgo_apiserver.resources import Object
 
 _RESIZED = ("resources", "resizePolicy")
 _RESIZABLE = ("containers", "initContainers")

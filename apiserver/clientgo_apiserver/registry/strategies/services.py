@@ -15,10 +15,10 @@ from clientgo_apiserver.http.status import (
     invalid_value,
     not_supported,
 )
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.strategies.strategy import Strategy
 from clientgo_apiserver.registry.validation.generic import ip_address
 from clientgo_apiserver.registry.validation.scopes import FieldScope, within
+from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Key
 

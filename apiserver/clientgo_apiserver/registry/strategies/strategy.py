@@ -10,8 +10,8 @@ from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.customobjects import object_errors
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import Cause
-from clientgo_apiserver.registry.registry import Object, Resource
 from clientgo_apiserver.registry.validation.validator import builtin_errors
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.store import Store
 
 

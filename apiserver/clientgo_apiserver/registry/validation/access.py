@@ -16,8 +16,8 @@ from clientgo_apiserver.http.status import (
     too_long,
 )
 from clientgo_apiserver.names import data_key_errors, qualified_errors, subdomain_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.resources import Object
 
 _GROUP = "rbac.authorization.k8s.io"
 _MAX_DATA = 1024 * 1024

@@ -9,8 +9,8 @@ from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.types import DYN, ExprType
 from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
 from clientgo_apiserver.names import qualified_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.resources import Object
 
 Causes = Iterator[Cause]
 

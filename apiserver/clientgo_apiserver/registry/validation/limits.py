@@ -12,10 +12,10 @@ from clientgo_apiserver.http.status import (
     required,
 )
 from clientgo_apiserver.names import label_value_errors, qualified_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.network import cidr
 from clientgo_apiserver.registry.validation.pods.resources import amount, is_native, name_errors, quantity_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.resources import Object
 
 _COMPUTE = ("cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory")
 _CLAIMS = ("persistentvolumeclaims", "requests.storage")

@@ -14,9 +14,9 @@ from clientgo_apiserver.http.status import (
     not_supported,
     required,
 )
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import ip_address, port
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.resources import Object
 
 _MAX_AFFINITY = 86400
 _BAD_SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")

@@ -11,8 +11,8 @@ from clientgo_apiserver.http.status import (
     required,
 )
 from clientgo_apiserver.names import label_1035_errors, subdomain_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.resources import Object
 
 Causes = Iterator[Cause]
 

@@ -12,10 +12,10 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.gostructs import go_diff
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.resources import Object
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _MAX_PARAMETERS, _MAX_PARAMETER_SIZE = 512, 256 * 1024

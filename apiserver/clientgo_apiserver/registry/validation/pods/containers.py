@@ -13,10 +13,10 @@ from clientgo_apiserver.http.status import (
     required,
 )
 from clientgo_apiserver.names import qualified_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.pods.volumes import no_backsteps
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.resources import Object
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _LABELS = (

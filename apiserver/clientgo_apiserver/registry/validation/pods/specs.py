@@ -15,10 +15,10 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.names import label_value_errors, qualified_errors, search_domain_errors
 from clientgo_apiserver.registry.gostructs import go_struct
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.pods.resources import amount, resources
 from clientgo_apiserver.registry.validation.pods.volumes import descending_path
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.resources import Object
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _MIRROR = "kubernetes.io/config.mirror"

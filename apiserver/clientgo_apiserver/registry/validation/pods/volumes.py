@@ -6,9 +6,9 @@ from typing import Any
 
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, required, too_long
 from clientgo_apiserver.names import subdomain_errors
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.pods.resources import amount
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
+from clientgo_apiserver.resources import Object
 
 _MINUTES = 10
 _ISCSI = {

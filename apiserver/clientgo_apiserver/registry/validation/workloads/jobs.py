@@ -17,11 +17,11 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.names import label_errors, subdomain_errors
 from clientgo_apiserver.registry.gostructs import go_struct
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.controllers import is_convertible, selector_matches
+from clientgo_apiserver.resources import Object
 
 _SOURCES = {
     "Object": "object", "External": "external", "Pods": "pods", "Resource": "resource",

@@ -5,9 +5,9 @@ from typing import Any
 
 from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, required
 from clientgo_apiserver.registry.gostructs import go_struct
-from clientgo_apiserver.registry.registry import Object
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.jobs import indexes_of
+from clientgo_apiserver.resources import Object
 
 _TERMINAL = ("Failed", "Complete", "FailureTarget")
 

@@ -17,7 +17,7 @@ from clientgo_apiserver.apiextensions.crdstatus import (
 from clientgo_apiserver.controllers.base import InternalController, conditions_of
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.gotypes import rules_of_kind
-from clientgo_apiserver.registry.registry import Object, Resource
+from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.stored import Key
 
 _VERSION = "apiextensions.k8s.io/v1"

@@ -12,7 +12,6 @@ from typing import Any
 
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.auth.flows import flow_uids
-from clientgo_apiserver.auth.users import ANONYMOUS
 from clientgo_apiserver.faults import Fault, Faults
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import (
@@ -26,7 +25,8 @@ from clientgo_apiserver.http.messages import (
 )
 from clientgo_apiserver.http.rendering import compress, is_compressible
 from clientgo_apiserver.http.status import ApiFailure, too_large
-from clientgo_apiserver.http.wire import BufferedTransport, sink, watch_stalls
+from clientgo_apiserver.serving.wire import BufferedTransport, sink, watch_stalls
+from clientgo_apiserver.users import ANONYMOUS
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from clientgo_apiserver.auth.users import User, authenticated
+from clientgo_apiserver.users import User, authenticated
 
 MAX_HEAD = 1024 * 1024  # the limit of Go's HTTP server
 _TOO_LARGE = (

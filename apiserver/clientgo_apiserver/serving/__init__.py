@@ -1,0 +1,1 @@
+"""Serving: connections, TLS certificates, and the ASGI application that runs the API."""
