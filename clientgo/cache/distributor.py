@@ -55,6 +55,9 @@ class UndecodableObjects:
     def __repr__(self) -> str:
         return f"<UndecodableObjects {len(self.errors)} now, {self.total} in all>"
 
+    def __len__(self) -> int:
+        return len(self.errors)
+
     def add(self, error: Undecodable) -> None:
         """Add an object, or its new state; ignored if that state was added before."""
         meta = error.metadata
