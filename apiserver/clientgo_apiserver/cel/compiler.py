@@ -26,6 +26,8 @@ def compile_expression(source: str, variables: Mapping[str, ExprType], fields: F
         checked = check(parse(source), variables, fields)
     except CompileError as error:
         raise InvalidExpression(error.text(source) if error.errors else syntax_error(source)) from None
+    except RecursionError:
+        raise InvalidExpression("ERROR: <input>:-1:0: expression recursion limit exceeded: 250") from None
 
     @cache
     def evaluator() -> Evaluator:

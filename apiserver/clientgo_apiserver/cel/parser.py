@@ -1,6 +1,7 @@
 """Parser of CEL expressions: tokens, precedence and literals. Macros are expanded while parsing."""
 
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -54,9 +55,25 @@ def parse(source: str) -> SyntaxNode:
         CompileError: the expression is invalid. Its errors are empty if the syntax is: this parser does not say why.
     """
     parser = _Parser(source)
-    node = parser.expression()
+    limit = sys.getrecursionlimit()
+    # A level of nesting takes about ten calls. They are Python's own, which need no space on the stack of the thread.
+    sys.setrecursionlimit(limit + 20 * _MAX_DEPTH)
+    try:
+        node = parser.expression()
+    finally:
+        sys.setrecursionlimit(limit)
     parser.expect("")
     return node
+
+
+def _balanced(name: str, operands: list[SyntaxNode], offsets: list[int]) -> SyntaxNode:
+    """Return calls of an associative operator as a tree of little depth, as cel-go does."""
+    if not offsets:
+        return operands[0]
+    middle = len(offsets) // 2
+    left = _balanced(name, operands[: middle + 1], offsets[:middle])
+    right = _balanced(name, operands[middle + 1 :], offsets[middle + 1 :])
+    return CallNode(offsets[middle], name, [left, right])
 
 
 class _Parser:
@@ -105,11 +122,11 @@ class _Parser:
         def below() -> SyntaxNode:
             return self._logical("&&") if operator == "||" else self._binary(0)
 
-        node = below()
+        operands, offsets = [below()], []
         while self._text == operator:
-            offset = self._next()[2]
-            node = CallNode(offset, f"_{operator}_", [node, below()])
-        return node
+            offsets.append(self._next()[2])
+            operands.append(below())
+        return _balanced(f"_{operator}_", operands, offsets)
 
     def _binary(self, level: int) -> SyntaxNode:
         if level == len(_LEVELS):

@@ -93,6 +93,8 @@ def read_page(state: State, query: Query) -> Page:
     revision = read_version(version, prefix="invalid resource version: ")
     if revision > state.store.revision:
         raise _too_large(revision, state.store.revision)
+    if version == "0" and match != "Exact":
+        limit = 0  # as from the watch cache of a real server, which ignores it
     exact = match == "Exact" or (limit > 0 and revision > 0 and not match)
     return Page(limit, revision if exact else 0, None)
 
@@ -166,7 +168,7 @@ def _read_token(token: str) -> tuple[int, Name]:
         if raw["v"] != _TOKEN_VERSION:
             raise ValueError("server does not recognize this encoded version")
         return int(raw["rv"]), (namespace, name)
-    except (binascii.Error, msgspec.DecodeError, KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+    except (binascii.Error, msgspec.DecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 

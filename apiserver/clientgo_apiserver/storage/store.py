@@ -32,6 +32,12 @@ from clientgo_apiserver.storage.stored import (
 )
 
 DEFAULT_HISTORY = 10_000
+MAX_HISTORY_BYTES = 128 * 1024 * 1024
+"""Size as JSON of the objects in the history; older events are dropped, however few there are."""
+
+MAX_OBJECT_BYTES = 1536 * 1024
+"""Size of a stored object (etcd's --max-request-bytes)."""
+
 _REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
 _decode = msgspec.json.Decoder().decode
 
@@ -45,8 +51,9 @@ Waiter = Callable[[ApiFailure | None], object]
 
 
 class Store:
-    """All objects of the server. `history` is the number of events kept for watches and pages.
+    """All objects of the server.
 
+    `history` is the number of events kept for watches and pages; their objects take at most `history_bytes`.
     With a `journal`, and `later` to run a callable soon on the same loop, the writes of one turn of the loop are
     committed together. Without `later` each write is committed on its own.
     """
@@ -55,12 +62,15 @@ class Store:
         self,
         *,
         history: int = DEFAULT_HISTORY,
+        history_bytes: int = MAX_HISTORY_BYTES,
         journal: Journal | None = None,
         later: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self._buckets: dict[Key, Bucket] = {}
         self._history = history
+        self._max_history_bytes = history_bytes
         self._events: deque[StorageEvent] = deque()
+        self._history_bytes = 0
         self._listeners: deque[StoreListener] = deque()
         self._journal = journal
         self._later = later
@@ -121,6 +131,8 @@ class Store:
         # Encoded and decoded again: the fastest way to put the fields in order on all levels.
         raw = encode({**obj, "metadata": {**meta, "resourceVersion": str(revision)}})
         entry = Entry(_decode(raw), revision, raw)
+        if len(raw) > MAX_OBJECT_BYTES:
+            raise ApiFailure(500, "", "etcdserver: request is too large")  # in etcd's words
         self._record(revision, key, name, raw)
         bucket = self._bucket(key)
         old = bucket.entries.get(name)
@@ -231,7 +243,8 @@ class Store:
         self.revision = event.revision
         bucket.events.append(event)
         self._events.append(event)
-        if len(self._events) > self._history:
+        self._history_bytes += _size(event)
+        while len(self._events) > self._history or self._history_bytes > self._max_history_bytes:
             self._drop_oldest()
         if self._journal is None or self._later is None:
             self._deliver(event)
@@ -258,7 +271,7 @@ class Store:
         for event in reversed(batch):
             bucket = self._buckets[event.key]
             if self._events and self._events[-1] is event:
-                self._events.pop()
+                self._history_bytes -= _size(self._events.pop())
                 bucket.events.pop()
             if event.old is not None:
                 bucket.put(event.name, event.old)
@@ -276,6 +289,7 @@ class Store:
 
     def _drop_oldest(self) -> None:
         event = self._events.popleft()
+        self._history_bytes -= _size(event)
         # Buckets hold the same events in the same order, so the oldest of all is the oldest of its bucket.
         self._buckets[event.key].events.popleft()
         self.oldest = event.revision
@@ -285,3 +299,8 @@ class Store:
         for key, raw in objects:
             obj: Object = _decode(raw)
             self._bucket(key).put(name_of(obj), Entry(obj, int(obj["metadata"]["resourceVersion"]), raw))
+
+
+def _size(event: StorageEvent) -> int:
+    """Return the size of the object of an event, of which deletions have no JSON of their own."""
+    return len(event.old.raw if event.type == "DELETED" and event.old is not None else event.new.raw)

@@ -1,0 +1,63 @@
+"""Requests that ask for more than a server may do: each is answered as by a real one, and soon."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import CONFIG_MAPS, DEFINITIONS, FOOS, Kube, definition, foo
+from clientgo_apiserver.storage.store import Store
+from clientgo_apiserver.storage.stored import ExpiredRevision
+
+
+def with_rule(rule: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [{"rule": rule}]}
+    return definition("bars", "Bar", schema=schema)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [f"{'(' * 200}true{')' * 200}", " && ".join(["true"] * 2000), " || ".join(["self.a == 'x'"] * 500)],
+    ids=["nested", "conjunction", "disjunction"],
+)
+def test_a_long_expression_is_accepted(rule: str) -> None:
+    Kube().ok("POST", DEFINITIONS, with_rule(rule))
+
+
+@pytest.mark.parametrize("rule", [f"{'(' * 300}true{')' * 300}", f"self{'.a' * 3000} == 1"], ids=["nested", "members"])
+def test_an_expression_that_is_nested_too_deep_is_invalid(rule: str) -> None:
+    Kube().refused(422, "POST", DEFINITIONS, with_rule(rule))
+
+
+@pytest.mark.parametrize("start", [7, None, ["a"], {"a": 1}])
+def test_a_continue_token_of_another_form_is_a_bad_request(start: Any) -> None:
+    token = base64.urlsafe_b64encode(json.dumps({"v": "meta.k8s.io/v1", "rv": 1, "start": start}).encode()).decode()
+    Kube().refused(400, "GET", f"{CONFIG_MAPS}?limit=1&continue={token}")
+
+
+def test_a_list_from_the_cache_has_no_pages() -> None:
+    kube = Kube()
+    for name in "abc":
+        kube.ok("POST", FOOS, foo(name))
+    assert len(kube.ok("GET", f"{FOOS}?resourceVersion=0&limit=1")["items"]) == 3
+    assert len(kube.ok("GET", f"{FOOS}?limit=1")["items"]) == 1
+
+
+def test_an_object_that_is_larger_than_etcd_accepts_is_not_stored() -> None:
+    kube = Kube()
+    ports = [{"name": f"port-{number}-{'x' * 100}", "port": 1} for number in range(13_000)]
+    failure = kube.refused(500, "POST", FOOS, foo("big", ports=ports))
+    assert failure["message"] == "etcdserver: request is too large"
+    kube.refused(404, "GET", f"{FOOS}/big")
+
+
+def test_the_history_is_limited_in_bytes() -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}
+    store = Store(history_bytes=10_000)
+    first = store.revision
+    for number in range(30):
+        store.put(("", "configmaps"), {**config_map, "data": {"a": f"{number:02}" * 250}})
+    assert len(store.events_since(("", "configmaps"), store.revision - 5)) == 5
+    with pytest.raises(ExpiredRevision):
+        store.events_since(("", "configmaps"), first)
