@@ -179,11 +179,19 @@ def test_image_runs_as_an_unprivileged_user(tmp_path: Path, variables: Mapping[s
 @pytest.mark.feature("A-71")
 @pytest.mark.feature("A-72")
 def test_installer_manifest_matches_the_golden_file(foo: Path, variables: Mapping[str, str]) -> None:
-    """Compare with tests/cli/golden. After an intended change, copy the file of the message there and review it."""
+    """Compare with tests/cli/golden.
+
+    After an intended change, copy the file of the message there, without descriptions of conditions, and review it.
+    """
     run(foo, variables, "make", "build-installer", f"IMG={IMAGE}")
 
     made = foo / "dist" / "install.yaml"
-    assert made.read_text() == GOLDEN.read_text(), f"{made} is not {GOLDEN}"
+    assert without_descriptions_of_conditions(made.read_text()) == GOLDEN.read_text(), f"{made} is not {GOLDEN}"
+
+
+def without_descriptions_of_conditions(manifest: str) -> str:
+    """Remove the descriptions below `conditions`: they are Kubernetes', from the installed `kubernetes` package."""
+    return re.sub(r"^( {18,})description: .*\n(?:\1 +.*\n)*", "", manifest, flags=re.MULTILINE)
 
 
 def manager_container() -> tuple[dict[str, Any], dict[str, Any]]:

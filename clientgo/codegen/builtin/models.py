@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Any, NamedTuple, Union, get_args, get_origin
 
 from clientgo.codegen.builtin.groups import plain_name
-from clientgo.codegen.render.source import first_sentence
 from clientgo.codegen.render.structs import Attribute, StructType
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.scheme import ApiType
@@ -65,8 +64,7 @@ def read_model(official: type[Any], api: ApiType | None) -> Model:
             models = set(_models_in(info.annotation))
             needs |= models
             zeros |= models if attribute.default.removesuffix("()") not in ("", attribute.default) else set()
-    doc = first_sentence((official.__doc__ or "").split("Attributes:")[0].strip())
-    record = StructType(name=plain_name(official.__name__), doc=doc, attributes=tuple(attributes), api=api)
+    record = StructType(name=plain_name(official.__name__), doc="", attributes=tuple(attributes), api=api)
     return Model(official, record, frozenset(needs), frozenset(zeros))
 
 
@@ -94,7 +92,6 @@ def _attribute(official: type[Any], name: str, info: Any) -> Attribute:
         type=text,
         default=default,
         factory=factory,
-        doc=first_sentence(info.description or ""),
     )
 
 

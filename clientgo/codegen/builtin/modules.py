@@ -1,9 +1,12 @@
 """Source of the modules of built-in types and of their apply configurations."""
 
+from dataclasses import replace
+
 from clientgo.codegen.builtin.survey import Survey, in_order
 from clientgo.codegen.render.applyconfigurations import SUFFIX, apply_text
-from clientgo.codegen.render.structs import types_text
+from clientgo.codegen.render.structs import StructType, types_text
 from clientgo.codegen.render.templatefiles import Layout
+from clientgo.meta.scheme import ApiType
 
 _TITLES = {
     "shared": "Types that several API groups use.",
@@ -12,15 +15,32 @@ _TITLES = {
     "volumes": "Persistent volumes and what they are made of: types that core/v1 and storage.k8s.io/v1 use.",
 }
 
+_USERS = {
+    "shared": "several API groups",
+    "core_events": "core/v1",
+    "pods": "core/v1, apps/v1 and batch/v1",
+    "volumes": "core/v1 and storage.k8s.io/v1",
+}
+"""API groups whose objects consist of a module's types."""
+
 
 def type_module(survey: Survey, module: str, layout: Layout) -> str:
     """Return the source of a module of types."""
-    title = _TITLES.get(module)
-    if title is None:
-        api = survey.kinds[module][0].api
-        title = f"The types of {api.group or 'core'}/{api.version}."
+    users = _USERS.get(module) or _api_version(survey.kinds[module][0].api)
+    title = _TITLES.get(module, f"The types of {users}.")
     borrowed = {layout.module("types", owner): names for owner, names in survey.borrowed(module).items()}
-    return types_text(title, [model.record for model in in_order(survey.defined(module))], layout, borrowed)
+    records = [_documented(model.record, users) for model in in_order(survey.defined(module))]
+    return types_text(title, records, layout, borrowed)
+
+
+def _documented(record: StructType, users: str) -> StructType:
+    """Return the record with a docstring of our own: the texts of the official models are not copied."""
+    doc = f"{record.name} of {_api_version(record.api)}." if record.api else f"Part of objects of {users}."
+    return replace(record, doc=doc)
+
+
+def _api_version(api: ApiType) -> str:
+    return f"{api.group or 'core'}/{api.version}"
 
 
 def apply_module(survey: Survey, module: str, layout: Layout) -> str:

@@ -1,17 +1,20 @@
-"""Formats, defaults, required fields and merge strategies of built-in types, for CRDs that embed them.
+"""Formats, defaults, required fields, merge strategies and descriptions of built-in types, for CRDs that embed them.
 
-The data is from the API's OpenAPI documents. Where a rule replaces a table, the rule is here: an integer is an int32,
-unless listed.
+The data is from the API's OpenAPI documents, and descriptions are from the installed `kubernetes` package. Where a rule
+replaces a table, the rule is here: an integer is an int32, unless listed.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from clientgo.codegen.render.source import first_sentence
 from clientgo.meta.apply.mergerules import ATOMIC_MAPS, ATOMIC_TYPES, TYPE_RULES
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
 from clientgo.meta.constraints import Quantity
 from clientgo.meta.quantities import QUANTITY_FIELDS
+from clientgo.meta.schema.descriptions import Descriptions, descriptions_of
 
 Schema = dict[str, Any]
 
@@ -65,6 +68,40 @@ _QUANTITY: Schema = {
     "x-kubernetes-int-or-string": True,
 }
 
+META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+_OF_META = frozenset(("LabelSelector", "LabelSelectorRequirement", "Condition", "DeleteOptions", "Preconditions"))
+_BUILT_IN = "clientgo.kubernetes.types."
+_CORE = ("pods", "volumes", "core_events", "shared")
+"""Modules whose types belong to the core group."""
+
+
+def borrowed_name(cls: type[Any]) -> str:
+    """Return the name of a built-in type; empty for other classes."""
+    if cls.__module__ == "clientgo.meta.objects" or cls.__name__ in _OF_META:
+        return f"{META}.{cls.__name__}"
+    if not is_generated(cls):
+        return ""
+    module = cls.__module__.removeprefix(_BUILT_IN)
+    group, _, version = ("core_v1" if module in _CORE else module).rpartition("_")
+    return f"io.k8s.api.{group}.{version}.{cls.__name__}"
+
+
+def is_generated(cls: type[Any]) -> bool:
+    """Report whether the class is generated from a model of the official client, without its descriptions."""
+    return cls.__module__.startswith(_BUILT_IN)
+
+
+def short_descriptions(cls: type[Any]) -> Descriptions:
+    """Return the first sentence of each description of a generated type."""
+    return _first_sentences(borrowed_name(cls))
+
+
+@cache
+def _first_sentences(definition: str) -> Descriptions:
+    described = descriptions_of(definition)
+    fields = {name: first_sentence(text) for name, text in described.fields.items()}
+    return Descriptions(first_sentence(described.type), fields)
+
 
 def add_type_facts(cls: type[Any], schema: Schema) -> None:
     """Add the data about a built-in type to its schema."""
@@ -98,3 +135,5 @@ def add_field_facts(cls: type[Any], field: str, schema: Schema) -> None:
         schema["x-kubernetes-list-type"] = rule.list_type
         if rule.map_keys:
             schema["x-kubernetes-list-map-keys"] = list(rule.map_keys)
+    if is_generated(cls) and (description := short_descriptions(cls).fields.get(field)):
+        schema.setdefault("description", description)

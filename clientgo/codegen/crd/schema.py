@@ -13,7 +13,12 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from clientgo.codegen.crd.builtinfacts import add_field_facts, add_type_facts
+from clientgo.codegen.crd.builtinfacts import (
+    add_field_facts,
+    add_type_facts,
+    is_generated,
+    short_descriptions,
+)
 from clientgo.codegen.crd.constraints import apply_constraints
 from clientgo.codegen.crd.rules import choice_rules, kept
 from clientgo.codegen.crd.serverchecks import default_errors
@@ -97,7 +102,7 @@ class SchemaMaker:
 
     def _of_members(self, cls: type[Any], inside: tuple[type[Any], ...]) -> Schema:
         schema: Schema = {"type": "object"}
-        if doc := _own_doc(cls):
+        if doc := short_descriptions(cls).type if is_generated(cls) else _own_doc(cls):
             schema["description"] = doc
         class_members = self._members(cls)
         if class_members:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from clientgo.codegen.crd.builtinfacts import borrowed_name
 from clientgo.codegen.crd.manifest import typed_top
 from clientgo.codegen.crd.schema import Schema, SchemaMaker, own_of
 from clientgo.codegen.inputs.apitypes import OwnKind
@@ -170,27 +171,9 @@ def _module(layout: Layout, module: str, doc: str, definitions: _Definitions, so
     return Text(layout.module("openapi", module), fill("openapi", doc=doc, imports=imports, schemas=schemas), sources)
 
 
-META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_OF_META = frozenset(("LabelSelector", "LabelSelectorRequirement", "Condition", "DeleteOptions", "Preconditions"))
-_BUILT_IN = "clientgo.kubernetes.types."
-_CORE = ("pods", "volumes", "core_events", "shared")
-"""Modules whose types belong to the core group."""
-
-
 def own_name(group: str, version: str, name: str) -> str:
     """Return the name of an own class: its reversed group, its version and its name."""
     return ".".join([*reversed(group.split(".")), version, name])
-
-
-def borrowed_name(cls: type[Any]) -> str:
-    """Return the name of a built-in type; empty for other classes."""
-    if cls.__module__ == "clientgo.meta.objects" or cls.__name__ in _OF_META:
-        return f"{META}.{cls.__name__}"
-    if not cls.__module__.startswith(_BUILT_IN):
-        return ""
-    module = cls.__module__.removeprefix(_BUILT_IN)
-    group, _, version = ("core_v1" if module in _CORE else module).rpartition("_")
-    return f"io.k8s.api.{group}.{version}.{cls.__name__}"
 
 
 MOST_TEXT = 3 * 1024 * 1024

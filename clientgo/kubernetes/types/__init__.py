@@ -5,8 +5,8 @@
 """Types of the built-in kinds, one module for each group version.
 
 A module offers every type its kinds reach, wherever it is defined: `pods`, `volumes`, `core_events` and
-`shared` are there so that importing one group loads no other. Descriptions of fields are the first sentence of the
-description in the Kubernetes API (Apache-2.0, The Kubernetes Authors).
+`shared` are there so that importing one group loads no other. The API reference describes the fields:
+https://kubernetes.io/docs/reference/kubernetes-api/
 """
 
 from typing import TYPE_CHECKING

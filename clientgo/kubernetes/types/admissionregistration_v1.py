@@ -47,286 +47,222 @@ __all__ = [
 
 
 class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ApplyConfiguration defines the desired configuration values of an object."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression: str | None = None
-    """expression will be evaluated by CEL to create an apply configuration. ref: https://github.com/google/cel-spec Apply configurations are declared in CEL using object initialization."""
 
 
 class AuditAnnotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AuditAnnotation describes how to produce an audit annotation for an API request."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """key specifies the audit annotation key."""
     value_expression: str = msgspec.field(default_factory=str)
-    """valueExpression represents the expression which is evaluated by CEL to produce an audit annotation value."""
 
 
 class ExpressionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ExpressionWarning is a warning information that targets a specific expression."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     field_ref: str = msgspec.field(default_factory=str)
-    """fieldRef is the path to the field that refers to the expression."""
     warning: str = msgspec.field(default_factory=str)
-    """warning contains the content of type checking information in a human-readable form."""
 
 
 class JSONPatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JSONPatch defines a JSON Patch."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression: str | None = None
-    """expression will be evaluated by CEL to create a [JSON patch](https://jsonpatch.com/). ref: https://github.com/google/cel-spec expression must return an array of JSONPatch values."""
 
 
 class MatchCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MatchCondition represents a condition which must by fulfilled for a request to be sent to a webhook."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression: str = msgspec.field(default_factory=str)
-    """expression represents the expression which will be evaluated by CEL. Must evaluate to bool."""
     name: str = msgspec.field(default_factory=str)
-    """name is an identifier for this match condition, used for strategic merging of MatchConditions, as well as providing an identifier for logging purposes."""
 
 
 class NamedRuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NamedRuleWithOperations is a tuple of Operations and Resources with ResourceNames."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     api_groups: ListOf[str] = NO_ITEMS
-    """apiGroups is the API groups the resources belong to."""
     api_versions: ListOf[str] = NO_ITEMS
-    """apiVersions is the API versions the resources belong to."""
     operations: ListOf[str] = NO_ITEMS
-    """operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or * for all of those operations and any future admission operations that are added."""
     resource_names: ListOf[str] = NO_ITEMS
-    """resourceNames is an optional white list of names that the rule applies to."""
     resources: ListOf[str] = NO_ITEMS
-    """resources is a list of resources this rule applies to."""
     scope: str | None = None
-    """scope specifies the scope of this rule."""
 
 
 class MatchResources(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MatchResources decides whether to run the admission control policy on an object based on whether it meets the match criteria."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     exclude_resource_rules: ListOf[NamedRuleWithOperations] = NO_ITEMS
-    """excludeResourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy should not care about."""
     match_policy: str | None = None
-    """matchPolicy defines how the "MatchResources" list is used to match incoming requests."""
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
     resource_rules: ListOf[NamedRuleWithOperations] = NO_ITEMS
-    """resourceRules describes what operations on what resources/subresources the ValidatingAdmissionPolicy matches."""
 
 
 class Mutation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Mutation specifies the CEL expression which is used to apply the Mutation."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
     patch_type: str = msgspec.field(default_factory=str)
-    """patchType indicates the patch strategy used."""
 
 
 class ParamKind(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ParamKind is a tuple of Group Kind and Version."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     api_version: str | None = None
-    """apiVersion is the API group version the resources belong to."""
     kind: str | None = None
-    """kind is the API kind the resources belong to."""
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Variable is the definition of a variable that is used for composition."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression: str = msgspec.field(default_factory=str)
-    """expression is the expression that will be evaluated as the value of the variable."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the variable."""
 
 
 class MutatingAdmissionPolicySpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingAdmissionPolicySpec defines the desired behavior of the admission policy."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     failure_policy: str | None = None
-    """failurePolicy defines how to handle failures for the admission policy."""
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
-    """matchConditions is a list of conditions that must be met for a request to be validated."""
     match_constraints: MatchResources | None = None
     mutations: ListOf[Mutation] = NO_ITEMS
-    """mutations contain operations to perform on matching objects. mutations may not be empty; a minimum of one mutation is required. mutations are evaluated in order, and are reinvoked according to the reinvocationPolicy."""
     param_kind: ParamKind | None = None
     reinvocation_policy: str | None = None
-    """reinvocationPolicy indicates whether mutations may be called multiple times per MutatingAdmissionPolicyBinding as part of a single admission evaluation."""
     variables: ListOf[Variable] = NO_ITEMS
-    """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingAdmissionPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain."""
+    """MutatingAdmissionPolicy of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
 
 
 class ParamRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ParamRef describes how to locate the params to be used as input to expressions of rules applied by a policy binding."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     name: str | None = None
-    """name is the name of the resource being referenced."""
     namespace: str | None = None
-    """namespace is the namespace of the referenced resource."""
     parameter_not_found_action: str | None = None
-    """parameterNotFoundAction controls the behavior of the binding when the resource exists, and name or selector is valid, but there are no parameters matched by the binding."""
     selector: LabelSelector | None = None
 
 
 class MutatingAdmissionPolicyBindingSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingAdmissionPolicyBindingSpec defines the specification of the MutatingAdmissionPolicyBinding."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str | None = None
-    """policyName references a MutatingAdmissionPolicy name which the MutatingAdmissionPolicyBinding binds to."""
 
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingAdmissionPolicyBinding(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources."""
+    """MutatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicyBindingSpec = MutatingAdmissionPolicyBindingSpec()
 
 
 class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceReference holds a reference to Service.legacy.k8s.io."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the service."""
     namespace: str = msgspec.field(default_factory=str)
-    """namespace is the namespace of the service."""
     path: str | None = None
-    """path is an optional URL path which will be sent in any request to this service."""
     port: int | None = None
-    """port is the port on the service that hosts the webhook."""
 
 
 class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """WebhookClientConfig contains the information to make a TLS connection with the webhook."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     ca_bundle: bytes | None = None
-    """caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate."""
     service: ServiceReference | None = None
     url: str | None = None
-    """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
 class RuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """RuleWithOperations is a tuple of Operations and Resources."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     api_groups: ListOf[str] = NO_ITEMS
-    """apiGroups is the API groups the resources belong to."""
     api_versions: ListOf[str] = NO_ITEMS
-    """apiVersions is the API versions the resources belong to."""
     operations: ListOf[str] = NO_ITEMS
-    """operations is the operations the admission hook cares about - CREATE, UPDATE, DELETE, CONNECT or * for all of those operations and any future admission operations that are added."""
     resources: ListOf[str] = NO_ITEMS
-    """resources is a list of resources this rule applies to."""
     scope: str | None = None
-    """scope specifies the scope of this rule."""
 
 
 class MutatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MutatingWebhook describes an admission webhook and the resources and operations it applies to."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     admission_review_versions: ListOf[str] = NO_ITEMS
-    """admissionReviewVersions is an ordered list of preferred `AdmissionReview` versions the Webhook expects."""
     client_config: WebhookClientConfig = WebhookClientConfig()
     failure_policy: str | None = None
-    """failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail."""
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
-    """matchConditions is a list of conditions that must be met for a request to be sent to this webhook."""
     match_policy: str | None = None
-    """matchPolicy defines how the "rules" list is used to match incoming requests."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the admission webhook."""
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
     reinvocation_policy: str | None = None
-    """reinvocationPolicy indicates whether this webhook should be called multiple times as part of a single admission evaluation."""
     rules: ListOf[RuleWithOperations] = NO_ITEMS
-    """rules describes what operations on what resources/subresources the webhook cares about."""
     side_effects: str = msgspec.field(default_factory=str)
-    """sideEffects states whether this webhook has side effects."""
     timeout_seconds: int | None = None
-    """timeoutSeconds specifies the timeout for this webhook."""
 
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingWebhookConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object."""
+    """MutatingWebhookConfiguration of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     webhooks: ListOf[MutatingWebhook] = NO_ITEMS
-    """webhooks is a list of webhooks and the affected resources and operations."""
 
 
 class TypeChecking(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TypeChecking contains results of type checking the expressions in the ValidatingAdmissionPolicy."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression_warnings: ListOf[ExpressionWarning] = NO_ITEMS
-    """expressionWarnings contains the type checking warnings for each expression."""
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Validation specifies the CEL expression which is used to apply the validation."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     expression: str = msgspec.field(default_factory=str)
-    """expression represents the expression which will be evaluated by CEL. ref: https://github.com/google/cel-spec CEL expressions have access to the contents of the API request/response, organized into CEL variables as well as some other useful variables: - 'object' - The object from the incoming request."""
     message: str | None = None
-    """message represents the message displayed when validation fails."""
     message_expression: str | None = None
-    """messageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails."""
     reason: str | None = None
-    """reason represents a machine-readable description of why this validation failed."""
 
 
 class ValidatingAdmissionPolicySpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicySpec is the specification of the desired behavior of the AdmissionPolicy."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     audit_annotations: ListOf[AuditAnnotation] = NO_ITEMS
-    """auditAnnotations contains CEL expressions which are used to produce audit annotations for the audit event of the API request. validations and auditAnnotations may not both be empty; a least one of validations or auditAnnotations is required."""
     failure_policy: str | None = None
-    """failurePolicy defines how to handle failures for the admission policy."""
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
-    """matchConditions is a list of conditions that must be met for a request to be validated."""
     match_constraints: MatchResources | None = None
     param_kind: ParamKind | None = None
     validations: ListOf[Validation] = NO_ITEMS
-    """validations contain CEL expressions which is used to apply the validation."""
     variables: ListOf[Variable] = NO_ITEMS
-    """variables contain definitions of variables that can be used in composition of other expressions."""
 
 
 class ValidatingAdmissionPolicyStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicyStatus represents the status of an admission validation policy."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     conditions: ListOf[Condition] = NO_ITEMS
-    """conditions represent the latest available observations of a policy's current state."""
     observed_generation: int | None = None
-    """observedGeneration is the generation observed by the controller."""
     type_checking: TypeChecking | None = None
 
 
@@ -334,7 +270,7 @@ class ValidatingAdmissionPolicyStatus(
 class ValidatingAdmissionPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it."""
+    """ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ValidatingAdmissionPolicySpec = ValidatingAdmissionPolicySpec()
@@ -344,56 +280,45 @@ class ValidatingAdmissionPolicy(
 class ValidatingAdmissionPolicyBindingSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicyBindingSpec is the specification of the ValidatingAdmissionPolicyBinding."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
     policy_name: str = msgspec.field(default_factory=str)
-    """policyName references a ValidatingAdmissionPolicy name which the ValidatingAdmissionPolicyBinding binds to."""
     validation_actions: ListOf[str] = NO_ITEMS
-    """validationActions declares how Validations of the referenced ValidatingAdmissionPolicy are enforced."""
 
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class ValidatingAdmissionPolicyBinding(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources."""
+    """ValidatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ValidatingAdmissionPolicyBindingSpec = ValidatingAdmissionPolicyBindingSpec()
 
 
 class ValidatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ValidatingWebhook describes an admission webhook and the resources and operations it applies to."""
+    """Part of objects of admissionregistration.k8s.io/v1."""
 
     admission_review_versions: ListOf[str] = NO_ITEMS
-    """admissionReviewVersions is an ordered list of preferred `AdmissionReview` versions the Webhook expects."""
     client_config: WebhookClientConfig = WebhookClientConfig()
     failure_policy: str | None = None
-    """failurePolicy defines how unrecognized errors from the admission endpoint are handled - allowed values are Ignore or Fail."""
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
-    """matchConditions is a list of conditions that must be met for a request to be sent to this webhook."""
     match_policy: str | None = None
-    """matchPolicy defines how the "rules" list is used to match incoming requests."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the admission webhook."""
     namespace_selector: LabelSelector | None = None
     object_selector: LabelSelector | None = None
     rules: ListOf[RuleWithOperations] = NO_ITEMS
-    """rules describes what operations on what resources/subresources the webhook cares about."""
     side_effects: str = msgspec.field(default_factory=str)
-    """sideEffects states whether this webhook has side effects."""
     timeout_seconds: int | None = None
-    """timeoutSeconds specifies the timeout for this webhook."""
 
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class ValidatingWebhookConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it."""
+    """ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     webhooks: ListOf[ValidatingWebhook] = NO_ITEMS
-    """webhooks is a list of webhooks and the affected resources and operations."""

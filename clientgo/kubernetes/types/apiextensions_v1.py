@@ -37,154 +37,118 @@ __all__ = [
 class CustomResourceColumnDefinition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceColumnDefinition specifies a column for server side printing."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     description: str | None = None
-    """description is a human readable description of this column."""
     format: str | None = None
-    """format is an optional OpenAPI type definition for this column."""
     json_path: str = msgspec.field(default_factory=str)
-    """jsonPath is a simple JSON path (i.e. with array notation) which is evaluated against each custom resource to produce the value for this column."""
     name: str = msgspec.field(default_factory=str)
-    """name is a human readable name for the column."""
     priority: int | None = None
-    """priority is an integer defining the relative importance of this column compared to others."""
     type: str = msgspec.field(default_factory=str)
-    """type is an OpenAPI type definition for this column."""
 
 
 class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceReference holds a reference to Service.legacy.k8s.io."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the service."""
     namespace: str = msgspec.field(default_factory=str)
-    """namespace is the namespace of the service."""
     path: str | None = None
-    """path is an optional URL path at which the webhook will be contacted."""
     port: int | None = None
-    """port is an optional service port at which the webhook will be contacted."""
 
 
 class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """WebhookClientConfig contains the information to make a TLS connection with the webhook."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     ca_bundle: bytes | None = None
-    """caBundle is a PEM encoded CA bundle which will be used to validate the webhook's server certificate."""
     service: ServiceReference | None = None
     url: str | None = None
-    """url gives the location of the webhook, in standard URL form (`scheme://host:port/path`)."""
 
 
 class WebhookConversion(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """WebhookConversion describes how to call a conversion webhook."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     client_config: WebhookClientConfig | None = None
     conversion_review_versions: ListOf[str] = NO_ITEMS
-    """conversionReviewVersions is an ordered list of preferred `ConversionReview` versions the Webhook expects."""
 
 
 class CustomResourceConversion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CustomResourceConversion describes how to convert different versions of a CR."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     strategy: str = msgspec.field(default_factory=str)
-    """strategy specifies how custom resources are converted between versions."""
     webhook: WebhookConversion | None = None
 
 
 class CustomResourceDefinitionNames(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceDefinitionNames indicates the names to serve this CustomResourceDefinition."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     categories: ListOf[str] = NO_ITEMS
-    """categories is a list of grouped resources this custom resource belongs to (e.g."""
     kind: str = msgspec.field(default_factory=str)
-    """kind is the serialized kind of the resource."""
     list_kind: str | None = None
-    """listKind is the serialized kind of the list for this resource."""
     plural: str = msgspec.field(default_factory=str)
-    """plural is the plural name of the resource to serve."""
     short_names: ListOf[str] = NO_ITEMS
-    """shortNames are short names for the resource, exposed in API discovery documents, and used by clients to support invocations like `kubectl get <shortname>`."""
     singular: str | None = None
-    """singular is the singular name of the resource."""
 
 
 class CustomResourceSubresourceScale(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceSubresourceScale defines how to serve the scale subresource for CustomResources."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     label_selector_path: str | None = None
-    """labelSelectorPath defines the JSON path inside of a custom resource that corresponds to Scale `status.selector`."""
     spec_replicas_path: str = msgspec.field(default_factory=str)
-    """specReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale `spec.replicas`."""
     status_replicas_path: str = msgspec.field(default_factory=str)
-    """statusReplicasPath defines the JSON path inside of a custom resource that corresponds to Scale `status.replicas`."""
 
 
 class CustomResourceSubresources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceSubresources defines the status and scale subresources for CustomResources."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     scale: CustomResourceSubresourceScale | None = None
     status: Mapping[str, Any] | None = None
-    """status indicates the custom resource should serve a `/status` subresource."""
 
 
 class ExternalDocumentation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ExternalDocumentation allows referencing an external resource for extended documentation."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     description: str | None = None
     url: str | None = None
 
 
 class ValidationRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ValidationRule describes a validation rule written in the CEL expression language."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     field_path: str | None = None
-    """fieldPath represents the field path returned when the validation fails."""
     message: str | None = None
-    """Message represents the message displayed when validation fails."""
     message_expression: str | None = None
-    """MessageExpression declares a CEL expression that evaluates to the validation failure message that is returned when this rule fails."""
     optional_old_self: bool | None = None
-    """optionalOldSelf is used to opt a transition rule into evaluation even when the object is first created, or if the old object is missing the value."""
     reason: str | None = None
-    """reason provides a machine-readable validation failure reason that is returned to the caller when a request fails this validation rule."""
     rule: str = msgspec.field(default_factory=str)
-    """Rule represents the expression which will be evaluated by CEL. ref: https://github.com/google/cel-spec The Rule is scoped to the location of the x-kubernetes-validations extension in the schema."""
 
 
 class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JSONSchemaProps is a JSON-Schema following Specification Draft 4 (http://json-schema.org/)."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     ref: str | None = msgspec.field(default=None, name="$ref")
     schema: str | None = msgspec.field(default=None, name="$schema")
     additional_items: Mapping[str, Any] | bool | None = None
-    """JSONSchemaPropsOrBool represents JSONSchemaProps or a boolean value."""
     additional_properties: Mapping[str, Any] | bool | None = None
-    """JSONSchemaPropsOrBool represents JSONSchemaProps or a boolean value."""
     all_of: "ListOf[JSONSchemaProps]" = NO_ITEMS
     any_of: "ListOf[JSONSchemaProps]" = NO_ITEMS
     default: Any = None
-    """default is a default value for undefined object fields."""
     definitions: "Mapping[str, JSONSchemaProps]" = EMPTY_MAP
     dependencies: Mapping[str, Mapping[str, Any] | tuple[str, ...]] = EMPTY_MAP
     description: str | None = None
     enum: ListOf[Any] = NO_ITEMS
     example: Any = None
-    """JSON represents any valid JSON value."""
     exclusive_maximum: bool | None = None
     exclusive_minimum: bool | None = None
     external_docs: ExternalDocumentation | None = None
     format: str | None = None
-    """format is an OpenAPI v3 format string."""
     id: str | None = None
     items: Mapping[str, Any] | tuple[Mapping[str, Any], ...] | None = None
-    """JSONSchemaPropsOrArray represents a value that can either be a JSONSchemaProps or an array of JSONSchemaProps."""
     max_items: int | None = None
     max_length: int | None = None
     max_properties: int | None = None
@@ -205,112 +169,84 @@ class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel"
     type: str | None = None
     unique_items: bool | None = None
     x_kubernetes_embedded_resource: bool | None = msgspec.field(default=None, name="x-kubernetes-embedded-resource")
-    """x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with TypeMeta and ObjectMeta."""
     x_kubernetes_int_or_string: bool | None = msgspec.field(default=None, name="x-kubernetes-int-or-string")
-    """x-kubernetes-int-or-string specifies that this value is either an integer or a string."""
     x_kubernetes_list_map_keys: ListOf[str] = msgspec.field(default=NO_ITEMS, name="x-kubernetes-list-map-keys")
-    """x-kubernetes-list-map-keys annotates an array with the x-kubernetes-list-type `map` by specifying the keys used as the index of the map."""
     x_kubernetes_list_type: str | None = msgspec.field(default=None, name="x-kubernetes-list-type")
-    """x-kubernetes-list-type annotates an array to further describe its topology."""
     x_kubernetes_map_type: str | None = msgspec.field(default=None, name="x-kubernetes-map-type")
-    """x-kubernetes-map-type annotates an object to further describe its topology."""
     x_kubernetes_preserve_unknown_fields: bool | None = msgspec.field(
         default=None, name="x-kubernetes-preserve-unknown-fields"
     )
-    """x-kubernetes-preserve-unknown-fields stops the API server decoding step from pruning fields which are not specified in the validation schema."""
     x_kubernetes_validations: ListOf[ValidationRule] = msgspec.field(default=NO_ITEMS, name="x-kubernetes-validations")
-    """x-kubernetes-validations describes a list of validation rules written in the CEL expression language."""
 
 
 class CustomResourceValidation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CustomResourceValidation is a list of validation methods for CustomResources."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     open_apiv3_schema: JSONSchemaProps | None = msgspec.field(default=None, name="openAPIV3Schema")
 
 
 class SelectableField(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelectableField specifies the JSON path of a field that may be used with field selectors."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     json_path: str = msgspec.field(default_factory=str)
-    """jsonPath is a simple JSON path which is evaluated against each custom resource to produce a field selector value."""
 
 
 class CustomResourceDefinitionVersion(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceDefinitionVersion describes a version for CRD."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     additional_printer_columns: ListOf[CustomResourceColumnDefinition] = NO_ITEMS
-    """additionalPrinterColumns specifies additional columns returned in Table output."""
     deprecated: bool | None = None
-    """deprecated indicates this version of the custom resource API is deprecated."""
     deprecation_warning: str | None = None
-    """deprecationWarning overrides the default warning returned to API clients."""
     name: str = msgspec.field(default_factory=str)
-    """name is the version name, e.g. “v1”, “v2beta1”, etc."""
     schema: CustomResourceValidation | None = None
     selectable_fields: ListOf[SelectableField] = NO_ITEMS
-    """selectableFields specifies paths to fields that may be used as field selectors."""
     served: bool = msgspec.field(default_factory=bool)
-    """served is a flag enabling/disabling this version from being served via REST APIs."""
     storage: bool = msgspec.field(default_factory=bool)
-    """storage indicates this version should be used when persisting custom resources to storage."""
     subresources: CustomResourceSubresources | None = None
 
 
 class CustomResourceDefinitionSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceDefinitionSpec describes how a user wants their resource to appear."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     conversion: CustomResourceConversion | None = None
     group: str = msgspec.field(default_factory=str)
-    """group is the API group of the defined custom resource."""
     names: CustomResourceDefinitionNames = CustomResourceDefinitionNames()
     preserve_unknown_fields: bool | None = None
-    """preserveUnknownFields indicates that object fields which are not specified in the OpenAPI schema should be preserved when persisting to storage. apiVersion, kind, metadata and known fields inside metadata are always preserved."""
     scope: str = msgspec.field(default_factory=str)
-    """scope indicates whether the defined custom resource is cluster- or namespace-scoped."""
     versions: ListOf[CustomResourceDefinitionVersion] = NO_ITEMS
-    """versions is the list of all API versions of the defined custom resource."""
 
 
 class CustomResourceDefinitionCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceDefinitionCondition contains details for the current condition of this pod."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     last_transition_time: Time | None = None
-    """lastTransitionTime last time the condition transitioned from one status to another."""
     message: str | None = None
-    """message is a human-readable message indicating details about last transition."""
     observed_generation: int | None = None
-    """observedGeneration represents the .metadata.generation that the condition was set based upon."""
     reason: str | None = None
-    """reason is a unique, one-word, CamelCase reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """status is the status of the condition."""
     type: str = msgspec.field(default_factory=str)
-    """type is the type of the condition."""
 
 
 class CustomResourceDefinitionStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CustomResourceDefinitionStatus indicates the state of the CustomResourceDefinition."""
+    """Part of objects of apiextensions.k8s.io/v1."""
 
     accepted_names: CustomResourceDefinitionNames | None = None
     conditions: ListOf[CustomResourceDefinitionCondition] = NO_ITEMS
-    """conditions indicate state for particular aspects of a CustomResourceDefinition."""
     observed_generation: int | None = None
-    """The generation observed by the CRD controller."""
     stored_versions: ListOf[str] = NO_ITEMS
-    """storedVersions lists all versions of CustomResources that were ever persisted."""
 
 
 @api_type(group="apiextensions.k8s.io", version="v1", scope="Cluster")
 class CustomResourceDefinition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CustomResourceDefinition represents a resource that should be exposed on the API server."""
+    """CustomResourceDefinition of apiextensions.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CustomResourceDefinitionSpec = CustomResourceDefinitionSpec()

@@ -275,87 +275,65 @@ __all__ = [
 
 @api_type(group="apps", version="v1", status=False)
 class ControllerRevision(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ControllerRevision implements an immutable snapshot of state data."""
+    """ControllerRevision of apps/v1."""
 
     data: Mapping[str, Any] | None = None
-    """Data is the serialized representation of the state."""
     metadata: ObjectMeta = ObjectMeta()
     revision: int | None = None
-    """Revision indicates the revision of the state represented by Data."""
 
 
 class RollingUpdateDaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Spec to control the desired behavior of daemon set rolling update."""
+    """Part of objects of apps/v1."""
 
     max_surge: int | str | None = None
-    """The maximum number of nodes with an existing available DaemonSet pod that can have an updated DaemonSet pod during during an update."""
     max_unavailable: int | str | None = None
-    """The maximum number of DaemonSet pods that can be unavailable during the update."""
 
 
 class DaemonSetUpdateStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSetUpdateStrategy is a struct used to control the update strategy for a DaemonSet."""
+    """Part of objects of apps/v1."""
 
     rolling_update: RollingUpdateDaemonSet | None = None
     type: str | None = None
-    """Type of daemon set update."""
 
 
 class DaemonSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSetSpec is the specification of a daemon set."""
+    """Part of objects of apps/v1."""
 
     min_ready_seconds: int | None = None
-    """The minimum number of seconds for which a newly created DaemonSet pod should be ready without any of its container crashing, for it to be considered available."""
     revision_history_limit: int | None = None
-    """The number of old history to retain to allow rollback."""
     selector: LabelSelector = LabelSelector()
     template: PodTemplateSpec = PodTemplateSpec()
     update_strategy: DaemonSetUpdateStrategy | None = None
 
 
 class DaemonSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSetCondition describes the state of a DaemonSet at a certain point."""
+    """Part of objects of apps/v1."""
 
     last_transition_time: Time | None = None
-    """Last time the condition transitioned from one status to another."""
     message: str | None = None
-    """A human readable message indicating details about the transition."""
     reason: str | None = None
-    """The reason for the condition's last transition."""
     status: str | None = None
-    """Status of the condition, one of True, False, Unknown."""
     type: str | None = None
-    """Type of DaemonSet condition."""
 
 
 class DaemonSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSetStatus represents the current status of a daemon set."""
+    """Part of objects of apps/v1."""
 
     collision_count: int | None = None
-    """Count of hash collisions for the DaemonSet."""
     conditions: ListOf[DaemonSetCondition] = NO_ITEMS
-    """Represents the latest available observations of a DaemonSet's current state."""
     current_number_scheduled: int = msgspec.field(default_factory=int)
-    """The number of nodes that are running at least 1 daemon pod and are supposed to run the daemon pod."""
     desired_number_scheduled: int = msgspec.field(default_factory=int)
-    """The total number of nodes that should be running the daemon pod (including nodes correctly running the daemon pod)."""
     number_available: int | None = None
-    """The number of nodes that should be running the daemon pod and have one or more of the daemon pod running and available (ready for at least spec.minReadySeconds)."""
     number_misscheduled: int = msgspec.field(default_factory=int)
-    """The number of nodes that are running the daemon pod, but are not supposed to run the daemon pod."""
     number_ready: int = msgspec.field(default_factory=int)
-    """numberReady is the number of nodes that should be running the daemon pod and have one or more of the daemon pod running with a Ready Condition."""
     number_unavailable: int | None = None
-    """The number of nodes that should be running the daemon pod and have none of the daemon pod running and available (ready for at least spec.minReadySeconds)."""
     observed_generation: int | None = None
-    """The most recent generation observed by the daemon set controller."""
     updated_number_scheduled: int | None = None
-    """The total number of nodes that are running updated daemon pod."""
 
 
 @api_type(group="apps", version="v1")
 class DaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSet represents the configuration of a daemon set."""
+    """DaemonSet of apps/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DaemonSetSpec = DaemonSetSpec()
@@ -363,83 +341,60 @@ class DaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class RollingUpdateDeployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Spec to control the desired behavior of rolling update."""
+    """Part of objects of apps/v1."""
 
     max_surge: int | str | None = None
-    """The maximum number of pods that can be scheduled above the desired number of pods."""
     max_unavailable: int | str | None = None
-    """The maximum number of pods that can be unavailable during the update."""
 
 
 class DeploymentStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DeploymentStrategy describes how to replace existing pods with new ones."""
+    """Part of objects of apps/v1."""
 
     rolling_update: RollingUpdateDeployment | None = None
     type: str | None = None
-    """Type of deployment."""
 
 
 class DeploymentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DeploymentSpec is the specification of the desired behavior of the Deployment."""
+    """Part of objects of apps/v1."""
 
     min_ready_seconds: int | None = None
-    """Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available."""
     paused: bool | None = None
-    """Indicates that the deployment is paused."""
     progress_deadline_seconds: int | None = None
-    """The maximum time in seconds for a deployment to make progress before it is considered to be failed."""
     replicas: int | None = None
-    """Number of desired pods."""
     revision_history_limit: int | None = None
-    """The number of old ReplicaSets to retain to allow rollback."""
     selector: LabelSelector = LabelSelector()
     strategy: DeploymentStrategy | None = None
     template: PodTemplateSpec = PodTemplateSpec()
 
 
 class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DeploymentCondition describes the state of a deployment at a certain point."""
+    """Part of objects of apps/v1."""
 
     last_transition_time: Time | None = None
-    """Last time the condition transitioned from one status to another."""
     last_update_time: Time | None = None
-    """The last time this condition was updated."""
     message: str | None = None
-    """A human readable message indicating details about the transition."""
     reason: str | None = None
-    """The reason for the condition's last transition."""
     status: str | None = None
-    """Status of the condition, one of True, False, Unknown."""
     type: str | None = None
-    """Type of deployment condition."""
 
 
 class DeploymentStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DeploymentStatus is the most recently observed status of the Deployment."""
+    """Part of objects of apps/v1."""
 
     available_replicas: int | None = None
-    """Total number of available non-terminating pods (ready for at least minReadySeconds) targeted by this deployment."""
     collision_count: int | None = None
-    """Count of hash collisions for the Deployment."""
     conditions: ListOf[DeploymentCondition] = NO_ITEMS
-    """Represents the latest available observations of a deployment's current state."""
     observed_generation: int | None = None
-    """The generation observed by the deployment controller."""
     ready_replicas: int | None = None
-    """Total number of non-terminating pods targeted by this Deployment with a Ready Condition."""
     replicas: int | None = None
-    """Total number of non-terminating pods targeted by this deployment (their labels match the selector)."""
     terminating_replicas: int | None = None
-    """Total number of terminating pods targeted by this deployment."""
     unavailable_replicas: int | None = None
-    """Total number of unavailable pods targeted by this deployment."""
     updated_replicas: int | None = None
-    """Total number of non-terminating pods targeted by this deployment that have the desired template spec."""
 
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Deployment enables declarative updates for Pods and ReplicaSets."""
+    """Deployment of apps/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
@@ -447,53 +402,39 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicaSetSpec is the specification of a ReplicaSet."""
+    """Part of objects of apps/v1."""
 
     min_ready_seconds: int | None = None
-    """Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available."""
     replicas: int | None = None
-    """Replicas is the number of desired pods."""
     selector: LabelSelector = LabelSelector()
     template: PodTemplateSpec | None = None
 
 
 class ReplicaSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicaSetCondition describes the state of a replica set at a certain point."""
+    """Part of objects of apps/v1."""
 
     last_transition_time: Time | None = None
-    """The last time the condition transitioned from one status to another."""
     message: str | None = None
-    """A human readable message indicating details about the transition."""
     reason: str | None = None
-    """The reason for the condition's last transition."""
     status: str | None = None
-    """Status of the condition, one of True, False, Unknown."""
     type: str | None = None
-    """Type of replica set condition."""
 
 
 class ReplicaSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicaSetStatus represents the current status of a ReplicaSet."""
+    """Part of objects of apps/v1."""
 
     available_replicas: int | None = None
-    """The number of available non-terminating pods (ready for at least minReadySeconds) for this replica set."""
     conditions: ListOf[ReplicaSetCondition] = NO_ITEMS
-    """Represents the latest available observations of a replica set's current state."""
     fully_labeled_replicas: int | None = None
-    """The number of non-terminating pods that have labels matching the labels of the pod template of the replicaset."""
     observed_generation: int | None = None
-    """ObservedGeneration reflects the generation of the most recently observed ReplicaSet."""
     ready_replicas: int | None = None
-    """The number of non-terminating pods targeted by this ReplicaSet with a Ready Condition."""
     replicas: int = msgspec.field(default_factory=int)
-    """Replicas is the most recently observed number of non-terminating pods."""
     terminating_replicas: int | None = None
-    """The number of terminating pods for this replica set."""
 
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicaSet ensures that a specified number of pod replicas are running at any given time."""
+    """ReplicaSet of apps/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
@@ -503,107 +444,80 @@ class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class RollingUpdateStatefulSetStrategy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """RollingUpdateStatefulSetStrategy is used to communicate parameter for RollingUpdateStatefulSetStrategyType."""
+    """Part of objects of apps/v1."""
 
     max_unavailable: int | str | None = None
-    """The maximum number of pods that can be unavailable during the update."""
     partition: int | None = None
-    """Partition indicates the ordinal at which the StatefulSet should be partitioned for updates."""
 
 
 class StatefulSetOrdinals(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StatefulSetOrdinals describes the policy used for replica ordinal assignment in this StatefulSet."""
+    """Part of objects of apps/v1."""
 
     start: int | None = None
-    """start is the number representing the first replica's index."""
 
 
 class StatefulSetPersistentVolumeClaimRetentionPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """StatefulSetPersistentVolumeClaimRetentionPolicy describes the policy used for PVCs created from the StatefulSet VolumeClaimTemplates."""
+    """Part of objects of apps/v1."""
 
     when_deleted: str | None = None
-    """WhenDeleted specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is deleted."""
     when_scaled: str | None = None
-    """WhenScaled specifies what happens to PVCs created from StatefulSet VolumeClaimTemplates when the StatefulSet is scaled down."""
 
 
 class StatefulSetUpdateStrategy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """StatefulSetUpdateStrategy indicates the strategy that the StatefulSet controller will use to perform updates."""
+    """Part of objects of apps/v1."""
 
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
     type: str | None = None
-    """Type indicates the type of the StatefulSetUpdateStrategy."""
 
 
 class StatefulSetSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A StatefulSetSpec is the specification of a StatefulSet."""
+    """Part of objects of apps/v1."""
 
     min_ready_seconds: int | None = None
-    """Minimum number of seconds for which a newly created pod should be ready without any of its container crashing for it to be considered available."""
     ordinals: StatefulSetOrdinals | None = None
     persistent_volume_claim_retention_policy: StatefulSetPersistentVolumeClaimRetentionPolicy | None = None
     pod_management_policy: str | None = None
-    """podManagementPolicy controls how pods are created during initial scale up, when replacing pods on nodes, or when scaling down."""
     replicas: int | None = None
-    """replicas is the desired number of replicas of the given Template."""
     revision_history_limit: int | None = None
-    """revisionHistoryLimit is the maximum number of revisions that will be maintained in the StatefulSet's revision history."""
     selector: LabelSelector = LabelSelector()
     service_name: str | None = None
-    """serviceName is the name of the service that governs this StatefulSet."""
     template: PodTemplateSpec = PodTemplateSpec()
     update_strategy: StatefulSetUpdateStrategy | None = None
     volume_claim_templates: ListOf[PersistentVolumeClaim] = NO_ITEMS
-    """volumeClaimTemplates is a list of claims that pods are allowed to reference."""
 
 
 class StatefulSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StatefulSetCondition describes the state of a statefulset at a certain point."""
+    """Part of objects of apps/v1."""
 
     last_transition_time: Time | None = None
-    """Last time the condition transitioned from one status to another."""
     message: str | None = None
-    """A human readable message indicating details about the transition."""
     reason: str | None = None
-    """The reason for the condition's last transition."""
     status: str | None = None
-    """Status of the condition, one of True, False, Unknown."""
     type: str | None = None
-    """Type of statefulset condition."""
 
 
 class StatefulSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StatefulSetStatus represents the current state of a StatefulSet."""
+    """Part of objects of apps/v1."""
 
     available_replicas: int | None = None
-    """Total number of available pods (ready for at least minReadySeconds) targeted by this statefulset."""
     collision_count: int | None = None
-    """collisionCount is the count of hash collisions for the StatefulSet."""
     conditions: ListOf[StatefulSetCondition] = NO_ITEMS
-    """Represents the latest available observations of a statefulset's current state."""
     current_replicas: int | None = None
-    """currentReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by currentRevision."""
     current_revision: str | None = None
-    """currentRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence [0,currentReplicas)."""
     observed_generation: int | None = None
-    """observedGeneration is the most recent generation observed for this StatefulSet."""
     ready_replicas: int | None = None
-    """readyReplicas is the number of pods created for this StatefulSet with a Ready Condition."""
     replicas: int = msgspec.field(default_factory=int)
-    """replicas is the number of Pods created by the StatefulSet controller."""
     update_revision: str | None = None
-    """updateRevision, if not empty, indicates the version of the StatefulSet used to generate Pods in the sequence [replicas-updatedReplicas,replicas)."""
     updated_replicas: int | None = None
-    """updatedReplicas is the number of Pods created by the StatefulSet controller from the StatefulSet version indicated by updateRevision."""
 
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class StatefulSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StatefulSet represents a set of pods with consistent identities."""
+    """StatefulSet of apps/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()

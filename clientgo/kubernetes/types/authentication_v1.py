@@ -27,56 +27,47 @@ __all__ = [
 
 
 class UserInfo(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """UserInfo holds the information about the user needed to implement the user.Info interface."""
+    """Part of objects of authentication.k8s.io/v1."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
-    """extra is any additional information provided by the authenticator."""
     groups: ListOf[str] = NO_ITEMS
-    """groups is the names of groups this user is a part of."""
     uid: str | None = None
-    """uid is a unique value that identifies this user across time."""
     username: str | None = None
-    """username is the name that uniquely identifies this user among all active users."""
 
 
 class SelfSubjectReviewStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectReviewStatus is filled by the kube-apiserver and sent back to a user."""
+    """Part of objects of authentication.k8s.io/v1."""
 
     user_info: UserInfo | None = None
 
 
 @api_type(group="authentication.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectReview contains the user information that the kube-apiserver has about the user making this request."""
+    """SelfSubjectReview of authentication.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
 class TokenReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenReviewSpec is a description of the token authentication request."""
+    """Part of objects of authentication.k8s.io/v1."""
 
     audiences: ListOf[str] = NO_ITEMS
-    """audiences is a list of the identifiers that the resource server presented with the token identifies as."""
     token: str = msgspec.field(default_factory=str)
-    """token is the opaque bearer token."""
 
 
 class TokenReviewStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenReviewStatus is the result of the token authentication request."""
+    """Part of objects of authentication.k8s.io/v1."""
 
     audiences: ListOf[str] = NO_ITEMS
-    """audiences are audience identifiers chosen by the authenticator that are compatible with both the TokenReview and token."""
     authenticated: bool | None = None
-    """authenticated indicates that the token was associated with a known user."""
     error: str | None = None
-    """error indicates that the token couldn't be checked."""
     user: UserInfo | None = None
 
 
 @api_type(group="authentication.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class TokenReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenReview attempts to authenticate a token to a known user."""
+    """TokenReview of authentication.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: TokenReviewSpec = TokenReviewSpec()

@@ -36,97 +36,73 @@ __all__ = [
 class FieldSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """FieldSelectorRequirement is a selector that contains values, a key, and an operator that relates the key and values."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """key is the field selector key that the requirement applies to."""
     operator: str = msgspec.field(default_factory=str)
-    """operator represents a key's relationship to a set of values."""
     values: ListOf[str] = NO_ITEMS
-    """values is an array of string values."""
 
 
 class FieldSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """FieldSelectorAttributes indicates a field limited access."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     raw_selector: str | None = None
-    """rawSelector is the serialization of a field selector that would be included in a query parameter."""
     requirements: ListOf[FieldSelectorRequirement] = NO_ITEMS
-    """requirements is the parsed interpretation of a field selector."""
 
 
 class LabelSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LabelSelectorAttributes indicates a label limited access."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     raw_selector: str | None = None
-    """rawSelector is the serialization of a field selector that would be included in a query parameter."""
     requirements: ListOf[LabelSelectorRequirement] = NO_ITEMS
-    """requirements is the parsed interpretation of a label selector."""
 
 
 class NonResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NonResourceAttributes includes the authorization attributes available for non-resource requests to the Authorizer interface."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     path: str | None = None
-    """path is the URL path of the request."""
     verb: str | None = None
-    """verb is the standard HTTP verb."""
 
 
 class ResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceAttributes includes the authorization attributes available for resource requests to the Authorizer interface."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     field_selector: FieldSelectorAttributes | None = None
     group: str | None = None
-    """group is the API Group of the Resource."""
     label_selector: LabelSelectorAttributes | None = None
     name: str | None = None
-    """name is the name of the resource being requested for a "get" or deleted for a "delete"."""
     namespace: str | None = None
-    """namespace is the namespace of the action being requested."""
     resource: str | None = None
-    """resource is one of the existing resource types."""
     subresource: str | None = None
-    """subresource is one of the existing resource types."""
     verb: str | None = None
-    """verb is a kubernetes resource API verb, like: get, list, watch, create, update, delete, proxy."""
     version: str | None = None
-    """version is the API Version of the Resource."""
 
 
 class SubjectAccessReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SubjectAccessReviewSpec is a description of the access request."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
-    """extra corresponds to the user.Info.GetExtra() method from the authenticator."""
     groups: ListOf[str] = NO_ITEMS
-    """groups is the groups you're testing for."""
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
     uid: str | None = None
-    """uid information about the requesting user."""
     user: str | None = None
-    """user is the user you're testing for."""
 
 
 class SubjectAccessReviewStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """SubjectAccessReviewStatus."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     allowed: bool = msgspec.field(default_factory=bool)
-    """allowed is required."""
     denied: bool | None = None
-    """denied is optional."""
     evaluation_error: str | None = None
-    """evaluationError is an indication that some error occurred during the authorization check."""
     reason: str | None = None
-    """reason is optional."""
 
 
 @api_type(group="authorization.k8s.io", version="v1", status=False, verbs=("create",))
 class LocalSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LocalSubjectAccessReview checks whether or not a user or group can perform an action in a given namespace."""
+    """LocalSubjectAccessReview of authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()
@@ -134,31 +110,25 @@ class LocalSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class NonResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NonResourceRule holds information that describes a rule for the non-resource."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
-    """nonResourceURLs is a set of partial urls that a user should have access to. *s are allowed, but only as the full, final step in the path."""
     verbs: ListOf[str] = NO_ITEMS
-    """verbs is a list of kubernetes non-resource API verbs, like: get, post, put, delete, patch, head, options."""
 
 
 class ResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceRule is the list of actions the subject is allowed to perform on resources."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     api_groups: ListOf[str] = NO_ITEMS
-    """apiGroups is the name of the APIGroup that contains the resources."""
     resource_names: ListOf[str] = NO_ITEMS
-    """resourceNames is an optional white list of names that the rule applies to."""
     resources: ListOf[str] = NO_ITEMS
-    """resources is a list of resources this rule applies to."""
     verbs: ListOf[str] = NO_ITEMS
-    """verbs is a list of kubernetes resource API verbs, like: get, list, watch, create, update, delete, proxy."""
 
 
 class SelfSubjectAccessReviewSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """SelfSubjectAccessReviewSpec is a description of the access request."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
@@ -166,7 +136,7 @@ class SelfSubjectAccessReviewSpec(
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectAccessReview checks whether or the current user can perform an action."""
+    """SelfSubjectAccessReview of authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
@@ -176,30 +146,25 @@ class SelfSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename=
 class SelfSubjectRulesReviewSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """SelfSubjectRulesReviewSpec defines the specification for SelfSubjectRulesReview."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     namespace: str | None = None
-    """namespace to evaluate rules for."""
 
 
 class SubjectRulesReviewStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """SubjectRulesReviewStatus contains the result of a rules check."""
+    """Part of objects of authorization.k8s.io/v1."""
 
     evaluation_error: str | None = None
-    """evaluationError can appear in combination with Rules."""
     incomplete: bool = msgspec.field(default_factory=bool)
-    """incomplete is true when the rules returned by this call are incomplete."""
     non_resource_rules: ListOf[NonResourceRule] = NO_ITEMS
-    """nonResourceRules is the list of actions the subject is allowed to perform on non-resources."""
     resource_rules: ListOf[ResourceRule] = NO_ITEMS
-    """resourceRules is the list of actions the subject is allowed to perform on resources."""
 
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectRulesReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectRulesReview enumerates the set of actions the current user can perform within a namespace."""
+    """SelfSubjectRulesReview of authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
@@ -208,7 +173,7 @@ class SelfSubjectRulesReview(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SubjectAccessReview checks whether or not a user or group can perform an action."""
+    """SubjectAccessReview of authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()

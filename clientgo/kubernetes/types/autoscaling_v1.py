@@ -20,50 +20,39 @@ __all__ = [
 class CrossVersionObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CrossVersionObjectReference contains enough information to let you identify the referred resource."""
+    """Part of objects of autoscaling/v1."""
 
     api_version: str | None = None
-    """apiVersion is the API version of the referent."""
     kind: str = msgspec.field(default_factory=str)
-    """kind is the kind of the referent; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the referent; More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names."""
 
 
 class HorizontalPodAutoscalerSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """specification of a horizontal pod autoscaler."""
+    """Part of objects of autoscaling/v1."""
 
     max_replicas: int = msgspec.field(default_factory=int)
-    """maxReplicas is the upper limit for the number of pods that can be set by the autoscaler; cannot be smaller than MinReplicas."""
     min_replicas: int | None = None
-    """minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down."""
     scale_target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
     target_cpu_utilization_percentage: int | None = msgspec.field(default=None, name="targetCPUUtilizationPercentage")
-    """targetCPUUtilizationPercentage is the target average CPU utilization (represented as a percentage of requested CPU) over all the pods; if not specified the default autoscaling policy will be used."""
 
 
 class HorizontalPodAutoscalerStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """current status of a horizontal pod autoscaler."""
+    """Part of objects of autoscaling/v1."""
 
     current_cpu_utilization_percentage: int | None = msgspec.field(default=None, name="currentCPUUtilizationPercentage")
-    """currentCPUUtilizationPercentage is the current average CPU utilization over all pods, represented as a percentage of requested CPU, e.g. 70 means that an average pod is using now 70% of its requested CPU."""
     current_replicas: int = msgspec.field(default_factory=int)
-    """currentReplicas is the current number of replicas of pods managed by this autoscaler."""
     desired_replicas: int = msgspec.field(default_factory=int)
-    """desiredReplicas is the desired number of replicas of pods managed by this autoscaler."""
     last_scale_time: Time | None = None
-    """lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods; used by the autoscaler to control how often the number of pods is changed."""
     observed_generation: int | None = None
-    """observedGeneration is the most recent generation observed by this autoscaler."""
 
 
 @api_type(group="autoscaling", version="v1")
 class HorizontalPodAutoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """configuration of a horizontal pod autoscaler."""
+    """HorizontalPodAutoscaler of autoscaling/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()

@@ -40,123 +40,101 @@ __all__ = [
 
 
 class MetricTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MetricTarget defines the target value, average value, or average utilization of a specific metric."""
+    """Part of objects of autoscaling/v2."""
 
     average_utilization: int | None = None
-    """averageUtilization is the target value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods."""
     average_value: str | None = None
-    """averageValue is the target value of the average of the metric across all relevant pods (as a quantity)."""
     type: str = msgspec.field(default_factory=str)
-    """type represents whether the metric type is Utilization, Value, or AverageValue."""
     value: str | None = None
-    """value is the target value of the metric (as a quantity)."""
 
 
 class ContainerResourceMetricSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ContainerResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g."""
+    """Part of objects of autoscaling/v2."""
 
     container: str = msgspec.field(default_factory=str)
-    """container is the name of the container in the pods of the scaling target."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the resource in question."""
     target: MetricTarget = MetricTarget()
 
 
 class MetricValueStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MetricValueStatus holds the current value for a metric."""
+    """Part of objects of autoscaling/v2."""
 
     average_utilization: int | None = None
-    """averageUtilization is the current value of the average of the resource metric across all relevant pods, represented as a percentage of the requested value of the resource for the pods."""
     average_value: str | None = None
-    """averageValue is the current value of the average of the metric across all relevant pods (as a quantity)."""
     value: str | None = None
-    """value is the current value of the metric (as a quantity)."""
 
 
 class ContainerResourceMetricStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ContainerResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing a single container in each pod in the current scale target (e.g."""
+    """Part of objects of autoscaling/v2."""
 
     container: str = msgspec.field(default_factory=str)
-    """container is the name of the container in the pods of the scaling target."""
     current: MetricValueStatus = MetricValueStatus()
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the resource in question."""
 
 
 class CrossVersionObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CrossVersionObjectReference contains enough information to let you identify the referred resource."""
+    """Part of objects of autoscaling/v2."""
 
     api_version: str | None = None
-    """apiVersion is the API version of the referent."""
     kind: str = msgspec.field(default_factory=str)
-    """kind is the kind of the referent; More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the referent; More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#names."""
 
 
 class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MetricIdentifier defines the name and optionally selector for a metric."""
+    """Part of objects of autoscaling/v2."""
 
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the given metric."""
     selector: LabelSelector | None = None
 
 
 class ExternalMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ExternalMetricSource indicates how to scale on a metric not associated with any Kubernetes object (for example length of queue in cloud messaging service, or QPS from loadbalancer running outside of cluster)."""
+    """Part of objects of autoscaling/v2."""
 
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
 class ExternalMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ExternalMetricStatus indicates the current value of a global metric not associated with any Kubernetes object."""
+    """Part of objects of autoscaling/v2."""
 
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
 class HPAScalingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HPAScalingPolicy is a single policy which must hold true for a specified past interval."""
+    """Part of objects of autoscaling/v2."""
 
     period_seconds: int = msgspec.field(default_factory=int)
-    """periodSeconds specifies the window of time for which the policy should hold true."""
     type: str = msgspec.field(default_factory=str)
-    """type is used to specify the scaling policy."""
     value: int = msgspec.field(default_factory=int)
-    """value contains the amount of change which is permitted by the policy."""
 
 
 class HPAScalingRules(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HPAScalingRules configures the scaling behavior for one direction via scaling Policy Rules and a configurable metric tolerance."""
+    """Part of objects of autoscaling/v2."""
 
     policies: ListOf[HPAScalingPolicy] = NO_ITEMS
-    """policies is a list of potential scaling polices which can be used during scaling."""
     select_policy: str | None = None
-    """selectPolicy is used to specify which policy should be used."""
     stabilization_window_seconds: int | None = None
-    """stabilizationWindowSeconds is the number of seconds for which past recommendations should be considered while scaling up or scaling down."""
     tolerance: str | None = None
-    """tolerance is the tolerance on the ratio between the current and desired metric value under which no updates are made to the desired number of replicas (e.g. 0.01 for 1%)."""
 
 
 class HorizontalPodAutoscalerBehavior(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """HorizontalPodAutoscalerBehavior configures the scaling behavior of the target in both Up and Down directions (scaleUp and scaleDown fields respectively)."""
+    """Part of objects of autoscaling/v2."""
 
     scale_down: HPAScalingRules | None = None
     scale_up: HPAScalingRules | None = None
 
 
 class ObjectMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ObjectMetricSource indicates how to scale on a metric describing a kubernetes object (for example, hits-per-second on an Ingress object)."""
+    """Part of objects of autoscaling/v2."""
 
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
     metric: MetricIdentifier = MetricIdentifier()
@@ -164,22 +142,21 @@ class ObjectMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class PodsMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodsMetricSource indicates how to scale on a metric describing each pod in the current scale target (for example, transactions-processed-per-second)."""
+    """Part of objects of autoscaling/v2."""
 
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
 class ResourceMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceMetricSource indicates how to scale on a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g."""
+    """Part of objects of autoscaling/v2."""
 
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the resource in question."""
     target: MetricTarget = MetricTarget()
 
 
 class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MetricSpec specifies how to scale based on a single metric (only `type` and one other matching field should be set at once)."""
+    """Part of objects of autoscaling/v2."""
 
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
@@ -187,45 +164,35 @@ class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
     pods: PodsMetricSource | None = None
     resource: ResourceMetricSource | None = None
     type: str = msgspec.field(default_factory=str)
-    """type is the type of metric source."""
 
 
 class HorizontalPodAutoscalerSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """HorizontalPodAutoscalerSpec describes the desired functionality of the HorizontalPodAutoscaler."""
+    """Part of objects of autoscaling/v2."""
 
     behavior: HorizontalPodAutoscalerBehavior | None = None
     max_replicas: int = msgspec.field(default_factory=int)
-    """maxReplicas is the upper limit for the number of replicas to which the autoscaler can scale up."""
     metrics: ListOf[MetricSpec] = NO_ITEMS
-    """metrics contains the specifications for which to use to calculate the desired replica count (the maximum replica count across all metrics will be used)."""
     min_replicas: int | None = None
-    """minReplicas is the lower limit for the number of replicas to which the autoscaler can scale down."""
     scale_target_ref: CrossVersionObjectReference = CrossVersionObjectReference()
 
 
 class HorizontalPodAutoscalerCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """HorizontalPodAutoscalerCondition describes the state of a HorizontalPodAutoscaler at a certain point."""
+    """Part of objects of autoscaling/v2."""
 
     last_transition_time: Time | None = None
-    """lastTransitionTime is the last time the condition transitioned from one status to another."""
     message: str | None = None
-    """message is a human-readable explanation containing details about the transition."""
     observed_generation: int | None = None
-    """observedGeneration represents the .metadata.generation that the condition was set based upon."""
     reason: str | None = None
-    """reason is the reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """status is the status of the condition (True, False, Unknown)."""
     type: str = msgspec.field(default_factory=str)
-    """type describes the current condition."""
 
 
 class ObjectMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ObjectMetricStatus indicates the current value of a metric describing a kubernetes object (for example, hits-per-second on an Ingress object)."""
+    """Part of objects of autoscaling/v2."""
 
     current: MetricValueStatus = MetricValueStatus()
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
@@ -233,22 +200,21 @@ class ObjectMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class PodsMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodsMetricStatus indicates the current value of a metric describing each pod in the current scale target (for example, transactions-processed-per-second)."""
+    """Part of objects of autoscaling/v2."""
 
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
 class ResourceMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceMetricStatus indicates the current value of a resource metric known to Kubernetes, as specified in requests and limits, describing each pod in the current scale target (e.g."""
+    """Part of objects of autoscaling/v2."""
 
     current: MetricValueStatus = MetricValueStatus()
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the resource in question."""
 
 
 class MetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MetricStatus describes the last-read state of a single metric."""
+    """Part of objects of autoscaling/v2."""
 
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
@@ -256,31 +222,24 @@ class MetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     pods: PodsMetricStatus | None = None
     resource: ResourceMetricStatus | None = None
     type: str = msgspec.field(default_factory=str)
-    """type is the type of metric source."""
 
 
 class HorizontalPodAutoscalerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """HorizontalPodAutoscalerStatus describes the current status of a horizontal pod autoscaler."""
+    """Part of objects of autoscaling/v2."""
 
     conditions: ListOf[HorizontalPodAutoscalerCondition] = NO_ITEMS
-    """conditions is the set of conditions required for this autoscaler to scale its target, and indicates whether or not those conditions are met."""
     current_metrics: ListOf[MetricStatus] = NO_ITEMS
-    """currentMetrics is the last read state of the metrics used by this autoscaler."""
     current_replicas: int | None = None
-    """currentReplicas is current number of replicas of pods managed by this autoscaler, as last seen by the autoscaler."""
     desired_replicas: int = msgspec.field(default_factory=int)
-    """desiredReplicas is the desired number of replicas of pods managed by this autoscaler, as last calculated by the autoscaler."""
     last_scale_time: Time | None = None
-    """lastScaleTime is the last time the HorizontalPodAutoscaler scaled the number of pods, used by the autoscaler to control how often the number of pods is changed."""
     observed_generation: int | None = None
-    """observedGeneration is the most recent generation observed by this autoscaler."""
 
 
 @api_type(group="autoscaling", version="v2")
 class HorizontalPodAutoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified."""
+    """HorizontalPodAutoscaler of autoscaling/v2."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()

@@ -263,70 +263,60 @@ __all__ = [
 class WorkloadPodGroupDisruptionMode(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WorkloadPodGroupDisruptionMode defines how individual pods within a group can be disrupted."""
+    """Part of objects of batch/v1."""
 
     all: Mapping[str, Any] | None = None
-    """all specifies that all pods in the group must be disrupted together."""
     single: Mapping[str, Any] | None = None
-    """single specifies that pods can be disrupted independently from each other."""
 
 
 class WorkloadPodGroupResourceClaim(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WorkloadPodGroupResourceClaim references a dynamic resource claim that is shared across pods in the group."""
+    """Part of objects of batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name uniquely identifies this resource claim inside the group."""
     resource_claim_name: str | None = None
-    """resourceClaimName is the name of a ResourceClaim object in the same namespace."""
     resource_claim_template_name: str | None = None
-    """resourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace."""
 
 
 class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TopologyConstraint defines a topology constraint for a PodGroup."""
+    """Part of objects of batch/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """key specifies the key of the node label representing the topology domain."""
 
 
 class WorkloadPodGroupSchedulingConstraints(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WorkloadPodGroupSchedulingConstraints defines leaf-level scheduling constraints, such as topology."""
+    """Part of objects of batch/v1."""
 
     topology: ListOf[TopologyConstraint] = NO_ITEMS
-    """topology specifies desired topological placements for all pods within the pod group."""
 
 
 class WorkloadPodGroupGangSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WorkloadPodGroupGangSchedulingPolicy defines the parameters for gang (all-or-nothing) scheduling."""
+    """Part of objects of batch/v1."""
 
     min_count: int | None = None
-    """minCount is the minimum number of pods that must be scheduled at the same time for the scheduler to admit the entire group."""
 
 
 class WorkloadPodGroupSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WorkloadPodGroupSchedulingPolicy defines the scheduling policy for a group of pods managed by a workload controller."""
+    """Part of objects of batch/v1."""
 
     basic: Mapping[str, Any] | None = None
-    """basic specifies that standard, pod-by-pod Kubernetes scheduling behavior should be used."""
     gang: WorkloadPodGroupGangSchedulingPolicy | None = None
 
 
 class JobSchedulingConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """JobSchedulingConfiguration composes the reusable workload-aware scheduling building blocks."""
+    """Part of objects of batch/v1."""
 
     disruption_mode: WorkloadPodGroupDisruptionMode | None = None
     resource_claims: ListOf[WorkloadPodGroupResourceClaim] = NO_ITEMS
-    """ResourceClaims defines which ResourceClaims may be shared among Pods in the Job."""
     scheduling_constraints: WorkloadPodGroupSchedulingConstraints | None = None
     scheduling_policy: WorkloadPodGroupSchedulingPolicy | None = None
 
@@ -334,135 +324,102 @@ class JobSchedulingConfiguration(
 class PodFailurePolicyOnExitCodesRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodFailurePolicyOnExitCodesRequirement describes the requirement for handling a failed pod based on its container exit codes."""
+    """Part of objects of batch/v1."""
 
     container_name: str | None = None
-    """Restricts the check for exit codes to the container with the specified name."""
     operator: str = msgspec.field(default_factory=str)
-    """Represents the relationship between the container exit code(s) and the specified values."""
     values: ListOf[int] = NO_ITEMS
-    """Specifies the set of values."""
 
 
 class PodFailurePolicyOnPodConditionsPattern(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodFailurePolicyOnPodConditionsPattern describes a pattern for matching an actual pod condition type."""
+    """Part of objects of batch/v1."""
 
     status: str | None = None
-    """Specifies the required Pod condition status."""
     type: str = msgspec.field(default_factory=str)
-    """Specifies the required Pod condition type."""
 
 
 class PodFailurePolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodFailurePolicyRule describes how a pod failure is handled when the requirements are met."""
+    """Part of objects of batch/v1."""
 
     action: str = msgspec.field(default_factory=str)
-    """Specifies the action taken on a pod failure when the requirements are satisfied."""
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
     on_pod_conditions: ListOf[PodFailurePolicyOnPodConditionsPattern] = NO_ITEMS
-    """Represents the requirement on the pod conditions."""
 
 
 class PodFailurePolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodFailurePolicy describes how failed pods influence the backoffLimit."""
+    """Part of objects of batch/v1."""
 
     rules: ListOf[PodFailurePolicyRule] = NO_ITEMS
-    """A list of pod failure policy rules."""
 
 
 class SuccessPolicyRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SuccessPolicyRule describes rule for declaring a Job as succeeded."""
+    """Part of objects of batch/v1."""
 
     succeeded_count: int | None = None
-    """succeededCount specifies the minimal required size of the actual set of the succeeded indexes for the Job."""
     succeeded_indexes: str | None = None
-    """succeededIndexes specifies the set of indexes which need to be contained in the actual set of the succeeded indexes for the Job."""
 
 
 class SuccessPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SuccessPolicy describes when a Job can be declared as succeeded based on the success of some indexes."""
+    """Part of objects of batch/v1."""
 
     rules: ListOf[SuccessPolicyRule] = NO_ITEMS
-    """rules represents the list of alternative rules for the declaring the Jobs as successful before `.status.succeeded >= .spec.completions`."""
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JobSpec describes how the job execution will look like."""
+    """Part of objects of batch/v1."""
 
     active_deadline_seconds: int | None = None
-    """Specifies the duration in seconds relative to the startTime that the job may be continuously active before the system tries to terminate it; value must be positive integer."""
     backoff_limit: int | None = None
-    """Specifies the number of retries before marking this job failed."""
     backoff_limit_per_index: int | None = None
-    """Specifies the limit for the number of retries within an index before marking this index as failed."""
     completion_mode: str | None = None
-    """completionMode specifies how Pod completions are tracked."""
     completions: int | None = None
-    """Specifies the desired number of successfully finished pods the job should be run with."""
     managed_by: str | None = None
-    """ManagedBy field indicates the controller that manages a Job."""
     manual_selector: bool | None = None
-    """manualSelector controls generation of pod labels and pod selectors."""
     max_failed_indexes: int | None = None
-    """Specifies the maximal number of failed indexes before marking the Job as failed, when backoffLimitPerIndex is set."""
     parallelism: int | None = None
-    """Specifies the maximum desired number of pods the job should run at any given time."""
     pod_failure_policy: PodFailurePolicy | None = None
     pod_replacement_policy: str | None = None
-    """podReplacementPolicy specifies when to create replacement Pods."""
     scheduling: JobSchedulingConfiguration | None = None
     selector: LabelSelector | None = None
     success_policy: SuccessPolicy | None = None
     suspend: bool | None = None
-    """suspend specifies whether the Job controller should create Pods or not."""
     template: PodTemplateSpec = PodTemplateSpec()
     ttl_seconds_after_finished: int | None = None
-    """ttlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed)."""
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JobTemplateSpec describes the data a Job should have when created from a template."""
+    """Part of objects of batch/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
 
 
 class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CronJobSpec describes how the job execution will look like and when it will actually run."""
+    """Part of objects of batch/v1."""
 
     concurrency_policy: str | None = None
-    """Specifies how to treat concurrent executions of a Job."""
     failed_jobs_history_limit: int | None = None
-    """The number of failed finished jobs to retain."""
     job_template: JobTemplateSpec = JobTemplateSpec()
     schedule: str = msgspec.field(default_factory=str)
-    """The schedule in Cron format, see https://en.wikipedia.org/wiki/Cron."""
     starting_deadline_seconds: int | None = None
-    """Optional deadline in seconds for starting the job if it misses scheduled time for any reason."""
     successful_jobs_history_limit: int | None = None
-    """The number of successful finished jobs to retain."""
     suspend: bool | None = None
-    """This flag tells the controller to suspend subsequent executions, it does not apply to already started executions."""
     time_zone: str | None = None
-    """The time zone name for the given schedule, see https://en.wikipedia.org/wiki/List_of_tz_database_time_zones."""
 
 
 class CronJobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CronJobStatus represents the current state of a cron job."""
+    """Part of objects of batch/v1."""
 
     active: ListOf[ObjectReference] = NO_ITEMS
-    """A list of pointers to currently running jobs."""
     last_schedule_time: Time | None = None
-    """Information when was the last time the job was successfully scheduled."""
     last_successful_time: Time | None = None
-    """Information when was the last time the job successfully completed."""
 
 
 @api_type(group="batch", version="v1")
 class CronJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CronJob represents the configuration of a single cron job."""
+    """CronJob of batch/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CronJobSpec = CronJobSpec()
@@ -470,60 +427,42 @@ class CronJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JobCondition describes current state of a job."""
+    """Part of objects of batch/v1."""
 
     last_probe_time: Time | None = None
-    """Last time the condition was checked."""
     last_transition_time: Time | None = None
-    """Last time the condition transit from one status to another."""
     message: str | None = None
-    """Human readable message indicating details about last transition."""
     reason: str | None = None
-    """(brief) reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """Type of job condition, Complete or Failed."""
 
 
 class UncountedTerminatedPods(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """UncountedTerminatedPods holds UIDs of Pods that have terminated but haven't been accounted in Job status counters."""
+    """Part of objects of batch/v1."""
 
     failed: ListOf[str] = NO_ITEMS
-    """failed holds UIDs of failed Pods."""
     succeeded: ListOf[str] = NO_ITEMS
-    """succeeded holds UIDs of succeeded Pods."""
 
 
 class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """JobStatus represents the current state of a Job."""
+    """Part of objects of batch/v1."""
 
     active: int | None = None
-    """The number of pending and running pods which are not terminating (without a deletionTimestamp)."""
     completed_indexes: str | None = None
-    """completedIndexes holds the completed indexes when .spec.completionMode = "Indexed" in a text format."""
     completion_time: Time | None = None
-    """Represents time when the job was completed."""
     conditions: ListOf[JobCondition] = NO_ITEMS
-    """The latest available observations of an object's current state."""
     failed: int | None = None
-    """The number of pods which reached phase Failed."""
     failed_indexes: str | None = None
-    """FailedIndexes holds the failed indexes when spec.backoffLimitPerIndex is set."""
     ready: int | None = None
-    """The number of active pods which have a Ready condition and are not terminating (without a deletionTimestamp)."""
     start_time: Time | None = None
-    """Represents time when the job controller started processing a job."""
     succeeded: int | None = None
-    """The number of pods which reached phase Succeeded."""
     terminating: int | None = None
-    """The number of pods which are terminating (in phase Pending or Running and have a deletionTimestamp)."""
     uncounted_terminated_pods: UncountedTerminatedPods | None = None
 
 
 @api_type(group="batch", version="v1")
 class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Job represents the configuration of a single job."""
+    """Job of batch/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()

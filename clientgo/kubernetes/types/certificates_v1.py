@@ -29,61 +29,45 @@ __all__ = [
 class CertificateSigningRequestSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CertificateSigningRequestSpec contains the certificate request."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     expiration_seconds: int | None = None
-    """expirationSeconds is the requested duration of validity of the issued certificate."""
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
-    """extra contains extra attributes of the user that created the CertificateSigningRequest."""
     groups: ListOf[str] = NO_ITEMS
-    """groups contains group membership of the user that created the CertificateSigningRequest."""
     request: bytes = msgspec.field(default_factory=bytes)
-    """request contains an x509 certificate signing request encoded in a "CERTIFICATE REQUEST" PEM block."""
     signer_name: str = msgspec.field(default_factory=str)
-    """signerName indicates the requested signer, and is a qualified name."""
     uid: str | None = None
-    """uid contains the uid of the user that created the CertificateSigningRequest."""
     usages: ListOf[str] = NO_ITEMS
-    """usages specifies a set of key usages requested in the issued certificate."""
     username: str | None = None
-    """username contains the name of the user that created the CertificateSigningRequest."""
 
 
 class CertificateSigningRequestCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CertificateSigningRequestCondition describes a condition of a CertificateSigningRequest object."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     last_transition_time: Time | None = None
-    """lastTransitionTime is the time the condition last transitioned from one status to another."""
     last_update_time: Time | None = None
-    """lastUpdateTime is the time of the last update to this condition."""
     message: str | None = None
-    """message contains a human readable message with details about the request state."""
     reason: str | None = None
-    """reason indicates a brief reason for the request state."""
     status: str = msgspec.field(default_factory=str)
-    """status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """type of the condition."""
 
 
 class CertificateSigningRequestStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CertificateSigningRequestStatus contains conditions used to indicate approved/denied/failed status of the request, and the issued certificate."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     certificate: bytes | None = None
-    """certificate is populated with an issued certificate by the signer after an Approved condition is present."""
     conditions: ListOf[CertificateSigningRequestCondition] = NO_ITEMS
-    """conditions applied to the request."""
 
 
 @api_type(group="certificates.k8s.io", version="v1", scope="Cluster")
 class CertificateSigningRequest(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued."""
+    """CertificateSigningRequest of certificates.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CertificateSigningRequestSpec = CertificateSigningRequestSpec()
@@ -91,17 +75,15 @@ class CertificateSigningRequest(
 
 
 class ClusterTrustBundleSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterTrustBundleSpec contains the signer and trust anchors."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     signer_name: str | None = None
-    """signerName indicates the associated signer, if any."""
     trust_bundle: str = msgspec.field(default_factory=str)
-    """trustBundle contains the individual X.509 trust anchors for this bundle, as PEM bundle of PEM-wrapped, DER-formatted X.509 certificates."""
 
 
 @api_type(group="certificates.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterTrustBundle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterTrustBundle is a cluster-scoped container for X.509 trust anchors (root certificates)."""
+    """ClusterTrustBundle of certificates.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ClusterTrustBundleSpec = ClusterTrustBundleSpec()
@@ -110,50 +92,35 @@ class ClusterTrustBundle(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class PodCertificateRequestSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodCertificateRequestSpec describes the certificate request."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     max_expiration_seconds: int | None = None
-    """maxExpirationSeconds is the maximum lifetime permitted for the certificate."""
     node_name: str = msgspec.field(default_factory=str)
-    """nodeName is the name of the node the pod is assigned to."""
     node_uid: str = msgspec.field(default_factory=str, name="nodeUID")
-    """nodeUID is the UID of the node the pod is assigned to."""
     pod_name: str = msgspec.field(default_factory=str)
-    """podName is the name of the pod into which the certificate will be mounted."""
     pod_uid: str = msgspec.field(default_factory=str, name="podUID")
-    """podUID is the UID of the pod into which the certificate will be mounted."""
     service_account_name: str = msgspec.field(default_factory=str)
-    """serviceAccountName is the name of the service account the pod is running as."""
     service_account_uid: str = msgspec.field(default_factory=str, name="serviceAccountUID")
-    """serviceAccountUID is the UID of the service account the pod is running as."""
     signer_name: str = msgspec.field(default_factory=str)
-    """signerName indicates the requested signer."""
     stub_pkcs10_request: bytes = msgspec.field(default_factory=bytes, name="stubPKCS10Request")
-    """A PKCS#10 certificate signing request (DER-serialized) generated by Kubelet using the subject private key."""
     unverified_user_annotations: Mapping[str, str] = EMPTY_MAP
-    """unverifiedUserAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
 class PodCertificateRequestStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodCertificateRequestStatus describes the status of the request, and holds the certificate data if the request is issued."""
+    """Part of objects of certificates.k8s.io/v1."""
 
     begin_refresh_at: Time | None = None
-    """beginRefreshAt is the time at which the kubelet should begin trying to refresh the certificate."""
     certificate_chain: str | None = None
-    """certificateChain is populated with an issued certificate by the signer."""
     conditions: ListOf[Condition] = NO_ITEMS
-    """conditions applied to the request."""
     not_after: Time | None = None
-    """notAfter is the time at which the certificate expires."""
     not_before: Time | None = None
-    """notBefore is the time at which the certificate becomes valid."""
 
 
 @api_type(group="certificates.k8s.io", version="v1")
 class PodCertificateRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodCertificateRequest encodes a pod requesting a certificate from a given signer."""
+    """PodCertificateRequest of certificates.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodCertificateRequestSpec = PodCertificateRequestSpec()

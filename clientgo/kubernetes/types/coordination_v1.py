@@ -13,27 +13,20 @@ __all__ = ["Lease", "LeaseSpec"]
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LeaseSpec is a specification of a Lease."""
+    """Part of objects of coordination.k8s.io/v1."""
 
     acquire_time: MicroTime | None = None
-    """acquireTime is a time when the current lease was acquired."""
     holder_identity: str | None = None
-    """holderIdentity contains the identity of the holder of a current lease."""
     lease_duration_seconds: int | None = None
-    """leaseDurationSeconds is a duration that candidates for a lease need to wait to force acquire it."""
     lease_transitions: int | None = None
-    """leaseTransitions is the number of transitions of a lease between holders."""
     preferred_holder: str | None = None
-    """preferredHolder signals to a lease holder that the lease has a more optimal holder and should be given up."""
     renew_time: MicroTime | None = None
-    """renewTime is a time when the current holder of a lease has last updated the lease."""
     strategy: str | None = None
-    """strategy indicates the strategy for picking the leader for coordinated leader election."""
 
 
 @api_type(group="coordination.k8s.io", version="v1", status=False)
 class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Lease defines a lease concept."""
+    """Lease of coordination.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()

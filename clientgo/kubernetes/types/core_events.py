@@ -14,40 +14,28 @@ __all__ = ["Event", "EventSeries", "EventSource", "ObjectReference"]
 
 
 class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EventSeries contain information on series of events, i.e. thing that was/is happening continuously for some time."""
+    """Part of objects of core/v1."""
 
     count: int | None = None
-    """Number of occurrences in this series up to the last heartbeat time."""
     last_observed_time: MicroTime | None = None
-    """Time of the last occurrence observed."""
 
 
 @api_type(group="", version="v1", status=False)
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Event is a report of an event somewhere in the cluster."""
+    """Event of core/v1."""
 
     action: str | None = None
-    """What action was taken/failed regarding to the Regarding object."""
     count: int | None = None
-    """The number of times this event has occurred."""
     event_time: MicroTime | None = None
-    """Time when this Event was first observed."""
     first_timestamp: Time | None = None
-    """The time at which the event was first recorded."""
     involved_object: ObjectReference = ObjectReference()
     last_timestamp: Time | None = None
-    """The time at which the most recent occurrence of this event was recorded."""
     message: str | None = None
-    """A human-readable description of the status of this operation."""
     metadata: ObjectMeta = ObjectMeta()
     reason: str | None = None
-    """This should be a short, machine understandable string that gives the reason for the transition into the object's current status."""
     related: ObjectReference | None = None
     reporting_component: str | None = None
-    """Name of the controller that emitted this Event, e.g."""
     reporting_instance: str | None = None
-    """ID of the controller instance, e.g."""
     series: EventSeries | None = None
     source: EventSource | None = None
     type: str | None = None
-    """Type of this event (Normal, Warning), new types could be added in the future."""

@@ -374,118 +374,92 @@ __all__ = [
 
 
 class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AttachedVolume describes a volume attached to a node."""
+    """Part of objects of core/v1."""
 
     device_path: str = msgspec.field(default_factory=str)
-    """DevicePath represents the device path where the volume should be available."""
     name: str = msgspec.field(default_factory=str)
-    """Name of the attached volume."""
 
 
 @api_type(group="", version="v1", status=False, verbs=("create",))
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Binding ties one object to another; for example, a pod is bound to a node by a scheduler."""
+    """Binding of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     target: ObjectReference = ObjectReference()
 
 
 class ClientIPConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClientIPConfig represents the configurations of Client IP based session affinity."""
+    """Part of objects of core/v1."""
 
     timeout_seconds: int | None = None
-    """timeoutSeconds specifies the seconds of ClientIP type session sticky time."""
 
 
 @api_type(group="", version="v1", status=False)
 class ConfigMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ConfigMap holds configuration data for pods to consume."""
+    """ConfigMap of core/v1."""
 
     binary_data: Mapping[str, bytes] = EMPTY_MAP
-    """BinaryData contains the binary data."""
     data: Mapping[str, str] = EMPTY_MAP
-    """Data contains the configuration data."""
     immutable: bool | None = None
-    """Immutable, if set to true, ensures that data stored in the ConfigMap cannot be updated (only object metadata can be modified)."""
     metadata: ObjectMeta = ObjectMeta()
 
 
 class ConfigMapNodeConfigSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ConfigMapNodeConfigSource contains the information to reference a ConfigMap as a config source for the Node."""
+    """Part of objects of core/v1."""
 
     kubelet_config_key: str = msgspec.field(default_factory=str)
-    """KubeletConfigKey declares which key of the referenced ConfigMap corresponds to the KubeletConfiguration structure This field is required in all cases."""
     name: str = msgspec.field(default_factory=str)
-    """Name is the metadata.name of the referenced ConfigMap."""
     namespace: str = msgspec.field(default_factory=str)
-    """Namespace is the metadata.namespace of the referenced ConfigMap."""
     resource_version: str | None = None
-    """ResourceVersion is the metadata.ResourceVersion of the referenced ConfigMap."""
     uid: str | None = None
-    """UID is the metadata.UID of the referenced ConfigMap."""
 
 
 class ContainerExtendedResourceRequest(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ContainerExtendedResourceRequest has the mapping of container name, extended resource name to the device request name."""
+    """Part of objects of core/v1."""
 
     container_name: str = msgspec.field(default_factory=str)
-    """The name of the container requesting resources."""
     request_name: str = msgspec.field(default_factory=str)
-    """The name of the request in the special ResourceClaim which corresponds to the extended resource."""
     resource_name: str = msgspec.field(default_factory=str)
-    """The name of the extended resource in that container which gets backed by DRA."""
 
 
 class ContainerImage(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Describe a container image."""
+    """Part of objects of core/v1."""
 
     names: ListOf[str] = NO_ITEMS
-    """Names by which this image is known. e.g. ["kubernetes.example/hyperkube:v1.0.7", "cloud-vendor.registry.example/cloud-vendor/hyperkube:v1.0.7"]."""
     size_bytes: int | None = None
-    """The size of the image in bytes."""
 
 
 class ContainerStateRunning(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerStateRunning is a running state of a container."""
+    """Part of objects of core/v1."""
 
     started_at: Time | None = None
-    """Time at which the container was last (re-)started."""
 
 
 class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerStateTerminated is a terminated state of a container."""
+    """Part of objects of core/v1."""
 
     container_id: str | None = msgspec.field(default=None, name="containerID")
-    """Container's ID in the format '<type>://<container_id>'."""
     exit_code: int = msgspec.field(default_factory=int)
-    """Exit status from the last termination of the container."""
     finished_at: Time | None = None
-    """Time at which the container last terminated."""
     message: str | None = None
-    """Message regarding the last termination of the container."""
     reason: str | None = None
-    """(brief) reason from the last termination of the container."""
     signal: int | None = None
-    """Signal from the last termination of the container."""
     started_at: Time | None = None
-    """Time at which previous execution of the container started."""
 
 
 class ContainerStateWaiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerStateWaiting is a waiting state of a container."""
+    """Part of objects of core/v1."""
 
     message: str | None = None
-    """Message regarding why the container is not yet running."""
     reason: str | None = None
-    """(brief) reason the container is not yet running."""
 
 
 class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerState holds a possible state of container."""
+    """Part of objects of core/v1."""
 
     running: ContainerStateRunning | None = None
     terminated: ContainerStateTerminated | None = None
@@ -493,251 +467,191 @@ class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class LinuxContainerUser(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LinuxContainerUser represents user identity information in Linux containers."""
+    """Part of objects of core/v1."""
 
     gid: int = msgspec.field(default_factory=int)
-    """GID is the primary gid initially attached to the first process in the container."""
     supplemental_groups: ListOf[int] = NO_ITEMS
-    """SupplementalGroups are the supplemental groups initially attached to the first process in the container."""
     uid: int = msgspec.field(default_factory=int)
-    """UID is the primary uid initially attached to the first process in the container."""
 
 
 class ContainerUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerUser represents user identity information."""
+    """Part of objects of core/v1."""
 
     linux: LinuxContainerUser | None = None
 
 
 class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceHealth represents the health of a resource."""
+    """Part of objects of core/v1."""
 
     health: str | None = None
-    """Health of the resource. can be one of: - Healthy: operates as normal - Unhealthy: reported unhealthy."""
     message: str | None = None
-    """Message provides human-readable context for Health (e.g."""
     resource_id: str = msgspec.field(default_factory=str, name="resourceID")
-    """ResourceID is the unique identifier of the resource."""
 
 
 class ResourceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceStatus represents the status of a single resource allocated to a Pod."""
+    """Part of objects of core/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name of the resource."""
     resources: ListOf[ResourceHealth] = NO_ITEMS
-    """List of unique resources health."""
 
 
 class ImageVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ImageVolumeStatus represents the image-based volume status."""
+    """Part of objects of core/v1."""
 
     image_ref: str = msgspec.field(default_factory=str)
-    """ImageRef is the digest of the image used for this volume."""
 
 
 class VolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeStatus represents the status of a mounted volume."""
+    """Part of objects of core/v1."""
 
     image: ImageVolumeStatus | None = None
 
 
 class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeMountStatus shows status of volume mounts."""
+    """Part of objects of core/v1."""
 
     mount_path: str = msgspec.field(default_factory=str)
-    """MountPath corresponds to the original VolumeMount."""
     name: str = msgspec.field(default_factory=str)
-    """Name corresponds to the name of the original VolumeMount."""
     read_only: bool | None = None
-    """ReadOnly corresponds to the original VolumeMount."""
     recursive_read_only: str | None = None
-    """RecursiveReadOnly must be set to Disabled, Enabled, or unspecified (for non-readonly mounts)."""
     volume_status: VolumeStatus | None = None
 
 
 class ContainerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerStatus contains details for the current status of this container."""
+    """Part of objects of core/v1."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
-    """AllocatedResources represents the compute resources allocated for this container by the node."""
     allocated_resources_status: ListOf[ResourceStatus] = NO_ITEMS
-    """AllocatedResourcesStatus represents the status of various resources allocated for this Pod."""
     container_id: str | None = msgspec.field(default=None, name="containerID")
-    """ContainerID is the ID of the container in the format '<type>://<container_id>'."""
     image: str = msgspec.field(default_factory=str)
-    """Image is the name of container image that the container is running."""
     image_id: str = msgspec.field(default_factory=str, name="imageID")
-    """ImageID is the image ID of the container's image."""
     last_state: ContainerState | None = None
     name: str = msgspec.field(default_factory=str)
-    """Name is a DNS_LABEL representing the unique name of the container."""
     ready: bool = msgspec.field(default_factory=bool)
-    """Ready specifies whether the container is currently passing its readiness check."""
     resources: ResourceRequirements | None = None
     restart_count: int = msgspec.field(default_factory=int)
-    """RestartCount holds the number of times the container has been restarted."""
     started: bool | None = None
-    """Started indicates whether the container has finished its postStart lifecycle hook and passed its startup probe."""
     state: ContainerState | None = None
     stop_signal: str | None = None
-    """StopSignal reports the effective stop signal for this container."""
     user: ContainerUser | None = None
     volume_mounts: ListOf[VolumeMountStatus] = NO_ITEMS
-    """Status of volume mounts."""
 
 
 class DaemonEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonEndpoint contains information about a single Daemon endpoint."""
+    """Part of objects of core/v1."""
 
     port: int = msgspec.field(default_factory=int, name="Port")
-    """Port number of the given endpoint."""
 
 
 class EndpointAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointAddress is a tuple that describes single IP address."""
+    """Part of objects of core/v1."""
 
     hostname: str | None = None
-    """The Hostname of this endpoint."""
     ip: str = msgspec.field(default_factory=str)
-    """The IP of this endpoint."""
     node_name: str | None = None
-    """Optional: Node hosting this endpoint."""
     target_ref: ObjectReference | None = None
 
 
 class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointPort is a tuple that describes a single port."""
+    """Part of objects of core/v1."""
 
     app_protocol: str | None = None
-    """The application protocol for this port."""
     name: str | None = None
-    """The name of this port."""
     port: int = msgspec.field(default_factory=int)
-    """The port number of the endpoint."""
     protocol: str | None = None
-    """The IP protocol for this port."""
 
 
 class EndpointSubset(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointSubset is a group of addresses with a common set of ports."""
+    """Part of objects of core/v1."""
 
     addresses: ListOf[EndpointAddress] = NO_ITEMS
-    """IP addresses which offer the related ports that are marked as ready."""
     not_ready_addresses: ListOf[EndpointAddress] = NO_ITEMS
-    """IP addresses which offer the related ports but are not currently marked as ready because they have not yet finished starting, have recently failed a readiness check, or have recently failed a liveness check."""
     ports: ListOf[EndpointPort] = NO_ITEMS
-    """Port numbers available on the related IP addresses."""
 
 
 @api_type(group="", version="v1", status=False)
 class Endpoints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Endpoints is a collection of endpoints that implement the actual service."""
+    """Endpoints of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     subsets: ListOf[EndpointSubset] = NO_ITEMS
-    """The set of all endpoints is the union of all subsets."""
 
 
 class HostIP(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HostIP represents a single IP address allocated to the host."""
+    """Part of objects of core/v1."""
 
     ip: str = msgspec.field(default_factory=str)
-    """IP is the IP address assigned to the host."""
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LimitRangeItem defines a min/max usage limit for any resource that matches on kind."""
+    """Part of objects of core/v1."""
 
     default: Mapping[str, str] = EMPTY_MAP
-    """Default resource requirement limit value by resource name if resource limit is omitted."""
     default_request: Mapping[str, str] = EMPTY_MAP
-    """DefaultRequest is the default resource requirement request value by resource name if resource request is omitted."""
     max: Mapping[str, str] = EMPTY_MAP
-    """Max usage constraints on this kind by resource name."""
     max_limit_request_ratio: Mapping[str, str] = EMPTY_MAP
-    """MaxLimitRequestRatio if specified, the named resource must have a request and limit that are both non-zero where limit divided by request is less than or equal to the enumerated value; this represents the max burst for the named resource."""
     min: Mapping[str, str] = EMPTY_MAP
-    """Min usage constraints on this kind by resource name."""
     type: str = msgspec.field(default_factory=str)
-    """Type of resource that this limit applies to."""
 
 
 class LimitRangeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LimitRangeSpec defines a min/max usage limit for resources that match on kind."""
+    """Part of objects of core/v1."""
 
     limits: ListOf[LimitRangeItem] = NO_ITEMS
-    """Limits is the list of LimitRangeItem objects that are enforced."""
 
 
 @api_type(group="", version="v1", status=False)
 class LimitRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LimitRange sets resource usage limits for each kind of resource in a Namespace."""
+    """LimitRange of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
 class PortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PortStatus represents the error condition of a service port."""
+    """Part of objects of core/v1."""
 
     error: str | None = None
-    """Error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified in this file and those shall use CamelCase names - cloud provider specific error values must have names that comply with the format foo.example.com/CamelCase."""
     port: int = msgspec.field(default_factory=int)
-    """Port is the port number of the service port of which status is recorded here."""
     protocol: str = msgspec.field(default_factory=str)
-    """Protocol is the protocol of the service port of which status is recorded here The supported values are: "TCP", "UDP", "SCTP"."""
 
 
 class LoadBalancerIngress(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LoadBalancerIngress represents the status of a load-balancer ingress point: traffic intended for the service should be sent to an ingress point."""
+    """Part of objects of core/v1."""
 
     hostname: str | None = None
-    """Hostname is set for load-balancer ingress points that are DNS based (typically AWS load-balancers)."""
     ip: str | None = None
-    """IP is set for load-balancer ingress points that are IP based (typically GCE or OpenStack load-balancers)."""
     ip_mode: str | None = None
-    """IPMode specifies how the load-balancer IP behaves, and may only be specified when the ip field is specified."""
     ports: ListOf[PortStatus] = NO_ITEMS
-    """Ports is a list of records of service ports If used, every port defined in the service should have an entry in it."""
 
 
 class LoadBalancerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LoadBalancerStatus represents the status of a load-balancer."""
+    """Part of objects of core/v1."""
 
     ingress: ListOf[LoadBalancerIngress] = NO_ITEMS
-    """Ingress is a list containing ingress points for the load-balancer."""
 
 
 class NamespaceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NamespaceSpec describes the attributes on a Namespace."""
+    """Part of objects of core/v1."""
 
     finalizers: ListOf[str] = NO_ITEMS
-    """Finalizers is an opaque list of values that must be empty to permanently remove object from storage."""
 
 
 class NamespaceCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NamespaceCondition contains details about state of namespace."""
+    """Part of objects of core/v1."""
 
     last_transition_time: Time | None = None
-    """Last time the condition transitioned from one status to another."""
     message: str | None = None
-    """Human-readable message indicating details about last transition."""
     reason: str | None = None
-    """Unique, one-word, CamelCase reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """Type of namespace controller condition."""
 
 
 class NamespaceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NamespaceStatus is information about the current status of a Namespace."""
+    """Part of objects of core/v1."""
 
     conditions: ListOf[NamespaceCondition] = NO_ITEMS
-    """Represents the latest available observations of a namespace's current state."""
     phase: str | None = None
-    """Phase is the current lifecycle phase of the namespace."""
 
 
 @api_type(
@@ -759,7 +673,7 @@ class NamespaceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel"
     ),
 )
 class Namespace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Namespace provides a scope for Names."""
+    """Namespace of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NamespaceSpec = NamespaceSpec()
@@ -767,185 +681,139 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class NodeConfigSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeConfigSource specifies a source of node configuration."""
+    """Part of objects of core/v1."""
 
     config_map: ConfigMapNodeConfigSource | None = None
 
 
 class NodePodPreemptionPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodePodPreemptionPolicy defines the node-level policies governing preemption for pods on this node."""
+    """Part of objects of core/v1."""
 
     disable_resize_preemption: ListOf[str] = NO_ITEMS
-    """DisableResizePreemption lists the owners (e.g., autoscalers, operators, administrators) that have requested to disable scheduler and Kubelet preemption for in-place pod resize on this node."""
 
 
 class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """The node this Taint is attached to has the "effect" on any pod that does not tolerate the Taint."""
+    """Part of objects of core/v1."""
 
     effect: str = msgspec.field(default_factory=str)
-    """Required."""
     key: str = msgspec.field(default_factory=str)
-    """Required."""
     time_added: Time | None = None
-    """TimeAdded represents the time at which the taint was added."""
     value: str | None = None
-    """The taint value corresponding to the taint key."""
 
 
 class NodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeSpec describes the attributes that a node is created with."""
+    """Part of objects of core/v1."""
 
     config_source: NodeConfigSource | None = None
     external_id: str | None = msgspec.field(default=None, name="externalID")
-    """Deprecated."""
     pod_cidr: str | None = msgspec.field(default=None, name="podCIDR")
-    """PodCIDR represents the pod IP range assigned to the node."""
     pod_cidrs: ListOf[str] = msgspec.field(default=NO_ITEMS, name="podCIDRs")
-    """podCIDRs represents the IP ranges assigned to the node for usage by Pods on that node."""
     pod_preemption_policy: NodePodPreemptionPolicy | None = None
     provider_id: str | None = msgspec.field(default=None, name="providerID")
-    """ID of the node assigned by the cloud provider in the format: <ProviderName>://<ProviderSpecificNodeID>."""
     taints: ListOf[Taint] = NO_ITEMS
-    """If specified, the node's taints."""
     unschedulable: bool | None = None
-    """Unschedulable controls node schedulability of new pods."""
 
 
 class NodeAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeAddress contains information for the node's address."""
+    """Part of objects of core/v1."""
 
     address: str = msgspec.field(default_factory=str)
-    """The node address."""
     type: str = msgspec.field(default_factory=str)
-    """Node address type, one of Hostname, ExternalIP or InternalIP."""
 
 
 class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeCondition contains condition information for a node."""
+    """Part of objects of core/v1."""
 
     last_heartbeat_time: Time | None = None
-    """Last time we got an update on a given condition."""
     last_transition_time: Time | None = None
-    """Last time the condition transit from one status to another."""
     message: str | None = None
-    """Human readable message indicating details about last transition."""
     reason: str | None = None
-    """(brief) reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """Type of node condition."""
 
 
 class NodeConfigStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeConfigStatus describes the status of the config assigned by Node.Spec.ConfigSource."""
+    """Part of objects of core/v1."""
 
     active: NodeConfigSource | None = None
     assigned: NodeConfigSource | None = None
     error: str | None = None
-    """Error describes any problems reconciling the Spec.ConfigSource to the Active config."""
     last_known_good: NodeConfigSource | None = None
 
 
 class NodeDaemonEndpoints(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeDaemonEndpoints lists ports opened by daemons running on the Node."""
+    """Part of objects of core/v1."""
 
     kubelet_endpoint: DaemonEndpoint | None = None
 
 
 class NodeFeatures(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeFeatures describes the set of features implemented by the CRI implementation."""
+    """Part of objects of core/v1."""
 
     supplemental_groups_policy: bool | None = None
-    """SupplementalGroupsPolicy is set to true if the runtime supports SupplementalGroupsPolicy and ContainerUser."""
 
 
 class NodeRuntimeHandlerFeatures(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """NodeRuntimeHandlerFeatures is a set of features implemented by the runtime handler."""
+    """Part of objects of core/v1."""
 
     recursive_read_only_mounts: bool | None = None
-    """RecursiveReadOnlyMounts is set to true if the runtime handler supports RecursiveReadOnlyMounts."""
     user_namespaces: bool | None = None
-    """UserNamespaces is set to true if the runtime handler supports UserNamespaces, including for volumes."""
 
 
 class NodeRuntimeHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeRuntimeHandler is a set of runtime handler information."""
+    """Part of objects of core/v1."""
 
     features: NodeRuntimeHandlerFeatures | None = None
     name: str | None = None
-    """Runtime handler name."""
 
 
 class NodeSwapStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeSwapStatus represents swap memory information."""
+    """Part of objects of core/v1."""
 
     capacity: int | None = None
-    """Total amount of swap memory in bytes."""
 
 
 class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeSystemInfo is a set of ids/uuids to uniquely identify the node."""
+    """Part of objects of core/v1."""
 
     architecture: str = msgspec.field(default_factory=str)
-    """The Architecture reported by the node."""
     boot_id: str = msgspec.field(default_factory=str, name="bootID")
-    """Boot ID reported by the node."""
     container_runtime_version: str = msgspec.field(default_factory=str)
-    """ContainerRuntime Version reported by the node through runtime remote API (e.g. containerd://1.4.2)."""
     kernel_version: str = msgspec.field(default_factory=str)
-    """Kernel Version reported by the node from 'uname -r' (e.g. 3.16.0-0.bpo.4-amd64)."""
     kube_proxy_version: str = msgspec.field(default_factory=str)
-    """Deprecated: KubeProxy Version reported by the node."""
     kubelet_version: str = msgspec.field(default_factory=str)
-    """Kubelet Version reported by the node."""
     machine_id: str = msgspec.field(default_factory=str, name="machineID")
-    """MachineID reported by the node."""
     operating_system: str = msgspec.field(default_factory=str)
-    """The Operating System reported by the node."""
     os_image: str = msgspec.field(default_factory=str)
-    """OS Image reported by the node from /etc/os-release (e.g."""
     running_in_user_namespace: bool | None = None
-    """Whether the node is running in a user namespace."""
     swap: NodeSwapStatus | None = None
     system_uuid: str = msgspec.field(default_factory=str, name="systemUUID")
-    """SystemUUID reported by the node."""
 
 
 class NodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NodeStatus is information about the current status of a node."""
+    """Part of objects of core/v1."""
 
     addresses: ListOf[NodeAddress] = NO_ITEMS
-    """List of addresses reachable to the node."""
     allocatable: Mapping[str, str] = EMPTY_MAP
-    """Allocatable represents the resources of a node that are available for scheduling."""
     capacity: Mapping[str, str] = EMPTY_MAP
-    """Capacity represents the total resources of a node."""
     conditions: ListOf[NodeCondition] = NO_ITEMS
-    """Conditions is an array of current observed node conditions."""
     config: NodeConfigStatus | None = None
     daemon_endpoints: NodeDaemonEndpoints | None = None
     declared_features: ListOf[str] = NO_ITEMS
-    """DeclaredFeatures represents the features related to feature gates that are declared by the node."""
     features: NodeFeatures | None = None
     images: ListOf[ContainerImage] = NO_ITEMS
-    """List of container images on this node."""
     node_info: NodeSystemInfo | None = None
     phase: str | None = None
-    """NodePhase is the recently observed lifecycle phase of the node."""
     runtime_handlers: ListOf[NodeRuntimeHandler] = NO_ITEMS
-    """The available runtime handlers."""
     volumes_attached: ListOf[AttachedVolume] = NO_ITEMS
-    """List of volumes that are attached to the node."""
     volumes_in_use: ListOf[str] = NO_ITEMS
-    """List of attachable volumes in use (mounted) by the node."""
 
 
 @api_type(group="", version="v1", scope="Cluster")
 class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Node is a worker node in Kubernetes."""
+    """Node of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
@@ -955,58 +823,45 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 class NodeAllocatableMappedResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """NodeAllocatableMappedResources describes mapped node allocatable resource allocations."""
+    """Part of objects of core/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name is the name of the resource (e.g., cpu, memory)."""
     quantity: str = msgspec.field(default_factory=str)
-    """Quantity is the total node allocatable resource capacity allocated for the claim."""
 
 
 class NodeAllocatableOverheadResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """NodeAllocatableOverheadResources describes auxiliary overhead resource allocations."""
+    """Part of objects of core/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name is the name of the resource (e.g., cpu, memory)."""
     per_container: str | None = None
-    """PerContainer is the variable overhead quantity applied for each container referencing the claim."""
     per_pod: str | None = None
-    """PerPod is the flat overhead quantity allocated per pod."""
 
 
 class NodeAllocatableResourceClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """NodeAllocatableResourceClaimStatus describes the status of node allocatable resources allocated via DRA."""
+    """Part of objects of core/v1."""
 
     containers: ListOf[str] = NO_ITEMS
-    """Containers lists the names of all containers in this pod that reference the claim."""
     mapping: ListOf[NodeAllocatableMappedResources] = NO_ITEMS
-    """Mapping contains allocations through devices mapped in the device spec's `nodeAllocatableResources[...].mapping` field."""
     overhead: ListOf[NodeAllocatableOverheadResources] = NO_ITEMS
-    """Overhead contains allocations through devices mapped in the device spec's `nodeAllocatableResources[...].overhead` field."""
     resource_claim_name: str = msgspec.field(default_factory=str)
-    """ResourceClaimName is the resource claim referenced by the pod that resulted in this node allocatable resource allocation."""
 
 
 class PersistentVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolumeStatus is the current status of a persistent volume."""
+    """Part of objects of core/v1."""
 
     last_phase_transition_time: Time | None = None
-    """lastPhaseTransitionTime is the time the phase transitioned from one to another and automatically resets to current time everytime a volume phase transitions."""
     message: str | None = None
-    """message is a human-readable message indicating details about why the volume is in this state."""
     phase: str | None = None
-    """phase indicates if a volume is available, bound to a claim, or released by a claim."""
     reason: str | None = None
-    """reason is a brief CamelCase string that describes any failure and is meant for machine parsing and tidy display in the CLI."""
 
 
 @api_type(group="", version="v1", scope="Cluster")
 class PersistentVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolume (PV) is a storage resource provisioned by an administrator."""
+    """PersistentVolume of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
@@ -1014,112 +869,77 @@ class PersistentVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodCondition contains details for the current condition of this pod."""
+    """Part of objects of core/v1."""
 
     last_probe_time: Time | None = None
-    """Last time we probed the condition."""
     last_transition_time: Time | None = None
-    """Last time the condition transitioned from one status to another."""
     message: str | None = None
-    """Human-readable message indicating details about last transition."""
     observed_generation: int | None = None
-    """If set, this represents the .metadata.generation that the pod condition was set based upon."""
     reason: str | None = None
-    """Unique, one-word, CamelCase reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status is the status of the condition."""
     type: str = msgspec.field(default_factory=str)
-    """Type is the type of the condition."""
 
 
 class PodExtendedResourceClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodExtendedResourceClaimStatus is stored in the PodStatus for the extended resource requests backed by DRA. It stores the generated name for the corresponding special ResourceClaim created by the scheduler."""
+    """Part of objects of core/v1."""
 
     request_mappings: ListOf[ContainerExtendedResourceRequest] = NO_ITEMS
-    """RequestMappings identifies the mapping of <container, extended resource backed by DRA> to device request in the generated ResourceClaim."""
     resource_claim_name: str = msgspec.field(default_factory=str)
-    """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
 
 
 class PodIP(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodIP represents a single IP address allocated to the pod."""
+    """Part of objects of core/v1."""
 
     ip: str = msgspec.field(default_factory=str)
-    """IP is the IP address assigned to the pod."""
 
 
 class PodResourceClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodResourceClaimStatus is stored in the PodStatus for each PodResourceClaim which references a ResourceClaimTemplate."""
+    """Part of objects of core/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name uniquely identifies this resource claim inside the pod."""
     resource_claim_name: str | None = None
-    """ResourceClaimName is the name of the ResourceClaim that was generated for the Pod in the namespace of the Pod."""
 
 
 class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodVolumeHealth contains health information for a volume used by a pod, reported by the CSI node plugin via the kubelet."""
+    """Part of objects of core/v1."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
-    """conditions is the set of adverse conditions reported by the CSI node plugin for this volume on this node."""
     last_transition_time: Time | None = None
-    """lastTransitionTime is when the current set of conditions first appeared."""
     name: str = msgspec.field(default_factory=str)
-    """name matches an entry in pod.spec.volumes."""
 
 
 class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodStatus represents information about the status of a pod."""
+    """Part of objects of core/v1."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
-    """AllocatedResources is the total requests allocated for this pod by the node."""
     conditions: ListOf[PodCondition] = NO_ITEMS
-    """Current service state of pod."""
     container_statuses: ListOf[ContainerStatus] = NO_ITEMS
-    """Statuses of containers in this pod."""
     ephemeral_container_statuses: ListOf[ContainerStatus] = NO_ITEMS
-    """Statuses for any ephemeral containers that have run in this pod."""
     extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
-    """hostIP holds the IP address of the host to which the pod is assigned."""
     host_ips: ListOf[HostIP] = msgspec.field(default=NO_ITEMS, name="hostIPs")
-    """hostIPs holds the IP addresses allocated to the host."""
     init_container_statuses: ListOf[ContainerStatus] = NO_ITEMS
-    """Statuses of init containers in this pod."""
     message: str | None = None
-    """A human readable message indicating details about why the pod is in this condition."""
     node_allocatable_resource_claim_statuses: ListOf[NodeAllocatableResourceClaimStatus] = NO_ITEMS
-    """NodeAllocatableResourceClaimStatuses contains the status of node-allocatable resources that were allocated for this pod through DRA claims."""
     nominated_node_name: str | None = None
-    """nominatedNodeName is set only when this pod preempts other pods on the node, but it cannot be scheduled right away as preemption victims receive their graceful termination periods."""
     observed_generation: int | None = None
-    """If set, this represents the .metadata.generation that the pod status was set based upon."""
     phase: str | None = None
-    """The phase of a Pod is a simple, high-level summary of where the Pod is in its lifecycle."""
     pod_ip: str | None = msgspec.field(default=None, name="podIP")
-    """podIP address allocated to the pod."""
     pod_ips: ListOf[PodIP] = msgspec.field(default=NO_ITEMS, name="podIPs")
-    """podIPs holds the IP addresses allocated to the pod."""
     qos_class: str | None = None
-    """The Quality of Service (QOS) classification assigned to the pod based on resource requirements See PodQOSClass type for available QOS classes More info: https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/#quality-of-service-classes."""
     reason: str | None = None
-    """A brief CamelCase message indicating details about why the pod is in this state. e.g."""
     resize: str | None = None
-    """Status of resources resize desired for pod's containers."""
     resource_claim_statuses: ListOf[PodResourceClaimStatus] = NO_ITEMS
-    """Status of resource claims."""
     resources: ResourceRequirements | None = None
     start_time: Time | None = None
-    """RFC 3339 date and time at which the object was acknowledged by the Kubelet."""
     volume_health: ListOf[PodVolumeHealth] = NO_ITEMS
-    """volumeHealth contains node-reported health for each volume the pod is using."""
 
 
 @api_type(group="", version="v1")
 class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Pod is a collection of containers that can run on a host."""
+    """Pod of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
@@ -1128,7 +948,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 
 @api_type(group="", version="v1", status=False)
 class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodTemplate describes a template for creating copies of a predefined pod."""
+    """PodTemplate of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     template: PodTemplateSpec | None = None
@@ -1137,56 +957,42 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 class ReplicationControllerSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ReplicationControllerSpec is the specification of a replication controller."""
+    """Part of objects of core/v1."""
 
     min_ready_seconds: int | None = None
-    """Minimum number of seconds for which a newly created pod should be ready without any of its container crashing, for it to be considered available."""
     replicas: int | None = None
-    """Replicas is the number of desired replicas."""
     selector: Mapping[str, str] = EMPTY_MAP
-    """Selector is a label query over pods that should match the Replicas count."""
     template: PodTemplateSpec | None = None
 
 
 class ReplicationControllerCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ReplicationControllerCondition describes the state of a replication controller at a certain point."""
+    """Part of objects of core/v1."""
 
     last_transition_time: Time | None = None
-    """The last time the condition transitioned from one status to another."""
     message: str | None = None
-    """A human readable message indicating details about the transition."""
     reason: str | None = None
-    """The reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """Type of replication controller condition."""
 
 
 class ReplicationControllerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ReplicationControllerStatus represents the current status of a replication controller."""
+    """Part of objects of core/v1."""
 
     available_replicas: int | None = None
-    """The number of available replicas (ready for at least minReadySeconds) for this replication controller."""
     conditions: ListOf[ReplicationControllerCondition] = NO_ITEMS
-    """Represents the latest available observations of a replication controller's current state."""
     fully_labeled_replicas: int | None = None
-    """The number of pods that have labels matching the labels of the pod template of the replication controller."""
     observed_generation: int | None = None
-    """ObservedGeneration reflects the generation of the most recently observed replication controller."""
     ready_replicas: int | None = None
-    """The number of ready replicas for this replication controller."""
     replicas: int = msgspec.field(default_factory=int)
-    """Replicas is the most recently observed number of replicas."""
 
 
 @api_type(group="", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicationController represents the configuration of a replication controller."""
+    """ReplicationController of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
@@ -1196,45 +1002,37 @@ class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="c
 class ScopedResourceSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """A scoped-resource selector requirement is a selector that contains values, a scope name, and an operator that relates the scope name and values."""
+    """Part of objects of core/v1."""
 
     operator: str = msgspec.field(default_factory=str)
-    """Represents a scope's relationship to a set of values."""
     scope_name: str = msgspec.field(default_factory=str)
-    """The name of the scope that the selector applies to."""
     values: ListOf[str] = NO_ITEMS
-    """An array of string values."""
 
 
 class ScopeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A scope selector represents the AND of the selectors represented by the scoped-resource selector requirements."""
+    """Part of objects of core/v1."""
 
     match_expressions: ListOf[ScopedResourceSelectorRequirement] = NO_ITEMS
-    """A list of scope selector requirements by scope of the resources."""
 
 
 class ResourceQuotaSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceQuotaSpec defines the desired hard limits to enforce for Quota."""
+    """Part of objects of core/v1."""
 
     hard: Mapping[str, str] = EMPTY_MAP
-    """hard is the set of desired hard limits for each named resource."""
     scope_selector: ScopeSelector | None = None
     scopes: ListOf[str] = NO_ITEMS
-    """A collection of filters that must match each object tracked by a quota."""
 
 
 class ResourceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceQuotaStatus defines the enforced hard limits and observed use."""
+    """Part of objects of core/v1."""
 
     hard: Mapping[str, str] = EMPTY_MAP
-    """Hard is the set of enforced hard limits for each named resource."""
     used: Mapping[str, str] = EMPTY_MAP
-    """Used is the current observed total usage of the resource in the namespace."""
 
 
 @api_type(group="", version="v1")
 class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceQuota sets aggregate quota restrictions enforced per namespace."""
+    """ResourceQuota of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
@@ -1243,97 +1041,67 @@ class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 @api_type(group="", version="v1", status=False)
 class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Secret holds secret data of a certain type."""
+    """Secret of core/v1."""
 
     data: Mapping[str, bytes] = EMPTY_MAP
-    """Data contains the secret data."""
     immutable: bool | None = None
-    """Immutable, if set to true, ensures that data stored in the Secret cannot be updated (only object metadata can be modified)."""
     metadata: ObjectMeta = ObjectMeta()
     string_data: Mapping[str, str] = EMPTY_MAP
-    """stringData allows specifying non-binary secret data in string form."""
     type: str | None = None
-    """Used to facilitate programmatic handling of secret data."""
 
 
 class ServicePort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServicePort contains information on service's port."""
+    """Part of objects of core/v1."""
 
     app_protocol: str | None = None
-    """The application protocol for this port."""
     name: str | None = None
-    """The name of this port within the service."""
     node_port: int | None = None
-    """The port on each node on which this service is exposed when type is NodePort or LoadBalancer."""
     port: int = msgspec.field(default_factory=int)
-    """The port that will be exposed by this service."""
     protocol: str | None = None
-    """The IP protocol for this port."""
     target_port: int | str | None = None
-    """Number or name of the port to access on the pods targeted by the service."""
 
 
 class SessionAffinityConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SessionAffinityConfig represents the configurations of session affinity."""
+    """Part of objects of core/v1."""
 
     client_ip: ClientIPConfig | None = msgspec.field(default=None, name="clientIP")
 
 
 class ServiceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceSpec describes the attributes that a user creates on a service."""
+    """Part of objects of core/v1."""
 
     allocate_load_balancer_node_ports: bool | None = None
-    """allocateLoadBalancerNodePorts defines if NodePorts will be automatically allocated for services with type LoadBalancer."""
     cluster_ip: str | None = msgspec.field(default=None, name="clusterIP")
-    """clusterIP is the IP address of the service and is usually assigned randomly."""
     cluster_ips: ListOf[str] = msgspec.field(default=NO_ITEMS, name="clusterIPs")
-    """ClusterIPs is a list of IP addresses assigned to this service, and are usually assigned randomly."""
     external_ips: ListOf[str] = msgspec.field(default=NO_ITEMS, name="externalIPs")
-    """externalIPs is a list of IP addresses for which nodes in the cluster will also accept traffic for this service."""
     external_name: str | None = None
-    """externalName is the external reference that discovery mechanisms will return as an alias for this service (e.g. a DNS CNAME record)."""
     external_traffic_policy: str | None = None
-    """externalTrafficPolicy describes how nodes distribute service traffic they receive on one of the Service's "externally-facing" addresses (NodePorts, ExternalIPs, and LoadBalancer IPs)."""
     health_check_node_port: int | None = None
-    """healthCheckNodePort specifies the healthcheck nodePort for the service."""
     internal_traffic_policy: str | None = None
-    """InternalTrafficPolicy describes how nodes distribute service traffic they receive on the ClusterIP. If set to "Local", the proxy will assume that pods only want to talk to endpoints of the service on the same node as the pod, dropping the traffic if there are no local endpoints."""
     ip_families: ListOf[str] = NO_ITEMS
-    """IPFamilies is a list of IP families (e.g."""
     ip_family_policy: str | None = None
-    """IPFamilyPolicy represents the dual-stack-ness requested or required by this Service."""
     load_balancer_class: str | None = None
-    """loadBalancerClass is the class of the load balancer implementation this Service belongs to."""
     load_balancer_ip: str | None = msgspec.field(default=None, name="loadBalancerIP")
-    """Only applies to Service Type: LoadBalancer."""
     load_balancer_source_ranges: ListOf[str] = NO_ITEMS
-    """If specified and supported by the platform, this will restrict traffic through the cloud-provider load-balancer will be restricted to the specified client IPs."""
     ports: ListOf[ServicePort] = NO_ITEMS
-    """The list of ports that are exposed by this service."""
     publish_not_ready_addresses: bool | None = None
-    """publishNotReadyAddresses indicates that any agent which deals with endpoints for this Service should disregard any indications of ready/not-ready."""
     selector: Mapping[str, str] = EMPTY_MAP
-    """Route service traffic to pods with label keys and values matching this selector."""
     session_affinity: str | None = None
-    """Supports "ClientIP" and "None"."""
     session_affinity_config: SessionAffinityConfig | None = None
     traffic_distribution: str | None = None
-    """TrafficDistribution offers a way to express preferences for how traffic is distributed to Service endpoints."""
     type: str | None = None
-    """type determines how the Service is exposed."""
 
 
 class ServiceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceStatus represents the current status of a service."""
+    """Part of objects of core/v1."""
 
     conditions: ListOf[Condition] = NO_ITEMS
-    """Current service state."""
     load_balancer: LoadBalancerStatus | None = None
 
 
 @api_type(group="", version="v1")
 class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy."""
+    """Service of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
@@ -1342,12 +1110,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 @api_type(group="", version="v1", status=False)
 class ServiceAccount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceAccount binds together: * a name, understood by users, and perhaps by peripheral systems, for an identity * a principal that can be authenticated and authorized * a set of secrets."""
+    """ServiceAccount of core/v1."""
 
     automount_service_account_token: bool | None = None
-    """AutomountServiceAccountToken indicates whether pods running as this service account should have an API token automatically mounted."""
     image_pull_secrets: ListOf[LocalObjectReference] = NO_ITEMS
-    """ImagePullSecrets is a list of references to secrets in the same namespace to use for pulling any images in pods that reference this ServiceAccount."""
     metadata: ObjectMeta = ObjectMeta()
     secrets: ListOf[ObjectReference] = NO_ITEMS
-    """Secrets is a list of the secrets in the same namespace that pods running using this ServiceAccount are allowed to use."""

@@ -25,78 +25,59 @@ __all__ = [
 
 
 class EndpointConditions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointConditions represents the current condition of an endpoint."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     ready: bool | None = None
-    """ready indicates that this endpoint is ready to receive traffic, according to whatever system is managing the endpoint."""
     serving: bool | None = None
-    """serving indicates that this endpoint is able to receive traffic, according to whatever system is managing the endpoint."""
     terminating: bool | None = None
-    """terminating indicates that this endpoint is terminating."""
 
 
 class ForNode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ForNode provides information about which nodes should consume this endpoint."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name represents the name of the node."""
 
 
 class ForZone(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ForZone provides information about which zones should consume this endpoint."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name represents the name of the zone."""
 
 
 class EndpointHints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointHints provides hints describing how an endpoint should be consumed."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     for_nodes: ListOf[ForNode] = NO_ITEMS
-    """forNodes indicates the node(s) this endpoint should be consumed by when using topology aware routing."""
     for_zones: ListOf[ForZone] = NO_ITEMS
-    """forZones indicates the zone(s) this endpoint should be consumed by when using topology aware routing."""
 
 
 class Endpoint(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Endpoint represents a single logical "backend" implementing a service."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     addresses: ListOf[str] = NO_ITEMS
-    """addresses of this endpoint."""
     conditions: EndpointConditions | None = None
     deprecated_topology: Mapping[str, str] = EMPTY_MAP
-    """deprecatedTopology contains topology information part of the v1beta1 API. This field is deprecated, and will be removed when the v1beta1 API is removed (no sooner than kubernetes v1.24)."""
     hints: EndpointHints | None = None
     hostname: str | None = None
-    """hostname of this endpoint."""
     node_name: str | None = None
-    """nodeName represents the name of the Node hosting this endpoint."""
     target_ref: ObjectReference | None = None
     zone: str | None = None
-    """zone is the name of the Zone this endpoint exists in."""
 
 
 class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointPort represents a Port used by an EndpointSlice."""
+    """Part of objects of discovery.k8s.io/v1."""
 
     app_protocol: str | None = None
-    """The application protocol for this port."""
     name: str | None = None
-    """name represents the name of this port."""
     port: int | None = None
-    """port represents the port number of the endpoint."""
     protocol: str | None = None
-    """protocol represents the IP protocol for this port."""
 
 
 @api_type(group="discovery.k8s.io", version="v1", status=False)
 class EndpointSlice(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointSlice represents a set of service endpoints."""
+    """EndpointSlice of discovery.k8s.io/v1."""
 
     address_type: str = msgspec.field(default_factory=str)
-    """addressType specifies the type of address carried by this EndpointSlice."""
     endpoints: ListOf[Endpoint] = NO_ITEMS
-    """endpoints is a list of unique endpoints in this slice."""
     metadata: ObjectMeta = ObjectMeta()
     ports: ListOf[EndpointPort] = NO_ITEMS
-    """ports specifies the list of network ports exposed by each endpoint in this slice."""

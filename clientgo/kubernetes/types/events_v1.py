@@ -14,40 +14,28 @@ __all__ = ["Event", "EventSeries", "EventSource", "ObjectReference"]
 
 
 class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EventSeries contain information on series of events, i.e. thing that was/is happening continuously for some time."""
+    """Part of objects of events.k8s.io/v1."""
 
     count: int = msgspec.field(default_factory=int)
-    """count is the number of occurrences in this series up to the last heartbeat time."""
     last_observed_time: MicroTime | None = None
-    """lastObservedTime is the time when last Event from the series was seen before last heartbeat."""
 
 
 @api_type(group="events.k8s.io", version="v1", status=False)
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Event is a report of an event somewhere in the cluster."""
+    """Event of events.k8s.io/v1."""
 
     action: str | None = None
-    """action is what action was taken/failed regarding to the regarding object."""
     deprecated_count: int | None = None
-    """deprecatedCount is the deprecated field assuring backward compatibility with core.v1 Event type."""
     deprecated_first_timestamp: Time | None = None
-    """deprecatedFirstTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type."""
     deprecated_last_timestamp: Time | None = None
-    """deprecatedLastTimestamp is the deprecated field assuring backward compatibility with core.v1 Event type."""
     deprecated_source: EventSource | None = None
     event_time: MicroTime | None = None
-    """eventTime is the time when this Event was first observed."""
     metadata: ObjectMeta = ObjectMeta()
     note: str | None = None
-    """note is a human-readable description of the status of this operation."""
     reason: str | None = None
-    """reason is why the action was taken."""
     regarding: ObjectReference | None = None
     related: ObjectReference | None = None
     reporting_controller: str | None = None
-    """reportingController is the name of the controller that emitted this Event, e.g."""
     reporting_instance: str | None = None
-    """reportingInstance is the ID of the controller instance, e.g."""
     series: EventSeries | None = None
     type: str | None = None
-    """type is the type of this event (Normal, Warning), new types could be added in the future."""

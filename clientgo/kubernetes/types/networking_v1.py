@@ -53,153 +53,128 @@ __all__ = [
 
 
 class ServiceBackendPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceBackendPort is the service port being referenced."""
+    """Part of objects of networking.k8s.io/v1."""
 
     name: str | None = None
-    """name is the name of the port on the Service."""
     number: int | None = None
-    """number is the numerical port number (e.g. 80) on the Service."""
 
 
 class IngressServiceBackend(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressServiceBackend references a Kubernetes Service as a Backend."""
+    """Part of objects of networking.k8s.io/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name is the referenced service."""
     port: ServiceBackendPort | None = None
 
 
 class IngressBackend(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressBackend describes all endpoints for a given service and port."""
+    """Part of objects of networking.k8s.io/v1."""
 
     resource: TypedLocalObjectReference | None = None
     service: IngressServiceBackend | None = None
 
 
 class HTTPIngressPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HTTPIngressPath associates a path with a backend."""
+    """Part of objects of networking.k8s.io/v1."""
 
     backend: IngressBackend = IngressBackend()
     path: str | None = None
-    """path is matched against the path of an incoming request."""
     path_type: str = msgspec.field(default_factory=str)
-    """pathType determines the interpretation of the path matching."""
 
 
 class HTTPIngressRuleValue(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HTTPIngressRuleValue is a list of http selectors pointing to backends."""
+    """Part of objects of networking.k8s.io/v1."""
 
     paths: ListOf[HTTPIngressPath] = NO_ITEMS
-    """paths is a collection of paths that map requests to backends."""
 
 
 class ParentReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ParentReference describes a reference to a parent object."""
+    """Part of objects of networking.k8s.io/v1."""
 
     group: str | None = None
-    """group is the group of the object being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of the object being referenced."""
     namespace: str | None = None
-    """namespace is the namespace of the object being referenced."""
     resource: str = msgspec.field(default_factory=str)
-    """resource is the resource of the object being referenced."""
 
 
 class IPAddressSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IPAddressSpec describe the attributes in an IP Address."""
+    """Part of objects of networking.k8s.io/v1."""
 
     parent_ref: ParentReference = ParentReference()
 
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster", status=False)
 class IPAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IPAddress represents a single IP of a single IP Family."""
+    """IPAddress of networking.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IPAddressSpec = IPAddressSpec()
 
 
 class IPBlock(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IPBlock describes a particular CIDR (Ex."""
+    """Part of objects of networking.k8s.io/v1."""
 
     cidr: str = msgspec.field(default_factory=str)
-    """cidr is a string representing the IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64"."""
     except_: ListOf[str] = NO_ITEMS
-    """except is a slice of CIDRs that should not be included within an IPBlock Valid examples are "192.168.1.0/24" or "2001:db8::/64" Except values will be rejected if they are outside the cidr range."""
 
 
 class IngressRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressRule represents the rules mapping the paths under a specified host to the related backend services."""
+    """Part of objects of networking.k8s.io/v1."""
 
     host: str | None = None
-    """host is the fully qualified domain name of a network host, as defined by RFC 3986."""
     http: HTTPIngressRuleValue | None = None
 
 
 class IngressTLS(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressTLS describes the transport layer security associated with an ingress."""
+    """Part of objects of networking.k8s.io/v1."""
 
     hosts: ListOf[str] = NO_ITEMS
-    """hosts is a list of hosts included in the TLS certificate."""
     secret_name: str | None = None
-    """secretName is the name of the secret used to terminate TLS traffic on port 443."""
 
 
 class IngressSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressSpec describes the Ingress the user wishes to exist."""
+    """Part of objects of networking.k8s.io/v1."""
 
     default_backend: IngressBackend | None = None
     ingress_class_name: str | None = None
-    """ingressClassName is the name of an IngressClass cluster resource."""
     rules: ListOf[IngressRule] = NO_ITEMS
-    """rules is a list of host rules used to configure the Ingress."""
     tls: ListOf[IngressTLS] = NO_ITEMS
-    """tls represents the TLS configuration."""
 
 
 class IngressPortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressPortStatus represents the error condition of a service port."""
+    """Part of objects of networking.k8s.io/v1."""
 
     error: str | None = None
-    """error is to record the problem with the service port The format of the error shall comply with the following rules: - built-in error values shall be specified in this file and those shall use CamelCase names - cloud provider specific error values must have names that comply with the format foo.example.com/CamelCase."""
     port: int = msgspec.field(default_factory=int)
-    """port is the port number of the ingress port."""
     protocol: str = msgspec.field(default_factory=str)
-    """protocol is the protocol of the ingress port."""
 
 
 class IngressLoadBalancerIngress(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """IngressLoadBalancerIngress represents the status of a load-balancer ingress point."""
+    """Part of objects of networking.k8s.io/v1."""
 
     hostname: str | None = None
-    """hostname is set for load-balancer ingress points that are DNS based."""
     ip: str | None = None
-    """ip is set for load-balancer ingress points that are IP based."""
     ports: ListOf[IngressPortStatus] = NO_ITEMS
-    """ports provides information about the ports exposed by this LoadBalancer."""
 
 
 class IngressLoadBalancerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """IngressLoadBalancerStatus represents the status of a load-balancer."""
+    """Part of objects of networking.k8s.io/v1."""
 
     ingress: ListOf[IngressLoadBalancerIngress] = NO_ITEMS
-    """ingress is a list containing ingress points for the load-balancer."""
 
 
 class IngressStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressStatus describe the current state of the Ingress."""
+    """Part of objects of networking.k8s.io/v1."""
 
     load_balancer: IngressLoadBalancerStatus | None = None
 
 
 @api_type(group="networking.k8s.io", version="v1")
 class Ingress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend."""
+    """Ingress of networking.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IngressSpec = IngressSpec()
@@ -209,38 +184,32 @@ class Ingress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 class IngressClassParametersReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """IngressClassParametersReference identifies an API object."""
+    """Part of objects of networking.k8s.io/v1."""
 
     api_group: str | None = None
-    """apiGroup is the group for the resource being referenced."""
     kind: str = msgspec.field(default_factory=str)
-    """kind is the type of resource being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of resource being referenced."""
     namespace: str | None = None
-    """namespace is the namespace of the resource being referenced."""
     scope: str | None = None
-    """scope represents if this refers to a cluster or namespace scoped resource."""
 
 
 class IngressClassSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressClassSpec provides information about the class of an Ingress."""
+    """Part of objects of networking.k8s.io/v1."""
 
     controller: str | None = None
-    """controller refers to the name of the controller that should handle this class."""
     parameters: IngressClassParametersReference | None = None
 
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster", status=False)
 class IngressClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressClass represents the class of the Ingress, referenced by the Ingress Spec."""
+    """IngressClass of networking.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IngressClassSpec = IngressClassSpec()
 
 
 class NetworkPolicyPeer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicyPeer describes a peer to allow traffic to/from."""
+    """Part of objects of networking.k8s.io/v1."""
 
     ip_block: IPBlock | None = None
     namespace_selector: LabelSelector | None = None
@@ -248,73 +217,61 @@ class NetworkPolicyPeer(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class NetworkPolicyPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicyPort describes a port to allow traffic on."""
+    """Part of objects of networking.k8s.io/v1."""
 
     end_port: int | None = None
-    """endPort indicates that the range of ports from port to endPort if set, inclusive, should be allowed by the policy."""
     port: int | str | None = None
-    """port represents the port on the given protocol."""
     protocol: str | None = None
-    """protocol represents the protocol (TCP, UDP, or SCTP) which traffic must match."""
 
 
 class NetworkPolicyEgressRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicyEgressRule describes a particular set of traffic that is allowed out of pods matched by a NetworkPolicySpec's podSelector."""
+    """Part of objects of networking.k8s.io/v1."""
 
     ports: ListOf[NetworkPolicyPort] = NO_ITEMS
-    """ports is a list of destination ports for outgoing traffic."""
     to: ListOf[NetworkPolicyPeer] = NO_ITEMS
-    """to is a list of destinations for outgoing traffic of pods selected for this rule."""
 
 
 class NetworkPolicyIngressRule(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """NetworkPolicyIngressRule describes a particular set of traffic that is allowed to the pods matched by a NetworkPolicySpec's podSelector."""
+    """Part of objects of networking.k8s.io/v1."""
 
     from_: ListOf[NetworkPolicyPeer] = NO_ITEMS
-    """from is a list of sources which should be able to access the pods selected for this rule."""
     ports: ListOf[NetworkPolicyPort] = NO_ITEMS
-    """ports is a list of ports which should be made accessible on the pods selected for this rule."""
 
 
 class NetworkPolicySpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicySpec provides the specification of a NetworkPolicy."""
+    """Part of objects of networking.k8s.io/v1."""
 
     egress: ListOf[NetworkPolicyEgressRule] = NO_ITEMS
-    """egress is a list of egress rules to be applied to the selected pods."""
     ingress: ListOf[NetworkPolicyIngressRule] = NO_ITEMS
-    """ingress is a list of ingress rules to be applied to the selected pods."""
     pod_selector: LabelSelector | None = None
     policy_types: ListOf[str] = NO_ITEMS
-    """policyTypes is a list of rule types that the NetworkPolicy relates to."""
 
 
 @api_type(group="networking.k8s.io", version="v1", status=False)
 class NetworkPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicy describes what network traffic is allowed for a set of Pods."""
+    """NetworkPolicy of networking.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NetworkPolicySpec = NetworkPolicySpec()
 
 
 class ServiceCIDRSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceCIDRSpec define the CIDRs the user wants to use for allocating ClusterIPs for Services."""
+    """Part of objects of networking.k8s.io/v1."""
 
     cidrs: ListOf[str] = NO_ITEMS
-    """cidrs defines the IP blocks in CIDR notation (e.g."""
 
 
 class ServiceCIDRStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceCIDRStatus describes the current state of the ServiceCIDR."""
+    """Part of objects of networking.k8s.io/v1."""
 
     conditions: ListOf[Condition] = NO_ITEMS
-    """conditions holds an array of metav1.Condition that describe the state of the ServiceCIDR. Current service state."""
 
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster")
 class ServiceCIDR(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceCIDR defines a range of IP addresses using CIDR format (e.g. 192.168.0.0/24 or 2001:db2::/64)."""
+    """ServiceCIDR of networking.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceCIDRSpec = ServiceCIDRSpec()

@@ -145,64 +145,53 @@ __all__ = [
 
 
 class PreferredSchedulingTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """An empty preferred scheduling term matches all objects with implicit weight 0 (i.e. it's a no-op)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     preference: NodeSelectorTerm = NodeSelectorTerm()
     weight: int = msgspec.field(default_factory=int)
-    """Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100."""
 
 
 class NodeAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Node affinity is a group of node affinity scheduling rules."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[PreferredSchedulingTerm] = NO_ITEMS
-    """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
 
 
 class PodAffinityTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Defines a set of pods (namely those matching the labelSelector relative to the given namespace(s)) that this pod should be co-located (affinity) or not co-located (anti-affinity) with, where co-located is defined as running on a node whose value of the label with key <topologyKey> matches that of any node on which a pod of the set of pods is running."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     label_selector: LabelSelector | None = None
     match_label_keys: ListOf[str] = NO_ITEMS
-    """MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     mismatch_label_keys: ListOf[str] = NO_ITEMS
-    """MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     namespace_selector: LabelSelector | None = None
     namespaces: ListOf[str] = NO_ITEMS
-    """namespaces specifies a static list of namespace names that the term applies to."""
     topology_key: str = msgspec.field(default_factory=str)
-    """This pod should be co-located (affinity) or not co-located (anti-affinity) with the pods matching the labelSelector in the specified namespaces, where co-located is defined as running on a node whose value of the label with key topologyKey matches that of any node on which any of the selected pods is running."""
 
 
 class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred node(s)."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
     weight: int = msgspec.field(default_factory=int)
-    """weight associated with matching the corresponding podAffinityTerm, in the range 1-100."""
 
 
 class PodAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Pod affinity is a group of inter pod affinity scheduling rules."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
-    """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
     required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
-    """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class PodAntiAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Pod anti affinity is a group of inter pod anti affinity scheduling rules."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
-    """The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that violates one or more of the expressions."""
     required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
-    """If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class Affinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Affinity is a group of affinity scheduling rules."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -210,267 +199,200 @@ class Affinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class AppArmorProfile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AppArmorProfile defines a pod or container's AppArmor settings."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     localhost_profile: str | None = None
-    """localhostProfile indicates a profile loaded on the node that should be used."""
     type: str = msgspec.field(default_factory=str)
-    """type indicates which kind of AppArmor profile will be applied."""
 
 
 class AzureFileVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AzureFile represents an Azure File Service mount on the host and bind mount to the pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_name: str = msgspec.field(default_factory=str)
-    """secretName is the name of secret that contains Azure Storage Account Name and Key."""
     share_name: str = msgspec.field(default_factory=str)
-    """shareName is the azure share Name."""
 
 
 class LocalObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LocalObjectReference contains enough information to let you locate the referenced object inside the same namespace."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str | None = None
-    """Name of the referent."""
 
 
 class CSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a source location of a volume to mount, managed by an external CSI driver."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     driver: str = msgspec.field(default_factory=str)
-    """driver is the name of the CSI driver that handles this volume."""
     fs_type: str | None = None
-    """fsType to mount."""
     node_publish_secret_ref: LocalObjectReference | None = None
     read_only: bool | None = None
-    """readOnly specifies a read-only configuration for the volume."""
     volume_attributes: Mapping[str, str] = EMPTY_MAP
-    """volumeAttributes stores driver-specific properties that are passed to the CSI driver."""
 
 
 class Capabilities(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Adds and removes POSIX capabilities from running containers."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     add: ListOf[str] = NO_ITEMS
-    """Added capabilities."""
     drop: ListOf[str] = NO_ITEMS
-    """Removed capabilities."""
 
 
 class CephFSVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     monitors: ListOf[str] = NO_ITEMS
-    """monitors is Required: Monitors is a collection of Ceph monitors More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     path: str | None = None
-    """path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /."""
     read_only: bool | None = None
-    """readOnly is Optional: Defaults to false (read/write)."""
     secret_file: str | None = None
-    """secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     secret_ref: LocalObjectReference | None = None
     user: str | None = None
-    """user is optional: User is the rados user name, default is admin More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
 
 
 class CinderVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a cinder volume resource in Openstack."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_ref: LocalObjectReference | None = None
     volume_id: str = msgspec.field(default_factory=str, name="volumeID")
-    """volumeID used to identify the volume in cinder."""
 
 
 class ClusterTrustBundleProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ClusterTrustBundleProjection describes how to select a set of ClusterTrustBundle objects and project their contents into the pod filesystem."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     label_selector: LabelSelector | None = None
     name: str | None = None
-    """Select a single ClusterTrustBundle by object name."""
     optional: bool | None = None
-    """If true, don't block pod startup if the referenced ClusterTrustBundle(s) aren't available."""
     path: str = msgspec.field(default_factory=str)
-    """Relative path from the volume root to write the bundle."""
     signer_name: str | None = None
-    """Select all ClusterTrustBundles that match this signer name."""
     user: int | None = None
-    """user is Optional: The owner UID of the created file."""
 
 
 class ConfigMapEnvSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ConfigMapEnvSource selects a ConfigMap to populate the environment variables with."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """Specify whether the ConfigMap must be defined."""
 
 
 class ConfigMapKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Selects a key from a ConfigMap."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """The key to select from the ConfigMap's Data field."""
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """Specify whether the ConfigMap or its key must be defined."""
 
 
 class KeyToPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Maps a string key to a path within a volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """key is the key to project."""
     mode: int | None = None
-    """mode is Optional: mode bits used to set permissions on this file."""
     path: str = msgspec.field(default_factory=str)
-    """path is the relative path of the file to map the key to."""
     user: int | None = None
-    """user is Optional: The owner UID of the created file."""
 
 
 class ConfigMapProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Adapts a ConfigMap into a projected volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     items: ListOf[KeyToPath] = NO_ITEMS
-    """items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """optional specify whether the ConfigMap or its keys must be defined."""
 
 
 class ConfigMapVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Adapts a ConfigMap into a volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     default_mode: int | None = None
-    """defaultMode is optional: mode bits used to set permissions on created files by default."""
     default_user: int | None = None
-    """defaultUser is Optional: The owner UID of the created files by default."""
     items: ListOf[KeyToPath] = NO_ITEMS
-    """items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """optional specify whether the ConfigMap or its keys must be defined."""
 
 
 class ContainerPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerPort represents a network port in a single container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     container_port: int = msgspec.field(default_factory=int)
-    """Number of port to expose on the pod's IP address."""
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
-    """What host IP to bind the external port to."""
     host_port: int | None = None
-    """Number of port to expose on the host."""
     name: str | None = None
-    """If specified, this must be an IANA_SVC_NAME and unique within the pod."""
     protocol: str | None = None
-    """Protocol for port."""
 
 
 class ContainerResizePolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerResizePolicy represents resource resize policy for the container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     resource_name: str = msgspec.field(default_factory=str)
-    """Name of the resource to which this resource resize policy applies."""
     restart_policy: str = msgspec.field(default_factory=str)
-    """Restart policy to apply when specified resource is resized."""
 
 
 class ContainerRestartRuleOnExitCodes(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ContainerRestartRuleOnExitCodes describes the condition for handling an exited container based on its exit codes."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     operator: str = msgspec.field(default_factory=str)
-    """Represents the relationship between the container exit code(s) and the specified values."""
     values: ListOf[int] = NO_ITEMS
-    """Specifies the set of values to check for container exit codes."""
 
 
 class ContainerRestartRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ContainerRestartRule describes how a container exit is handled."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     action: str = msgspec.field(default_factory=str)
-    """Specifies the action taken on a container exit if the requirements are satisfied."""
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
 class SecretEnvSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SecretEnvSource selects a Secret to populate the environment variables with."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """Specify whether the Secret must be defined."""
 
 
 class EnvFromSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EnvFromSource represents the source of a set of ConfigMaps or Secrets."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     config_map_ref: ConfigMapEnvSource | None = None
     prefix: str | None = None
-    """Optional text to prepend to the name of each environment variable."""
     secret_ref: SecretEnvSource | None = None
 
 
 class FileKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """FileKeySelector selects a key of the env file."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """The key within the env file."""
     optional: bool | None = None
-    """Specify whether the file or its key must be defined."""
     path: str = msgspec.field(default_factory=str)
-    """The path within the volume from which to select the file."""
     volume_name: str = msgspec.field(default_factory=str)
-    """The name of the volume mount containing the env file."""
 
 
 class ObjectFieldSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ObjectFieldSelector selects an APIVersioned field of an object."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     api_version: str | None = None
-    """Version of the schema the FieldPath is written in terms of, defaults to "v1"."""
     field_path: str = msgspec.field(default_factory=str)
-    """Path of the field to select in the specified API version."""
 
 
 class ResourceFieldSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceFieldSelector represents container resources (cpu, memory) and their output format."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     container_name: str | None = None
-    """Container name: required for volumes, optional for env vars."""
     divisor: str | None = None
-    """Specifies the output format of the exposed resources, defaults to "1"."""
     resource: str = msgspec.field(default_factory=str)
-    """Required: resource to select."""
 
 
 class SecretKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SecretKeySelector selects a key of a Secret."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """The key of the secret to select from."""
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """Specify whether the Secret or its key must be defined."""
 
 
 class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EnvVarSource represents a source for the value of an EnvVar."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     config_map_key_ref: ConfigMapKeySelector | None = None
     field_ref: ObjectFieldSelector | None = None
@@ -480,66 +402,52 @@ class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EnvVar represents an environment variable present in a Container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name of the environment variable."""
     value: str | None = None
-    """Variable references $(VAR_NAME) are expanded using the previously defined environment variables in the container and any service environment variables."""
     value_from: EnvVarSource | None = None
 
 
 class ExecAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ExecAction describes a "run in container" action."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     command: ListOf[str] = NO_ITEMS
-    """Command is the command line to execute inside the container, the working directory for the command is root ('/') in the container's filesystem."""
 
 
 class HTTPHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HTTPHeader describes a custom header to be used in HTTP probes."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """The header field name."""
     value: str = msgspec.field(default_factory=str)
-    """The header field value."""
 
 
 class HTTPGetAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HTTPGetAction describes an action based on HTTP Get requests."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     host: str | None = None
-    """Host name to connect to, defaults to the pod IP. You probably want to set "Host" in httpHeaders instead."""
     http_headers: ListOf[HTTPHeader] = NO_ITEMS
-    """Custom headers to set in the request."""
     path: str | None = None
-    """Path to access on the HTTP server."""
     port: int | str = msgspec.field(default_factory=int)
-    """Name or number of the port to access on the container."""
     protocol: str | None = None
-    """Protocol selects the wire protocol for the probe connection."""
     scheme: str | None = None
-    """Scheme to use for connecting to the host."""
 
 
 class SleepAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SleepAction describes a "sleep" action."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     seconds: int = msgspec.field(default_factory=int)
-    """Seconds is the number of seconds to sleep."""
 
 
 class TCPSocketAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TCPSocketAction describes an action based on opening a socket."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     host: str | None = None
-    """Optional: Host name to connect to, defaults to the pod IP."""
     port: int | str = msgspec.field(default_factory=int)
-    """Number or name of the port to access on the container."""
 
 
 class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LifecycleHandler defines a specific action that should be taken in a lifecycle hook."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     exec: ExecAction | None = None
     http_get: HTTPGetAction | None = None
@@ -548,522 +456,374 @@ class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Lifecycle describes actions that the management system should take in response to container lifecycle events."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     post_start: LifecycleHandler | None = None
     pre_stop: LifecycleHandler | None = None
     stop_signal: str | None = None
-    """StopSignal defines which signal will be sent to a container when it is being stopped."""
 
 
 class GRPCAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """GRPCAction specifies an action involving a GRPC service."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     mode: str | None = None
-    """mode specifies the connection mode for the gRPC health probe."""
     port: int = msgspec.field(default_factory=int)
-    """Port number of the gRPC service."""
     service: str | None = None
-    """Service is the name of the service to place in the gRPC HealthCheckRequest (see https://github.com/grpc/grpc/blob/master/doc/health-checking.md)."""
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Probe describes a health check to be performed against a container to determine whether it is alive or ready to receive traffic."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     exec: ExecAction | None = None
     failure_threshold: int | None = None
-    """Minimum consecutive failures for the probe to be considered failed after having succeeded."""
     grpc: GRPCAction | None = None
     http_get: HTTPGetAction | None = None
     initial_delay_seconds: int | None = None
-    """Number of seconds after the container has started before liveness probes are initiated."""
     period_seconds: int | None = None
-    """How often (in seconds) to perform the probe."""
     success_threshold: int | None = None
-    """Minimum consecutive successes for the probe to be considered successful after having failed."""
     tcp_socket: TCPSocketAction | None = None
     termination_grace_period_seconds: int | None = None
-    """Optional duration in seconds the pod needs to terminate gracefully upon probe failure."""
     timeout_seconds: int | None = None
-    """Number of seconds after which the probe times out."""
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceClaim references one entry in PodSpec.ResourceClaims."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name must match the name of one entry in pod.spec.resourceClaims of the Pod where this field is used."""
     request: str | None = None
-    """Request is the name chosen for a request in the referenced claim."""
 
 
 class ResourceRequirements(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceRequirements describes the compute resource requirements."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     claims: ListOf[ResourceClaim] = NO_ITEMS
-    """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Mapping[str, str] = EMPTY_MAP
-    """Limits describes the maximum amount of compute resources allowed."""
     requests: Mapping[str, str] = EMPTY_MAP
-    """Requests describes the minimum amount of compute resources required."""
 
 
 class SELinuxOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SELinuxOptions are the labels to be applied to the container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     level: str | None = None
-    """Level is SELinux level label that applies to the container."""
     role: str | None = None
-    """Role is a SELinux role label that applies to the container."""
     type: str | None = None
-    """Type is a SELinux type label that applies to the container."""
     user: str | None = None
-    """User is a SELinux user label that applies to the container."""
 
 
 class SeccompProfile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SeccompProfile defines a pod/container's seccomp profile settings."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     localhost_profile: str | None = None
-    """localhostProfile indicates a profile defined in a file on the node should be used."""
     type: str = msgspec.field(default_factory=str)
-    """type indicates which kind of seccomp profile will be applied."""
 
 
 class WindowsSecurityContextOptions(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """WindowsSecurityContextOptions contain Windows-specific options and credentials."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     gmsa_credential_spec: str | None = None
-    """GMSACredentialSpec is where the GMSA admission webhook (https://github.com/kubernetes-sigs/windows-gmsa) inlines the contents of the GMSA credential spec named by the GMSACredentialSpecName field."""
     gmsa_credential_spec_name: str | None = None
-    """GMSACredentialSpecName is the name of the GMSA credential spec to use."""
     host_process: bool | None = None
-    """HostProcess determines if a container should be run as a 'Host Process' container."""
     run_as_user_name: str | None = None
-    """The UserName in Windows to run the entrypoint of the container process."""
 
 
 class SecurityContext(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SecurityContext holds security configuration that will be applied to a container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     allow_privilege_escalation: bool | None = None
-    """AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent process."""
     app_armor_profile: AppArmorProfile | None = None
     capabilities: Capabilities | None = None
     privileged: bool | None = None
-    """Run container in privileged mode."""
     proc_mount: str | None = None
-    """procMount denotes the type of proc mount to use for the containers."""
     read_only_root_filesystem: bool | None = None
-    """Whether this container has a read-only root filesystem."""
     run_as_group: int | None = None
-    """The GID to run the entrypoint of the container process."""
     run_as_non_root: bool | None = None
-    """Indicates that the container must run as a non-root user."""
     run_as_user: int | None = None
-    """The UID to run the entrypoint of the container process."""
     se_linux_options: SELinuxOptions | None = None
     seccomp_profile: SeccompProfile | None = None
     windows_options: WindowsSecurityContextOptions | None = None
 
 
 class VolumeDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """volumeDevice describes a mapping of a raw block device within a container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     device_path: str = msgspec.field(default_factory=str)
-    """devicePath is the path inside of the container that the device will be mapped to."""
     name: str = msgspec.field(default_factory=str)
-    """name must match the name of a persistentVolumeClaim in the pod."""
 
 
 class VolumeMount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeMount describes a mounting of a Volume within a container."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     bind_mount_options: ListOf[str] = NO_ITEMS
-    """bindMountOptions is the list of additional bind mount options to apply when mounting this volume into the container."""
     mount_path: str = msgspec.field(default_factory=str)
-    """Path within the container at which the volume should be mounted."""
     mount_propagation: str | None = None
-    """mountPropagation determines how mounts are propagated from the host to container and the other way around."""
     name: str = msgspec.field(default_factory=str)
-    """This must match the Name of a Volume."""
     read_only: bool | None = None
-    """Mounted read-only if true, read-write otherwise (false or unspecified)."""
     recursive_read_only: str | None = None
-    """RecursiveReadOnly specifies whether read-only mounts should be handled recursively."""
     sub_path: str | None = None
-    """Path within the volume from which the container's volume should be mounted."""
     sub_path_expr: str | None = None
-    """Expanded path within the volume from which the container's volume should be mounted."""
 
 
 class Container(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A single application container that you want to run within a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     args: ListOf[str] = NO_ITEMS
-    """Arguments to the entrypoint."""
     command: ListOf[str] = NO_ITEMS
-    """Entrypoint array."""
     env: ListOf[EnvVar] = NO_ITEMS
-    """List of environment variables to set in the container."""
     env_from: ListOf[EnvFromSource] = NO_ITEMS
-    """List of sources to populate environment variables in the container."""
     image: str | None = None
-    """Container image name."""
     image_pull_policy: str | None = None
-    """Image pull policy."""
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
     name: str = msgspec.field(default_factory=str)
-    """Name of the container specified as a DNS_LABEL. Each container in a pod must have a unique name (DNS_LABEL)."""
     ports: ListOf[ContainerPort] = NO_ITEMS
-    """List of ports to expose from the container."""
     readiness_probe: Probe | None = None
     resize_policy: ListOf[ContainerResizePolicy] = NO_ITEMS
-    """Resources resize policy for the container."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
-    """RestartPolicy defines the restart behavior of individual containers in a pod."""
     restart_policy_rules: ListOf[ContainerRestartRule] = NO_ITEMS
-    """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
     security_context: SecurityContext | None = None
     startup_probe: Probe | None = None
     stdin: bool | None = None
-    """Whether this container should allocate a buffer for stdin in the container runtime."""
     stdin_once: bool | None = None
-    """Whether the container runtime should close the stdin channel after it has been opened by a single attach."""
     termination_message_path: str | None = None
-    """Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem."""
     termination_message_policy: str | None = None
-    """Indicate how the termination message should be populated."""
     tty: bool | None = None
-    """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
     volume_devices: ListOf[VolumeDevice] = NO_ITEMS
-    """volumeDevices is the list of block devices to be used by the container."""
     volume_mounts: ListOf[VolumeMount] = NO_ITEMS
-    """Pod volumes to mount into the container's filesystem."""
     working_dir: str | None = None
-    """Container's working directory."""
 
 
 class DownwardAPIVolumeFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DownwardAPIVolumeFile represents information to create the file containing the pod field."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
-    """Optional: mode bits used to set permissions on this file, must be an octal value between 0000 and 0777 or a decimal value between 0 and 511."""
     path: str = msgspec.field(default_factory=str)
-    """Required: Path is the relative path name of the file to be created."""
     resource_field_ref: ResourceFieldSelector | None = None
     user: int | None = None
-    """user is Optional: The owner UID of the created file."""
 
 
 class DownwardAPIProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents downward API info for projecting into a projected volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     items: ListOf[DownwardAPIVolumeFile] = NO_ITEMS
-    """Items is a list of DownwardAPIVolume file."""
 
 
 class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DownwardAPIVolumeSource represents a volume containing downward API info."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     default_mode: int | None = None
-    """Optional: mode bits to use on created files by default."""
     default_user: int | None = None
-    """defaultUser is Optional: The owner UID of the created files by default."""
     items: ListOf[DownwardAPIVolumeFile] = NO_ITEMS
-    """Items is a list of downward API volume file."""
 
 
 class EmptyDirVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents an empty directory for a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     medium: str | None = None
-    """medium represents what type of storage medium should back this directory."""
     mode: int | None = None
-    """mode specifies the permission bits for the emptyDir directory, in numeric notation (e.g., 0755, 01777)."""
     size_limit: str | None = None
-    """sizeLimit is the total amount of local storage required for this EmptyDir volume."""
 
 
 class EphemeralContainer(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """An EphemeralContainer is a temporary container that you may add to an existing Pod for user-initiated activities such as debugging."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     args: ListOf[str] = NO_ITEMS
-    """Arguments to the entrypoint."""
     command: ListOf[str] = NO_ITEMS
-    """Entrypoint array."""
     env: ListOf[EnvVar] = NO_ITEMS
-    """List of environment variables to set in the container."""
     env_from: ListOf[EnvFromSource] = NO_ITEMS
-    """List of sources to populate environment variables in the container."""
     image: str | None = None
-    """Container image name."""
     image_pull_policy: str | None = None
-    """Image pull policy."""
     lifecycle: Lifecycle | None = None
     liveness_probe: Probe | None = None
     name: str = msgspec.field(default_factory=str)
-    """Name of the ephemeral container specified as a DNS_LABEL. This name must be unique among all containers, init containers and ephemeral containers."""
     ports: ListOf[ContainerPort] = NO_ITEMS
-    """Ports are not allowed for ephemeral containers."""
     readiness_probe: Probe | None = None
     resize_policy: ListOf[ContainerResizePolicy] = NO_ITEMS
-    """Resources resize policy for the container."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
-    """Restart policy for the container to manage the restart behavior of each container within a pod."""
     restart_policy_rules: ListOf[ContainerRestartRule] = NO_ITEMS
-    """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
     security_context: SecurityContext | None = None
     startup_probe: Probe | None = None
     stdin: bool | None = None
-    """Whether this container should allocate a buffer for stdin in the container runtime."""
     stdin_once: bool | None = None
-    """Whether the container runtime should close the stdin channel after it has been opened by a single attach."""
     target_container_name: str | None = None
-    """If set, the name of the container from PodSpec that this ephemeral container targets."""
     termination_message_path: str | None = None
-    """Optional: Path at which the file to which the container's termination message will be written is mounted into the container's filesystem."""
     termination_message_policy: str | None = None
-    """Indicate how the termination message should be populated."""
     tty: bool | None = None
-    """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
     volume_devices: ListOf[VolumeDevice] = NO_ITEMS
-    """volumeDevices is the list of block devices to be used by the container."""
     volume_mounts: ListOf[VolumeMount] = NO_ITEMS
-    """Pod volumes to mount into the container's filesystem."""
     working_dir: str | None = None
-    """Container's working directory."""
 
 
 class TypedObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TypedObjectReference contains enough information to let you locate the typed referenced object."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     api_group: str | None = None
-    """APIGroup is the group for the resource being referenced."""
     kind: str = msgspec.field(default_factory=str)
-    """Kind is the type of resource being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """Name is the name of resource being referenced."""
     namespace: str | None = None
-    """Namespace is the namespace of resource being referenced Note that when a namespace is specified, a gateway.networking.k8s.io/ReferenceGrant object is required in the referent namespace to allow that namespace's owner to accept the reference."""
 
 
 class VolumeResourceRequirements(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """VolumeResourceRequirements describes the storage resource requirements for a volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     limits: Mapping[str, str] = EMPTY_MAP
-    """Limits describes the maximum amount of compute resources allowed."""
     requests: Mapping[str, str] = EMPTY_MAP
-    """Requests describes the minimum amount of compute resources required."""
 
 
 class PersistentVolumeClaimSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PersistentVolumeClaimSpec describes the common attributes of storage devices and allows a Source for provider-specific attributes."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     access_modes: ListOf[str] = NO_ITEMS
-    """accessModes contains the desired access modes the volume should have."""
     data_source: TypedLocalObjectReference | None = None
     data_source_ref: TypedObjectReference | None = None
     resources: VolumeResourceRequirements | None = None
     selector: LabelSelector | None = None
     storage_class_name: str | None = None
-    """storageClassName is the name of the StorageClass required by the claim."""
     volume_attributes_class_name: str | None = None
-    """volumeAttributesClassName may be used to set the VolumeAttributesClass used by this claim."""
     volume_mode: str | None = None
-    """volumeMode defines what type of volume is required by the claim."""
     volume_name: str | None = None
-    """volumeName is the binding reference to the PersistentVolume backing this claim."""
 
 
 class PersistentVolumeClaimTemplate(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PersistentVolumeClaimTemplate is used to produce PersistentVolumeClaim objects as part of an EphemeralVolumeSource."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents an ephemeral volume that is handled by a normal storage driver."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
 class EvictionResponder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EvictionResponder allows you to specify the responder reacting to an Eviction."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """name allows you to identify the responder responding to the Eviction."""
     priority: int = msgspec.field(default_factory=int)
-    """priority for this responder."""
 
 
 class FlexVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """FlexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     driver: str = msgspec.field(default_factory=str)
-    """driver is the name of the driver to use for this volume."""
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     options: Mapping[str, str] = EMPTY_MAP
-    """options is Optional: this field holds extra command options if any."""
     read_only: bool | None = None
-    """readOnly is Optional: defaults to false (read/write)."""
     secret_ref: LocalObjectReference | None = None
 
 
 class GitRepoVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a volume that is populated with the contents of a git repository."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     directory: str | None = None
-    """directory is the target directory name."""
     repository: str = msgspec.field(default_factory=str)
-    """repository is the URL."""
     revision: str | None = None
-    """revision is the commit hash for the specified revision."""
 
 
 class GlusterfsVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Glusterfs mount that lasts the lifetime of a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     endpoints: str = msgspec.field(default_factory=str)
-    """endpoints is the endpoint name that details Glusterfs topology."""
     path: str = msgspec.field(default_factory=str)
-    """path is the Glusterfs volume path."""
     read_only: bool | None = None
-    """readOnly here will force the Glusterfs volume to be mounted with read-only permissions."""
 
 
 class HostAlias(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     hostnames: ListOf[str] = NO_ITEMS
-    """Hostnames for the above IP address."""
     ip: str = msgspec.field(default_factory=str)
-    """IP address of the host file entry."""
 
 
 class ISCSIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents an ISCSI disk."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     chap_auth_discovery: bool | None = None
-    """chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication."""
     chap_auth_session: bool | None = None
-    """chapAuthSession defines whether support iSCSI Session CHAP authentication."""
     fs_type: str | None = None
-    """fsType is the filesystem type of the volume that you want to mount."""
     initiator_name: str | None = None
-    """initiatorName is the custom iSCSI Initiator Name."""
     iqn: str = msgspec.field(default_factory=str)
-    """iqn is the target iSCSI Qualified Name."""
     iscsi_interface: str | None = None
-    """iscsiInterface is the interface Name that uses an iSCSI transport."""
     lun: int = msgspec.field(default_factory=int)
-    """lun represents iSCSI Target Lun number."""
     portals: ListOf[str] = NO_ITEMS
-    """portals is the iSCSI Target Portal List."""
     read_only: bool | None = None
-    """readOnly here will force the ReadOnly setting in VolumeMounts."""
     secret_ref: LocalObjectReference | None = None
     target_portal: str = msgspec.field(default_factory=str)
-    """targetPortal is iSCSI Target Portal."""
 
 
 class ImageVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ImageVolumeSource represents a image volume resource."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     pull_policy: str | None = None
-    """Policy for pulling OCI objects."""
     reference: str | None = None
-    """Required: Image or artifact reference to be used."""
 
 
 class ModifyVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ModifyVolumeStatus represents the status object of ControllerModifyVolume operation."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     status: str = msgspec.field(default_factory=str)
-    """status is the status of the ControllerModifyVolume operation."""
     target_volume_attributes_class_name: str | None = None
-    """targetVolumeAttributesClassName is the name of the VolumeAttributesClass the PVC currently being reconciled."""
 
 
 class PersistentVolumeClaimCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PersistentVolumeClaimCondition contains details about state of pvc."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     last_probe_time: Time | None = None
-    """lastProbeTime is the time we probed the condition."""
     last_transition_time: Time | None = None
-    """lastTransitionTime is the time the condition transitioned from one status to another."""
     message: str | None = None
-    """message is the human-readable message indicating details about last transition."""
     reason: str | None = None
-    """reason is a unique, this should be a short, machine understandable string that gives the reason for condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """Status is the status of the condition."""
     type: str = msgspec.field(default_factory=str)
-    """Type is the type of the condition."""
 
 
 class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeHealthCondition represents an adverse health condition reported for a volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     message: str | None = None
-    """message is a human-readable description."""
     reason: str = msgspec.field(default_factory=str)
-    """reason is a brief CamelCase machine-parseable reason."""
     status: str = msgspec.field(default_factory=str)
-    """status is the machine-parseable health category."""
 
 
 class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeHealthStatus contains health information for a volume reported by the CSI controller plugin."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
-    """conditions is the set of adverse conditions reported by the CSI controller plugin."""
     last_transition_time: Time | None = None
-    """lastTransitionTime is when the current set of conditions first appeared."""
 
 
 class PersistentVolumeClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PersistentVolumeClaimStatus is the current status of a persistent volume claim."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     access_modes: ListOf[str] = NO_ITEMS
-    """accessModes contains the actual access modes the volume backing the PVC has."""
     allocated_resource_statuses: Mapping[str, str] = EMPTY_MAP
-    """allocatedResourceStatuses stores status of resource being resized for the given PVC. Key names follow standard Kubernetes label syntax."""
     allocated_resources: Mapping[str, str] = EMPTY_MAP
-    """allocatedResources tracks the resources allocated to a PVC including its capacity."""
     capacity: Mapping[str, str] = EMPTY_MAP
-    """capacity represents the actual resources of the underlying volume."""
     conditions: ListOf[PersistentVolumeClaimCondition] = NO_ITEMS
-    """conditions is the current Condition of persistent volume claim."""
     current_volume_attributes_class_name: str | None = None
-    """currentVolumeAttributesClassName is the current name of the VolumeAttributesClass the PVC is using."""
     health_status: VolumeHealthStatus | None = None
     modify_volume_status: ModifyVolumeStatus | None = None
     phase: str | None = None
-    """phase represents the current phase of PersistentVolumeClaim."""
 
 
 @api_type(group="", version="v1")
 class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolumeClaim is a user's request for and claim to a persistent volume."""
+    """PersistentVolumeClaim of core/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
@@ -1073,195 +833,143 @@ class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="c
 class PersistentVolumeClaimVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PersistentVolumeClaimVolumeSource references the user's PVC in the same namespace."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     claim_name: str = msgspec.field(default_factory=str)
-    """claimName is the name of a PersistentVolumeClaim in the same namespace as the pod using this volume."""
     read_only: bool | None = None
-    """readOnly Will force the ReadOnly setting in VolumeMounts."""
 
 
 class PodCertificateProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodCertificateProjection provides a private key and X.509 certificate in the pod filesystem."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     certificate_chain_path: str | None = None
-    """Write the certificate chain at this path in the projected volume."""
     credential_bundle_path: str | None = None
-    """Write the credential bundle at this path in the projected volume."""
     key_path: str | None = None
-    """Write the key at this path in the projected volume."""
     key_type: str = msgspec.field(default_factory=str)
-    """The type of keypair Kubelet will generate for the pod."""
     max_expiration_seconds: int | None = None
-    """maxExpirationSeconds is the maximum lifetime permitted for the certificate."""
     signer_name: str = msgspec.field(default_factory=str)
-    """Kubelet's generated CSRs will be addressed to this signer."""
     user: int | None = None
-    """user is Optional: The owner UID of the created file."""
     user_annotations: Mapping[str, str] = EMPTY_MAP
-    """userAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
 class PodDNSConfigOption(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodDNSConfigOption defines DNS resolver options of a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str | None = None
-    """Name is this DNS resolver option's name."""
     value: str | None = None
-    """Value is this DNS resolver option's value."""
 
 
 class PodDNSConfig(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodDNSConfig defines the DNS parameters of a pod in addition to those generated from DNSPolicy."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     nameservers: ListOf[str] = NO_ITEMS
-    """A list of DNS name server IP addresses."""
     options: ListOf[PodDNSConfigOption] = NO_ITEMS
-    """A list of DNS resolver options."""
     searches: ListOf[str] = NO_ITEMS
-    """A list of DNS search domains for host-name lookup."""
 
 
 class PodOS(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodOS defines the OS parameters of a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name is the name of the operating system."""
 
 
 class PodReadinessGate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodReadinessGate contains the reference to a pod condition."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     condition_type: str = msgspec.field(default_factory=str)
-    """ConditionType refers to a condition in the pod's condition list with matching type."""
 
 
 class PodResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate which is then turned into a ResourceClaim for the pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name uniquely identifies this resource claim inside the pod."""
     resource_claim_name: str | None = None
-    """ResourceClaimName is the name of a ResourceClaim object in the same namespace as this pod."""
     resource_claim_template_name: str | None = None
-    """ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as this pod."""
 
 
 class PodSchedulingGate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodSchedulingGate is associated to a Pod to guard its scheduling."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name of the scheduling gate."""
 
 
 class PodSchedulingGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodSchedulingGroup identifies the runtime scheduling group instance that a Pod belongs to."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     pod_group_name: str | None = None
-    """PodGroupName specifies the name of the standalone PodGroup object that represents the runtime instance of this group."""
 
 
 class Sysctl(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Sysctl defines a kernel parameter to be set."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     name: str = msgspec.field(default_factory=str)
-    """Name of a property to set."""
     value: str = msgspec.field(default_factory=str)
-    """Value of a property to set."""
 
 
 class PodSecurityContext(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodSecurityContext holds pod-level security attributes and common container settings."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     app_armor_profile: AppArmorProfile | None = None
     fs_group: int | None = None
-    """A special supplemental group that applies to all containers in a pod."""
     fs_group_change_policy: str | None = None
-    """fsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being exposed inside Pod."""
     run_as_group: int | None = None
-    """The GID to run the entrypoint of the container process."""
     run_as_non_root: bool | None = None
-    """Indicates that the container must run as a non-root user."""
     run_as_user: int | None = None
-    """The UID to run the entrypoint of the container process."""
     se_linux_change_policy: str | None = None
-    """seLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
     se_linux_options: SELinuxOptions | None = None
     seccomp_profile: SeccompProfile | None = None
     supplemental_groups: ListOf[int] = NO_ITEMS
-    """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplemental_groups_policy: str | None = None
-    """Defines how supplemental groups of the first container processes are calculated."""
     sysctls: ListOf[Sysctl] = NO_ITEMS
-    """Sysctls hold a list of namespaced sysctls used for the pod."""
     windows_options: WindowsSecurityContextOptions | None = None
 
 
 class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """The pod this Toleration is attached to tolerates any taint that matches the triple <key,value,effect> using the matching operator <operator>."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     effect: str | None = None
-    """Effect indicates the taint effect to match."""
     key: str | None = None
-    """Key is the taint key that the toleration applies to."""
     operator: str | None = None
-    """Operator represents a key's relationship to the value."""
     toleration_seconds: int | None = None
-    """TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint."""
     value: str | None = None
-    """Value is the taint value the toleration matches to."""
 
 
 class TopologySpreadConstraint(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """TopologySpreadConstraint specifies how to spread matching pods among the given topology."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     label_selector: LabelSelector | None = None
     match_label_keys: ListOf[str] = NO_ITEMS
-    """MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated."""
     max_skew: int = msgspec.field(default_factory=int)
-    """MaxSkew describes the degree to which pods may be unevenly distributed."""
     min_domains: int | None = None
-    """MinDomains indicates a minimum number of eligible domains."""
     node_affinity_policy: str | None = None
-    """NodeAffinityPolicy indicates how we will treat Pod's nodeAffinity/nodeSelector when calculating pod topology spread skew."""
     node_taints_policy: str | None = None
-    """NodeTaintsPolicy indicates how we will treat node taints when calculating pod topology spread skew."""
     topology_key: str = msgspec.field(default_factory=str)
-    """TopologyKey is the key of node labels."""
     when_unsatisfiable: str = msgspec.field(default_factory=str)
-    """WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint. - DoNotSchedule (default) tells the scheduler not to schedule it. - ScheduleAnyway tells the scheduler to schedule the pod in any location, but giving higher precedence to topologies that would help reduce the skew."""
 
 
 class SecretProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Adapts a secret into a projected volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     items: ListOf[KeyToPath] = NO_ITEMS
-    """items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and content is the value."""
     name: str | None = None
-    """Name of the referent."""
     optional: bool | None = None
-    """optional field specify whether the Secret or its key must be defined."""
 
 
 class ServiceAccountTokenProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ServiceAccountTokenProjection represents a projected service account token volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     audience: str | None = None
-    """audience is the intended audience of the token."""
     expiration_seconds: int | None = None
-    """expirationSeconds is the requested duration of validity of the service account token."""
     path: str = msgspec.field(default_factory=str)
-    """path is the path relative to the mount point of the file to project the token into."""
     user: int | None = None
-    """user is Optional: The owner UID of the created file."""
 
 
 class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Projection that may be projected along with other supported volume types."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
     config_map: ConfigMapProjection | None = None
@@ -1272,91 +980,63 @@ class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class ProjectedVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a projected volume source."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     default_mode: int | None = None
-    """defaultMode are the mode bits used to set permissions on created files by default."""
     default_user: int | None = None
-    """defaultUser is Optional: The owner UID of the created files by default."""
     sources: ListOf[VolumeProjection] = NO_ITEMS
-    """sources is the list of volume projections."""
 
 
 class RBDVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Rados Block Device mount that lasts the lifetime of a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type of the volume that you want to mount."""
     image: str = msgspec.field(default_factory=str)
-    """image is the rados image name."""
     keyring: str | None = None
-    """keyring is the path to key ring for RBDUser."""
     monitors: ListOf[str] = NO_ITEMS
-    """monitors is a collection of Ceph monitors."""
     pool: str | None = None
-    """pool is the rados pool name."""
     read_only: bool | None = None
-    """readOnly here will force the ReadOnly setting in VolumeMounts."""
     secret_ref: LocalObjectReference | None = None
     user: str | None = None
-    """user is the rados user name."""
 
 
 class ScaleIOVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ScaleIOVolumeSource represents a persistent ScaleIO volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     gateway: str = msgspec.field(default_factory=str)
-    """gateway is the host address of the ScaleIO API Gateway."""
     protection_domain: str | None = None
-    """protectionDomain is the name of the ScaleIO Protection Domain for the configured storage."""
     read_only: bool | None = None
-    """readOnly Defaults to false (read/write)."""
     secret_ref: LocalObjectReference = LocalObjectReference()
     ssl_enabled: bool | None = None
-    """sslEnabled Flag enable/disable SSL communication with Gateway, default false."""
     storage_mode: str | None = None
-    """storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned."""
     storage_pool: str | None = None
-    """storagePool is the ScaleIO Storage Pool associated with the protection domain."""
     system: str = msgspec.field(default_factory=str)
-    """system is the name of the storage system as configured in ScaleIO."""
     volume_name: str | None = None
-    """volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source."""
 
 
 class SecretVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Adapts a Secret into a volume."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     default_mode: int | None = None
-    """defaultMode is Optional: mode bits used to set permissions on created files by default."""
     default_user: int | None = None
-    """defaultUser is Optional: The owner UID of the created files by default."""
     items: ListOf[KeyToPath] = NO_ITEMS
-    """items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and content is the value."""
     optional: bool | None = None
-    """optional field specify whether the Secret or its keys must be defined."""
     secret_name: str | None = None
-    """secretName is the name of the secret in the pod's namespace to use."""
 
 
 class StorageOSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a StorageOS persistent volume resource."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_ref: LocalObjectReference | None = None
     volume_name: str | None = None
-    """volumeName is the human-readable name of the StorageOS volume."""
     volume_namespace: str | None = None
-    """volumeNamespace specifies the scope of the volume within StorageOS. If no namespace is specified then the Pod's namespace will be used."""
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Volume represents a named volume in a pod that may be accessed by any container in the pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
@@ -1378,7 +1058,6 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     image: ImageVolumeSource | None = None
     iscsi: ISCSIVolumeSource | None = None
     name: str = msgspec.field(default_factory=str)
-    """name of the volume."""
     nfs: NFSVolumeSource | None = None
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
@@ -1393,92 +1072,55 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class PodSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodSpec is a description of a pod."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     active_deadline_seconds: int | None = None
-    """Optional duration in seconds the pod may be active on the node relative to StartTime before the system will actively try to mark it failed and kill associated containers."""
     affinity: Affinity | None = None
     automount_service_account_token: bool | None = None
-    """AutomountServiceAccountToken indicates whether a service account token should be automatically mounted."""
     containers: ListOf[Container] = NO_ITEMS
-    """List of containers belonging to the pod."""
     dns_config: PodDNSConfig | None = None
     dns_policy: str | None = None
-    """Set DNS policy for the pod."""
     enable_service_links: bool | None = None
-    """EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links."""
     ephemeral_containers: ListOf[EphemeralContainer] = NO_ITEMS
-    """List of ephemeral containers run in this pod."""
     eviction_responders: ListOf[EvictionResponder] = NO_ITEMS
-    """evictionResponders reference responders that react to Evictions based on EvictionRequests."""
     host_aliases: ListOf[HostAlias] = NO_ITEMS
-    """HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified."""
     host_ipc: bool | None = msgspec.field(default=None, name="hostIPC")
-    """Use the host's ipc namespace."""
     host_network: bool | None = None
-    """Host networking requested for this pod."""
     host_pid: bool | None = msgspec.field(default=None, name="hostPID")
-    """Use the host's pid namespace."""
     host_users: bool | None = None
-    """Use the host's user namespace."""
     hostname: str | None = None
-    """Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value."""
     hostname_override: str | None = None
-    """HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod."""
     image_pull_secrets: ListOf[LocalObjectReference] = NO_ITEMS
-    """ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec."""
     init_containers: ListOf[Container] = NO_ITEMS
-    """List of initialization containers belonging to the pod."""
     node_name: str | None = None
-    """NodeName indicates in which node this pod is scheduled."""
     node_selector: Mapping[str, str] = EMPTY_MAP
-    """NodeSelector is a selector which must be true for the pod to fit on a node."""
     os: PodOS | None = None
     overhead: Mapping[str, str] = EMPTY_MAP
-    """Overhead represents the resource overhead associated with running a pod for a given RuntimeClass."""
     preemption_policy: str | None = None
-    """PreemptionPolicy is the Policy for preempting pods with lower priority."""
     priority: int | None = None
-    """The priority value."""
     priority_class_name: str | None = None
-    """If specified, indicates the pod's priority."""
     readiness_gates: ListOf[PodReadinessGate] = NO_ITEMS
-    """If specified, all readiness gates will be evaluated for pod readiness."""
     resource_claims: ListOf[PodResourceClaim] = NO_ITEMS
-    """ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start."""
     resources: ResourceRequirements | None = None
     restart_policy: str | None = None
-    """Restart policy for all containers within the pod."""
     runtime_class_name: str | None = None
-    """RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod."""
     scheduler_name: str | None = None
-    """If specified, the pod will be dispatched by specified scheduler."""
     scheduling_gates: ListOf[PodSchedulingGate] = NO_ITEMS
-    """SchedulingGates is an opaque list of values that if specified will block scheduling the pod."""
     scheduling_group: PodSchedulingGroup | None = None
     security_context: PodSecurityContext | None = None
     service_account: str | None = None
-    """DeprecatedServiceAccount is a deprecated alias for ServiceAccountName."""
     service_account_name: str | None = None
-    """ServiceAccountName is the name of the ServiceAccount to use to run this pod."""
     set_hostname_as_fqdn: bool | None = msgspec.field(default=None, name="setHostnameAsFQDN")
-    """If true the pod's hostname will be configured as the pod's FQDN, rather than the leaf name (the default)."""
     share_process_namespace: bool | None = None
-    """Share a single process namespace between all of the containers in a pod."""
     subdomain: str | None = None
-    """If specified, the fully qualified Pod hostname will be "<hostname>.<subdomain>.<pod namespace>.svc.<cluster domain>"."""
     termination_grace_period_seconds: int | None = None
-    """Optional duration in seconds the pod needs to terminate gracefully."""
     tolerations: ListOf[Toleration] = NO_ITEMS
-    """If specified, the pod's tolerations."""
     topology_spread_constraints: ListOf[TopologySpreadConstraint] = NO_ITEMS
-    """TopologySpreadConstraints describes how a group of pods ought to spread across topology domains."""
     volumes: ListOf[Volume] = NO_ITEMS
-    """List of volumes that can be mounted by containers belonging to the pod."""
 
 
 class PodTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodTemplateSpec describes the data a pod should have when created from a template."""
+    """Part of objects of core/v1, apps/v1 and batch/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()

@@ -26,78 +26,59 @@ __all__ = [
 
 
 class Preconditions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Preconditions must be fulfilled before an operation (update, delete, etc.) is carried out."""
+    """Part of objects of policy/v1."""
 
     resource_version: str | None = None
-    """Specifies the target ResourceVersion."""
     uid: str | None = None
-    """Specifies the target UID."""
 
 
 class DeleteOptions(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DeleteOptions may be provided when deleting an API object."""
+    """Part of objects of policy/v1."""
 
     api_version: str | None = None
-    """APIVersion defines the versioned schema of this representation of an object."""
     dry_run: ListOf[str] = NO_ITEMS
-    """When present, indicates that modifications should not be persisted."""
     grace_period_seconds: int | None = None
-    """The duration in seconds before the object should be deleted."""
     ignore_store_read_error_with_cluster_breaking_potential: bool | None = None
-    """if set to true, it will trigger an unsafe deletion of the resource in case the normal deletion flow fails with a corrupt object error."""
     kind: str | None = None
-    """Kind is a string value representing the REST resource this object represents."""
     orphan_dependents: bool | None = None
-    """Deprecated: please use the PropagationPolicy, this field will be deprecated in 1.7."""
     preconditions: Preconditions | None = None
     propagation_policy: str | None = None
-    """Whether and how garbage collection will be performed."""
 
 
 @api_type(group="policy", version="v1", status=False, verbs=())
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Eviction evicts a pod from its node subject to certain policies and safety constraints."""
+    """Eviction of policy/v1."""
 
     delete_options: DeleteOptions | None = None
     metadata: ObjectMeta = ObjectMeta()
 
 
 class PodDisruptionBudgetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodDisruptionBudgetSpec is a description of a PodDisruptionBudget."""
+    """Part of objects of policy/v1."""
 
     max_unavailable: int | str | None = None
-    """maxUnavailable indicates that an eviction is allowed if at most "maxUnavailable" pods selected by "selector" are unavailable after the eviction, i.e. even in absence of the evicted pod."""
     min_available: int | str | None = None
-    """minAvailable indicates that an eviction is allowed if at least "minAvailable" pods selected by "selector" will still be available after the eviction, i.e. even in the absence of the evicted pod."""
     selector: LabelSelector | None = None
     unhealthy_pod_eviction_policy: str | None = None
-    """unhealthyPodEvictionPolicy defines the criteria for when unhealthy pods should be considered for eviction."""
 
 
 class PodDisruptionBudgetStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """PodDisruptionBudgetStatus represents information about the status of a PodDisruptionBudget."""
+    """Part of objects of policy/v1."""
 
     conditions: ListOf[Condition] = NO_ITEMS
-    """Conditions contain conditions for PDB. The disruption controller sets the DisruptionAllowed condition."""
     current_healthy: int | None = None
-    """current number of healthy pods."""
     desired_healthy: int | None = None
-    """minimum desired number of healthy pods."""
     disrupted_pods: Mapping[str, Time] = EMPTY_MAP
-    """DisruptedPods contains information about pods whose eviction was processed by the API server eviction subresource handler but has not yet been observed by the PodDisruptionBudget controller."""
     disruptions_allowed: int | None = None
-    """Number of pod disruptions that are currently allowed."""
     expected_pods: int | None = None
-    """total number of pods counted by this disruption budget."""
     observed_generation: int | None = None
-    """Most recent generation observed when updating this PDB status."""
 
 
 @api_type(group="policy", version="v1")
 class PodDisruptionBudget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods."""
+    """PodDisruptionBudget of policy/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()

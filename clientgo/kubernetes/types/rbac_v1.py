@@ -25,85 +25,68 @@ __all__ = [
 
 
 class AggregationRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AggregationRule describes how to locate ClusterRoles to aggregate into the ClusterRole."""
+    """Part of objects of rbac.authorization.k8s.io/v1."""
 
     cluster_role_selectors: ListOf[LabelSelector] = NO_ITEMS
-    """clusterRoleSelectors holds a list of selectors which will be used to find ClusterRoles and create the rules."""
 
 
 class PolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PolicyRule holds information that describes a policy rule, but does not contain information about who the rule applies to or which namespace the rule applies to."""
+    """Part of objects of rbac.authorization.k8s.io/v1."""
 
     api_groups: ListOf[str] = NO_ITEMS
-    """apiGroups is the name of the APIGroup that contains the resources."""
     non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
-    """nonResourceURLs is a set of partial urls that a user should have access to. *s are allowed, but only as the full, final step in the path Since non-resource URLs are not namespaced, this field is only applicable for ClusterRoles referenced from a ClusterRoleBinding."""
     resource_names: ListOf[str] = NO_ITEMS
-    """resourceNames is an optional white list of names that the rule applies to."""
     resources: ListOf[str] = NO_ITEMS
-    """resources is a list of resources this rule applies to."""
     verbs: ListOf[str] = NO_ITEMS
-    """verbs is a list of Verbs that apply to ALL the ResourceKinds contained in this rule."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterRole(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding."""
+    """ClusterRole of rbac.authorization.k8s.io/v1."""
 
     aggregation_rule: AggregationRule | None = None
     metadata: ObjectMeta = ObjectMeta()
     rules: ListOf[PolicyRule] = NO_ITEMS
-    """rules holds all the PolicyRules for this ClusterRole."""
 
 
 class RoleRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """RoleRef contains information that points to the role being used."""
+    """Part of objects of rbac.authorization.k8s.io/v1."""
 
     api_group: str | None = None
-    """apiGroup is the group for the resource being referenced."""
     kind: str = msgspec.field(default_factory=str)
-    """kind is the type of resource being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """name is the name of resource being referenced."""
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Subject contains a reference to the object or user identities a role binding applies to."""
+    """Part of objects of rbac.authorization.k8s.io/v1."""
 
     api_group: str | None = None
-    """apiGroup holds the API group of the referenced subject."""
     kind: str = msgspec.field(default_factory=str)
-    """kind of object being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """name of the object being referenced."""
     namespace: str | None = None
-    """namespace of the referenced object."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterRoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterRoleBinding references a ClusterRole, but not contain it."""
+    """ClusterRoleBinding of rbac.authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()
     subjects: ListOf[Subject] = NO_ITEMS
-    """subjects holds references to the objects the role applies to."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
 class Role(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding."""
+    """Role of rbac.authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     rules: ListOf[PolicyRule] = NO_ITEMS
-    """rules holds all the PolicyRules for this Role."""
 
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
 class RoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """RoleBinding references a role, but does not contain it."""
+    """RoleBinding of rbac.authorization.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()
     subjects: ListOf[Subject] = NO_ITEMS
-    """subjects holds references to the objects the role applies to."""

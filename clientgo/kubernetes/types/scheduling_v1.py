@@ -14,14 +14,10 @@ __all__ = ["PriorityClass"]
 
 @api_type(group="scheduling.k8s.io", version="v1", scope="Cluster", status=False)
 class PriorityClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PriorityClass defines mapping from a priority class name to the priority integer value."""
+    """PriorityClass of scheduling.k8s.io/v1."""
 
     description: str | None = None
-    """description is an arbitrary string that usually provides guidelines on when this priority class should be used."""
     global_default: bool | None = None
-    """globalDefault specifies whether this PriorityClass should be considered as the default priority for pods that do not have any priority class."""
     metadata: ObjectMeta = ObjectMeta()
     preemption_policy: str | None = None
-    """preemptionPolicy is the Policy for preempting pods with lower priority."""
     value: int | None = None
-    """value represents the integer value of this priority class."""

@@ -42,264 +42,192 @@ __all__ = [
 class AWSElasticBlockStoreVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Persistent Disk resource in AWS. An AWS EBS disk must exist before mounting to a container."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type of the volume that you want to mount."""
     partition: int | None = None
-    """partition is the partition in the volume that you want to mount."""
     read_only: bool | None = None
-    """readOnly value true will force the readOnly setting in VolumeMounts."""
     volume_id: str = msgspec.field(default_factory=str, name="volumeID")
-    """volumeID is unique ID of the persistent disk resource in AWS (Amazon EBS volume)."""
 
 
 class AzureDiskVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """AzureDisk represents an Azure Data Disk mount on the host and bind mount to the pod."""
+    """Part of objects of several API groups."""
 
     caching_mode: str | None = None
-    """cachingMode is the Host Caching mode: None, Read Only, Read Write."""
     disk_name: str = msgspec.field(default_factory=str)
-    """diskName is the Name of the data disk in the blob storage."""
     disk_uri: str = msgspec.field(default_factory=str, name="diskURI")
-    """diskURI is the URI of data disk in the blob storage."""
     fs_type: str | None = None
-    """fsType is Filesystem type to mount."""
     kind: str | None = None
-    """kind expected values are Shared: multiple blob disks per storage account Dedicated: single blob disk per storage account Managed: azure managed data disk (only in managed availability set). defaults to shared."""
     read_only: bool | None = None
-    """readOnly Defaults to false (read/write)."""
 
 
 class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """BoundObjectReference is a reference to an object that a token is bound to."""
+    """Part of objects of several API groups."""
 
     api_version: str | None = None
-    """apiVersion is API version of the referent."""
     kind: str | None = None
-    """kind of the referent."""
     name: str | None = None
-    """name of the referent."""
     uid: str | None = None
-    """uid of the referent."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Condition contains details for one aspect of the current state of this API Resource."""
+    """Part of objects of several API groups."""
 
     last_transition_time: Time | None = None
-    """lastTransitionTime is the last time the condition transitioned from one status to another."""
     message: str = msgspec.field(default_factory=str)
-    """message is a human readable message indicating details about the transition."""
     observed_generation: int | None = None
-    """observedGeneration represents the .metadata.generation that the condition was set based upon."""
     reason: str = msgspec.field(default_factory=str)
-    """reason contains a programmatic identifier indicating the reason for the condition's last transition."""
     status: str = msgspec.field(default_factory=str)
-    """status of the condition, one of True, False, Unknown."""
     type: str = msgspec.field(default_factory=str)
-    """type of condition in CamelCase or in foo.example.com/CamelCase."""
 
 
 class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EventSource contains information for an event."""
+    """Part of objects of several API groups."""
 
     component: str | None = None
-    """Component from which the event is generated."""
     host: str | None = None
-    """Node name on which the event is generated."""
 
 
 class FCVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Fibre Channel volume."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     lun: int | None = None
-    """lun is Optional: FC target lun number."""
     read_only: bool | None = None
-    """readOnly is Optional: Defaults to false (read/write)."""
     target_wwns: ListOf[str] = msgspec.field(default=NO_ITEMS, name="targetWWNs")
-    """targetWWNs is Optional: FC target worldwide names (WWNs)."""
     wwids: ListOf[str] = NO_ITEMS
-    """wwids Optional: FC volume world wide identifiers (wwids) Either wwids or combination of targetWWNs and lun must be set, but not both simultaneously."""
 
 
 class FlockerVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Flocker volume mounted by the Flocker agent."""
+    """Part of objects of several API groups."""
 
     dataset_name: str | None = None
-    """datasetName is Name of the dataset stored as metadata -> name on the dataset for Flocker should be considered as deprecated."""
     dataset_uuid: str | None = msgspec.field(default=None, name="datasetUUID")
-    """datasetUUID is the UUID of the dataset."""
 
 
 class GCEPersistentDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Persistent Disk resource in Google Compute Engine."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fsType is filesystem type of the volume that you want to mount."""
     partition: int | None = None
-    """partition is the partition in the volume that you want to mount."""
     pd_name: str = msgspec.field(default_factory=str)
-    """pdName is unique name of the PD resource in GCE. Used to identify the disk in GCE. More info: https://kubernetes.io/docs/concepts/storage/volumes#gcepersistentdisk."""
     read_only: bool | None = None
-    """readOnly here will force the ReadOnly setting in VolumeMounts."""
 
 
 class HostPathVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a host path mapped into a pod."""
+    """Part of objects of several API groups."""
 
     path: str = msgspec.field(default_factory=str)
-    """path of the directory on the host."""
     type: str | None = None
-    """type for HostPath Volume Defaults to "" More info: https://kubernetes.io/docs/concepts/storage/volumes#hostpath."""
 
 
 class LabelSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """A label selector requirement is a selector that contains values, a key, and an operator that relates the key and values."""
+    """Part of objects of several API groups."""
 
     key: str = msgspec.field(default_factory=str)
-    """key is the label key that the selector applies to."""
     operator: str = msgspec.field(default_factory=str)
-    """operator represents a key's relationship to a set of values."""
     values: ListOf[str] = NO_ITEMS
-    """values is an array of string values."""
 
 
 class LabelSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A label selector is a label query over a set of resources."""
+    """Part of objects of several API groups."""
 
     match_expressions: ListOf[LabelSelectorRequirement] = NO_ITEMS
-    """matchExpressions is a list of label selector requirements."""
     match_labels: Mapping[str, str] = EMPTY_MAP
-    """matchLabels is a map of {key,value} pairs."""
 
 
 class NFSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents an NFS mount that lasts the lifetime of a pod."""
+    """Part of objects of several API groups."""
 
     path: str = msgspec.field(default_factory=str)
-    """path that is exported by the NFS server."""
     read_only: bool | None = None
-    """readOnly here will force the NFS export to be mounted with read-only permissions."""
     server: str = msgspec.field(default_factory=str)
-    """server is the hostname or IP address of the NFS server."""
 
 
 class NodeSelectorRequirement(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A node selector requirement is a selector that contains values, a key, and an operator that relates the key and values."""
+    """Part of objects of several API groups."""
 
     key: str = msgspec.field(default_factory=str)
-    """The label key that the selector applies to."""
     operator: str = msgspec.field(default_factory=str)
-    """Represents a key's relationship to a set of values."""
     values: ListOf[str] = NO_ITEMS
-    """An array of string values."""
 
 
 class NodeSelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A null or empty node selector term matches no objects."""
+    """Part of objects of several API groups."""
 
     match_expressions: ListOf[NodeSelectorRequirement] = NO_ITEMS
-    """A list of node selector requirements by node's labels."""
     match_fields: ListOf[NodeSelectorRequirement] = NO_ITEMS
-    """A list of node selector requirements by node's fields."""
 
 
 class NodeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A node selector represents the union of the results of one or more label queries over a set of nodes; that is, it represents the OR of the selectors represented by the node selector terms."""
+    """Part of objects of several API groups."""
 
     node_selector_terms: ListOf[NodeSelectorTerm] = NO_ITEMS
-    """Required."""
 
 
 class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ObjectReference contains enough information to let you inspect or modify the referred object."""
+    """Part of objects of several API groups."""
 
     api_version: str | None = None
-    """API version of the referent."""
     field_path: str | None = None
-    """If referring to a piece of an object instead of an entire object, this string should contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]."""
     kind: str | None = None
-    """Kind of the referent."""
     name: str | None = None
-    """Name of the referent."""
     namespace: str | None = None
-    """Namespace of the referent."""
     resource_version: str | None = None
-    """Specific resourceVersion to which this reference is made, if any."""
     uid: str | None = None
-    """UID of the referent."""
 
 
 class PhotonPersistentDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Photon Controller persistent disk resource."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     pd_id: str = msgspec.field(default_factory=str, name="pdID")
-    """pdID is the ID that identifies Photon Controller persistent disk."""
 
 
 class PortworxVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PortworxVolumeSource represents a Portworx volume resource."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fSType represents the filesystem type to mount Must be a filesystem type supported by the host operating system."""
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     volume_id: str = msgspec.field(default_factory=str, name="volumeID")
-    """volumeID uniquely identifies a Portworx volume."""
 
 
 class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Represents a Quobyte mount that lasts the lifetime of a pod."""
+    """Part of objects of several API groups."""
 
     group: str | None = None
-    """group to map volume access to Default is no group."""
     read_only: bool | None = None
-    """readOnly here will force the Quobyte volume to be mounted with read-only permissions."""
     registry: str = msgspec.field(default_factory=str)
-    """registry represents a single or multiple Quobyte Registry services specified as a string as host:port pair (multiple entries are separated with commas) which acts as the central registry for volumes."""
     tenant: str | None = None
-    """tenant owning the given Quobyte volume in the Backend Used with dynamically provisioned Quobyte volumes, value is set by the plugin."""
     user: str | None = None
-    """user to map volume access to Defaults to serivceaccount user."""
     volume: str = msgspec.field(default_factory=str)
-    """volume is a string that references an already created Quobyte volume by name."""
 
 
 class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequestSpec contains client provided parameters of a token request."""
+    """Part of objects of several API groups."""
 
     attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
-    """attestations is a map of well-known keys to string-slice values."""
     audiences: ListOf[str] = NO_ITEMS
-    """audiences are the intendend audiences of the token."""
     bound_object_ref: BoundObjectReference | None = None
     expiration_seconds: int | None = None
-    """expirationSeconds is the requested duration of validity of the request."""
 
 
 class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequestStatus is the result of a token request."""
+    """Part of objects of several API groups."""
 
     expiration_timestamp: Time | None = None
-    """expirationTimestamp is the time of expiration of the returned token."""
     token: str | None = None
-    """token is the opaque bearer token."""
 
 
 @api_type(group="authentication.k8s.io", version="v1", status=False, verbs=())
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequest requests a token for a given service account."""
+    """TokenRequest of authentication.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: TokenRequestSpec = TokenRequestSpec()
@@ -309,26 +237,19 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class TypedLocalObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """TypedLocalObjectReference contains enough information to let you locate the typed referenced object inside the same namespace."""
+    """Part of objects of several API groups."""
 
     api_group: str | None = None
-    """APIGroup is the group for the resource being referenced."""
     kind: str = msgspec.field(default_factory=str)
-    """Kind is the type of resource being referenced."""
     name: str = msgspec.field(default_factory=str)
-    """Name is the name of resource being referenced."""
 
 
 class VsphereVirtualDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a vSphere volume resource."""
+    """Part of objects of several API groups."""
 
     fs_type: str | None = None
-    """fsType is filesystem type to mount."""
     storage_policy_id: str | None = msgspec.field(default=None, name="storagePolicyID")
-    """storagePolicyID is the storage Policy Based Management (SPBM) profile ID associated with the StoragePolicyName."""
     storage_policy_name: str | None = None
-    """storagePolicyName is the storage Policy Based Management (SPBM) profile name."""
     volume_path: str = msgspec.field(default_factory=str)
-    """volumePath is the path that identifies vSphere volume vmdk."""

@@ -102,111 +102,84 @@ __all__ = [
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequest contains parameters of a service account token."""
+    """Part of objects of storage.k8s.io/v1."""
 
     audience: str = msgspec.field(default_factory=str)
-    """audience is the intended audience of the token in "TokenRequestSpec"."""
     expiration_seconds: int | None = None
-    """expirationSeconds is the duration of validity of the token in "TokenRequestSpec"."""
 
 
 class CSIDriverSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSIDriverSpec is the specification of a CSIDriver."""
+    """Part of objects of storage.k8s.io/v1."""
 
     attach_required: bool | None = None
-    """attachRequired indicates this CSI volume driver requires an attach operation (because it implements the CSI ControllerPublishVolume() method), and that the Kubernetes attach detach controller should call the attach volume interface which checks the volumeattachment status and waits until the volume is attached before proceeding to mounting."""
     fs_group_policy: str | None = None
-    """fsGroupPolicy defines if the underlying volume supports changing ownership and permission of the volume before being mounted."""
     node_allocatable_update_period_seconds: int | None = None
-    """nodeAllocatableUpdatePeriodSeconds specifies the interval between periodic updates of the CSINode allocatable capacity for this driver."""
     pod_info_on_mount: bool | None = None
-    """podInfoOnMount indicates this CSI volume driver requires additional pod information (like podName, podUID, etc.) during mount operations, if set to true."""
     prevent_pod_scheduling_if_missing: bool | None = None
-    """preventPodSchedulingIfMissing indicates that the CSI driver wants to prevent pod scheduling if the CSI driver on the node is missing."""
     requires_republish: bool | None = None
-    """requiresRepublish indicates the CSI driver wants `NodePublishVolume` being periodically called to reflect any possible change in the mounted volume."""
     se_linux_mount: bool | None = None
-    """seLinuxMount specifies if the CSI driver supports "-o context" mount option."""
     service_account_token_in_secrets: bool | None = None
-    """serviceAccountTokenInSecrets is an opt-in for CSI drivers to indicate that service account tokens should be passed via the Secrets field in NodePublishVolumeRequest instead of the VolumeContext field."""
     storage_capacity: bool | None = None
-    """storageCapacity indicates that the CSI volume driver wants pod scheduling to consider the storage capacity that the driver deployment will report by creating CSIStorageCapacity objects with capacity information, if set to true."""
     token_requests: ListOf[TokenRequest] = NO_ITEMS
-    """tokenRequests indicates the CSI driver needs pods' service account tokens it is mounting volume for to do necessary authentication."""
     volume_lifecycle_modes: ListOf[str] = NO_ITEMS
-    """volumeLifecycleModes defines what kind of volumes this CSI volume driver supports."""
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class CSIDriver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster."""
+    """CSIDriver of storage.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
 class VolumeNodeResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeNodeResources is a set of resource limits for scheduling of volumes."""
+    """Part of objects of storage.k8s.io/v1."""
 
     count: int | None = None
-    """count indicates the maximum number of unique volumes managed by the CSI driver that can be used on a node."""
 
 
 class CSINodeDriver(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINodeDriver holds information about the specification of one CSI driver installed on a node."""
+    """Part of objects of storage.k8s.io/v1."""
 
     allocatable: VolumeNodeResources | None = None
     name: str = msgspec.field(default_factory=str)
-    """name represents the name of the CSI driver that this object refers to."""
     node_id: str = msgspec.field(default_factory=str, name="nodeID")
-    """nodeID of the node from the driver point of view."""
     topology_keys: ListOf[str] = NO_ITEMS
-    """topologyKeys is the list of keys supported by the driver."""
 
 
 class CSINodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINodeSpec holds information about the specification of all CSI drivers installed on a node."""
+    """Part of objects of storage.k8s.io/v1."""
 
     drivers: ListOf[CSINodeDriver] = NO_ITEMS
-    """drivers is a list of information of all CSI Drivers existing on a node."""
 
 
 class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StorageHealthCondition represents an adverse health condition reported by a CSI driver for its storage backend on a node."""
+    """Part of objects of storage.k8s.io/v1."""
 
     access_mode: str | None = None
-    """accessMode is the access mode affected."""
     last_transition_time: Time | None = None
-    """lastTransitionTime is when this condition first appeared at its current state."""
     message: str | None = None
-    """message is a human-readable description."""
     reason: str = msgspec.field(default_factory=str)
-    """reason is a brief CamelCase machine-parseable reason."""
     status: str = msgspec.field(default_factory=str)
-    """status is the health status category."""
     volume_mode: str | None = None
-    """volumeMode is the volume mode affected."""
 
 
 class StorageHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StorageHealth contains storage backend health reported by a CSI driver on a node."""
+    """Part of objects of storage.k8s.io/v1."""
 
     health_conditions: ListOf[StorageHealthCondition] = NO_ITEMS
-    """healthConditions are the adverse storage backend conditions reported by the CSI driver."""
     name: str = msgspec.field(default_factory=str)
-    """name is the CSI driver name, matching CSINodeDriver.name."""
 
 
 class CSINodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINodeStatus contains health and status information for storage on a node."""
+    """Part of objects of storage.k8s.io/v1."""
 
     storage_health: ListOf[StorageHealth] = NO_ITEMS
-    """storageHealth contains backend health reports for CSI drivers registered on the node."""
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster")
 class CSINode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINode holds information about all CSI drivers installed on a node."""
+    """CSINode of storage.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()
@@ -215,100 +188,79 @@ class CSINode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 @api_type(group="storage.k8s.io", version="v1", status=False)
 class CSIStorageCapacity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSIStorageCapacity stores the result of one CSI GetCapacity call."""
+    """CSIStorageCapacity of storage.k8s.io/v1."""
 
     capacity: str | None = None
-    """capacity is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the previous fields."""
     maximum_volume_size: str | None = None
-    """maximumVolumeSize is the value reported by the CSI driver in its GetCapacityResponse for a GetCapacityRequest with topology and parameters that match the previous fields."""
     metadata: ObjectMeta = ObjectMeta()
     node_topology: LabelSelector | None = None
     storage_class_name: str = msgspec.field(default_factory=str)
-    """storageClassName represents the name of the StorageClass that the reported capacity applies to."""
 
 
 class TopologySelectorLabelRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """A topology selector requirement is a selector that matches given label."""
+    """Part of objects of storage.k8s.io/v1."""
 
     key: str = msgspec.field(default_factory=str)
-    """The label key that the selector applies to."""
     values: ListOf[str] = NO_ITEMS
-    """An array of string values."""
 
 
 class TopologySelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """A topology selector term represents the result of label queries."""
+    """Part of objects of storage.k8s.io/v1."""
 
     match_label_expressions: ListOf[TopologySelectorLabelRequirement] = NO_ITEMS
-    """A list of topology selector requirements by labels."""
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class StorageClass(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned."""
+    """StorageClass of storage.k8s.io/v1."""
 
     allow_volume_expansion: bool | None = None
-    """allowVolumeExpansion shows whether the storage class allow volume expand."""
     allowed_topologies: ListOf[TopologySelectorTerm] = NO_ITEMS
-    """allowedTopologies restrict the node topologies where volumes can be dynamically provisioned."""
     metadata: ObjectMeta = ObjectMeta()
     mount_options: ListOf[str] = NO_ITEMS
-    """mountOptions controls the mountOptions for dynamically provisioned PersistentVolumes of this storage class. e.g. ["ro", "soft"]."""
     parameters: Mapping[str, str] = EMPTY_MAP
-    """parameters holds the parameters for the provisioner that should create volumes of this storage class."""
     provisioner: str = msgspec.field(default_factory=str)
-    """provisioner indicates the type of the provisioner."""
     reclaim_policy: str | None = None
-    """reclaimPolicy controls the reclaimPolicy for dynamically provisioned PersistentVolumes of this storage class."""
     volume_binding_mode: str | None = None
-    """volumeBindingMode indicates how PersistentVolumeClaims should be provisioned and bound."""
 
 
 class VolumeAttachmentSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttachmentSource represents a volume that should be attached."""
+    """Part of objects of storage.k8s.io/v1."""
 
     inline_volume_spec: PersistentVolumeSpec | None = None
     persistent_volume_name: str | None = None
-    """persistentVolumeName represents the name of the persistent volume to attach."""
 
 
 class VolumeAttachmentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttachmentSpec is the specification of a VolumeAttachment request."""
+    """Part of objects of storage.k8s.io/v1."""
 
     attacher: str = msgspec.field(default_factory=str)
-    """attacher indicates the name of the volume driver that MUST handle this request."""
     node_name: str = msgspec.field(default_factory=str)
-    """nodeName represents the node that the volume should be attached to."""
     source: VolumeAttachmentSource = VolumeAttachmentSource()
 
 
 class VolumeError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeError captures an error encountered during a volume operation."""
+    """Part of objects of storage.k8s.io/v1."""
 
     error_code: int | None = None
-    """errorCode is a numeric gRPC code representing the error encountered during Attach or Detach operations."""
     message: str | None = None
-    """message represents the error encountered during Attach or Detach operation."""
     time: Time | None = None
-    """time represents the time the error was encountered."""
 
 
 class VolumeAttachmentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttachmentStatus is the status of a VolumeAttachment request."""
+    """Part of objects of storage.k8s.io/v1."""
 
     attach_error: VolumeError | None = None
     attached: bool = msgspec.field(default_factory=bool)
-    """attached indicates the volume is successfully attached."""
     attachment_metadata: Mapping[str, str] = EMPTY_MAP
-    """attachmentMetadata is populated with any information returned by the attach operation, upon successful attach, that must be passed into subsequent WaitForAttach or Mount calls."""
     detach_error: VolumeError | None = None
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster")
 class VolumeAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node."""
+    """VolumeAttachment of storage.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
@@ -317,10 +269,8 @@ class VolumeAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class VolumeAttributesClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver."""
+    """VolumeAttributesClass of storage.k8s.io/v1."""
 
     driver_name: str = msgspec.field(default_factory=str)
-    """driverName is the name of the CSI driver This field is immutable."""
     metadata: ObjectMeta = ObjectMeta()
     parameters: Mapping[str, str] = EMPTY_MAP
-    """parameters hold volume attributes defined by the CSI driver."""

@@ -59,229 +59,168 @@ __all__ = [
 class AzureFilePersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """AzureFile represents an Azure File Service mount on the host and bind mount to the pod."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_name: str = msgspec.field(default_factory=str)
-    """secretName is the name of secret that contains Azure Storage Account Name and Key."""
     secret_namespace: str | None = None
-    """secretNamespace is the namespace of the secret that contains Azure Storage Account Name and Key default is the same as the Pod."""
     share_name: str = msgspec.field(default_factory=str)
-    """shareName is the azure Share Name."""
 
 
 class SecretReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SecretReference represents a Secret Reference."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     name: str | None = None
-    """name is unique within a namespace to reference a secret resource."""
     namespace: str | None = None
-    """namespace defines the space within which the secret name must be unique."""
 
 
 class CSIPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents storage that is managed by an external CSI volume driver."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     controller_expand_secret_ref: SecretReference | None = None
     controller_publish_secret_ref: SecretReference | None = None
     driver: str = msgspec.field(default_factory=str)
-    """driver is the name of the driver to use for this volume."""
     fs_type: str | None = None
-    """fsType to mount."""
     node_expand_secret_ref: SecretReference | None = None
     node_publish_secret_ref: SecretReference | None = None
     node_stage_secret_ref: SecretReference | None = None
     read_only: bool | None = None
-    """readOnly value to pass to ControllerPublishVolumeRequest."""
     volume_attributes: Mapping[str, str] = EMPTY_MAP
-    """volumeAttributes of the volume to publish."""
     volume_handle: str = msgspec.field(default_factory=str)
-    """volumeHandle is the unique volume name returned by the CSI volume plugin's CreateVolume to refer to the volume on all subsequent calls."""
 
 
 class CephFSPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Ceph Filesystem mount that lasts the lifetime of a pod Cephfs volumes do not support ownership management or SELinux relabeling."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     monitors: ListOf[str] = NO_ITEMS
-    """monitors is Required: Monitors is a collection of Ceph monitors More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     path: str | None = None
-    """path is Optional: Used as the mounted root, rather than the full Ceph tree, default is /."""
     read_only: bool | None = None
-    """readOnly is Optional: Defaults to false (read/write)."""
     secret_file: str | None = None
-    """secretFile is Optional: SecretFile is the path to key ring for User, default is /etc/ceph/user.secret More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
     secret_ref: SecretReference | None = None
     user: str | None = None
-    """user is Optional: User is the rados user name, default is admin More info: https://examples.k8s.io/volumes/cephfs/README.md#how-to-use-it."""
 
 
 class CinderPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a cinder volume resource in Openstack."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     fs_type: str | None = None
-    """fsType Filesystem type to mount."""
     read_only: bool | None = None
-    """readOnly is Optional: Defaults to false (read/write)."""
     secret_ref: SecretReference | None = None
     volume_id: str = msgspec.field(default_factory=str, name="volumeID")
-    """volumeID used to identify the volume in cinder."""
 
 
 class FlexPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """FlexPersistentVolumeSource represents a generic persistent volume resource that is provisioned/attached using an exec based plugin."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     driver: str = msgspec.field(default_factory=str)
-    """driver is the name of the driver to use for this volume."""
     fs_type: str | None = None
-    """fsType is the Filesystem type to mount."""
     options: Mapping[str, str] = EMPTY_MAP
-    """options is Optional: this field holds extra command options if any."""
     read_only: bool | None = None
-    """readOnly is Optional: defaults to false (read/write)."""
     secret_ref: SecretReference | None = None
 
 
 class GlusterfsPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Glusterfs mount that lasts the lifetime of a pod."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     endpoints: str = msgspec.field(default_factory=str)
-    """endpoints is the endpoint name that details Glusterfs topology."""
     endpoints_namespace: str | None = None
-    """endpointsNamespace is the namespace that contains Glusterfs endpoint."""
     path: str = msgspec.field(default_factory=str)
-    """path is the Glusterfs volume path."""
     read_only: bool | None = None
-    """readOnly here will force the Glusterfs volume to be mounted with read-only permissions."""
 
 
 class ISCSIPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ISCSIPersistentVolumeSource represents an ISCSI disk."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     chap_auth_discovery: bool | None = None
-    """chapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication."""
     chap_auth_session: bool | None = None
-    """chapAuthSession defines whether support iSCSI Session CHAP authentication."""
     fs_type: str | None = None
-    """fsType is the filesystem type of the volume that you want to mount."""
     initiator_name: str | None = None
-    """initiatorName is the custom iSCSI Initiator Name."""
     iqn: str = msgspec.field(default_factory=str)
-    """iqn is Target iSCSI Qualified Name."""
     iscsi_interface: str | None = None
-    """iscsiInterface is the interface Name that uses an iSCSI transport."""
     lun: int = msgspec.field(default_factory=int)
-    """lun is iSCSI Target Lun number."""
     portals: ListOf[str] = NO_ITEMS
-    """portals is the iSCSI Target Portal List."""
     read_only: bool | None = None
-    """readOnly here will force the ReadOnly setting in VolumeMounts."""
     secret_ref: SecretReference | None = None
     target_portal: str = msgspec.field(default_factory=str)
-    """targetPortal is iSCSI Target Portal."""
 
 
 class LocalVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Local represents directly-attached storage with node affinity."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     path: str = msgspec.field(default_factory=str)
-    """path of the full path to the volume on the node."""
 
 
 class RBDPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a Rados Block Device mount that lasts the lifetime of a pod."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type of the volume that you want to mount."""
     image: str = msgspec.field(default_factory=str)
-    """image is the rados image name."""
     keyring: str | None = None
-    """keyring is the path to key ring for RBDUser."""
     monitors: ListOf[str] = NO_ITEMS
-    """monitors is a collection of Ceph monitors."""
     pool: str | None = None
-    """pool is the rados pool name."""
     read_only: bool | None = None
-    """readOnly here will force the ReadOnly setting in VolumeMounts."""
     secret_ref: SecretReference | None = None
     user: str | None = None
-    """user is the rados user name."""
 
 
 class ScaleIOPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ScaleIOPersistentVolumeSource represents a persistent ScaleIO volume."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     gateway: str = msgspec.field(default_factory=str)
-    """gateway is the host address of the ScaleIO API Gateway."""
     protection_domain: str | None = None
-    """protectionDomain is the name of the ScaleIO Protection Domain for the configured storage."""
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_ref: SecretReference = SecretReference()
     ssl_enabled: bool | None = None
-    """sslEnabled is the flag to enable/disable SSL communication with Gateway, default false."""
     storage_mode: str | None = None
-    """storageMode indicates whether the storage for a volume should be ThickProvisioned or ThinProvisioned."""
     storage_pool: str | None = None
-    """storagePool is the ScaleIO Storage Pool associated with the protection domain."""
     system: str = msgspec.field(default_factory=str)
-    """system is the name of the storage system as configured in ScaleIO."""
     volume_name: str | None = None
-    """volumeName is the name of a volume already created in the ScaleIO system that is associated with this volume source."""
 
 
 class StorageOSPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Represents a StorageOS persistent volume resource."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     fs_type: str | None = None
-    """fsType is the filesystem type to mount."""
     read_only: bool | None = None
-    """readOnly defaults to false (read/write)."""
     secret_ref: ObjectReference | None = None
     volume_name: str | None = None
-    """volumeName is the human-readable name of the StorageOS volume."""
     volume_namespace: str | None = None
-    """volumeNamespace specifies the scope of the volume within StorageOS. If no namespace is specified then the Pod's namespace will be used."""
 
 
 class VolumeNodeAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeNodeAffinity defines constraints that limit what nodes this volume can be accessed from."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolumeSpec is the specification of a persistent volume."""
+    """Part of objects of core/v1 and storage.k8s.io/v1."""
 
     access_modes: ListOf[str] = NO_ITEMS
-    """accessModes contains all ways the volume can be mounted."""
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
     azure_file: AzureFilePersistentVolumeSource | None = None
     capacity: Mapping[str, str] = EMPTY_MAP
-    """capacity is the description of the persistent volume's resources and capacity."""
     cephfs: CephFSPersistentVolumeSource | None = None
     cinder: CinderPersistentVolumeSource | None = None
     claim_ref: ObjectReference | None = None
@@ -295,21 +234,16 @@ class PersistentVolumeSpec(StructWithLists, frozen=True, kw_only=True, rename="c
     iscsi: ISCSIPersistentVolumeSource | None = None
     local: LocalVolumeSource | None = None
     mount_options: ListOf[str] = NO_ITEMS
-    """mountOptions is the list of mount options, e.g. ["ro", "soft"]."""
     nfs: NFSVolumeSource | None = None
     node_affinity: VolumeNodeAffinity | None = None
     persistent_volume_reclaim_policy: str | None = None
-    """persistentVolumeReclaimPolicy defines what happens to a persistent volume when released from its claim."""
     photon_persistent_disk: PhotonPersistentDiskVolumeSource | None = None
     portworx_volume: PortworxVolumeSource | None = None
     quobyte: QuobyteVolumeSource | None = None
     rbd: RBDPersistentVolumeSource | None = None
     scale_io: ScaleIOPersistentVolumeSource | None = msgspec.field(default=None, name="scaleIO")
     storage_class_name: str | None = None
-    """storageClassName is the name of StorageClass to which this persistent volume belongs."""
     storageos: StorageOSPersistentVolumeSource | None = None
     volume_attributes_class_name: str | None = None
-    """Name of VolumeAttributesClass to which this persistent volume belongs."""
     volume_mode: str | None = None
-    """volumeMode defines if a volume is intended to be used with a formatted filesystem or to remain in raw block state."""
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None

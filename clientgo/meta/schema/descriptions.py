@@ -59,6 +59,8 @@ def _read(source: str) -> Descriptions:
     """Return the descriptions of a model: in the docstring of its class, and in the calls of `Field`."""
     _, _, body = source.partition("(BaseModel):\n")
     docstring, _, _ = body.partition("\n\n    Attributes:")
+    quoted, text = docstring.strip().partition('"""')[1:]
+    type_description = ast.literal_eval(f'{quoted}{text}\n"""').strip() if quoted else ""
     fields = {}
     for line in body.splitlines():
         attribute, assigned, arguments = line.partition(" = Field(")
@@ -66,4 +68,4 @@ def _read(source: str) -> Descriptions:
             name = _NAME.search(arguments)
             field = ast.literal_eval(name[1]) if name else attribute.partition(":")[0].strip()
             fields[field] = ast.literal_eval(description[1])
-    return Descriptions(docstring.strip().lstrip('r"').strip(), fields)
+    return Descriptions(type_description, fields)

@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from apiserver.tests.inprocess import APPLY, DEFINITIONS, Kube
+from clientgo.codegen.problems import field_docs
+from clientgo.codegen.render.source import first_sentence
 from clientgo.kubernetes.types.apiextensions_v1 import JSONSchemaProps
 from clientgo.kubernetes.types.core_v1 import (
     Container,
@@ -18,6 +20,7 @@ from clientgo.kubernetes.types.core_v1 import (
 )
 from clientgo.kubernetes.types.shared import LabelSelector
 from clientgo.meta import ObjectMeta, from_dict, to_dict
+from clientgo.meta.schema.descriptions import descriptions_of
 from tests.codegen.generating import generate
 from tests.codegen.kinds.bakery import Oven, OvenSpec
 
@@ -122,3 +125,15 @@ def test_two_managers_each_apply_a_container(kube: Kube) -> None:
 )
 def test_invalid_pod_template_is_rejected(kube: Kube, containers: tuple[Container, ...], expected: str) -> None:
     assert expected in kube.refused(422, "POST", OVENS, to_dict(oven(*containers)))["message"]
+
+
+def test_descriptions_of_built_in_types_are_the_first_sentences_of_the_installed_models(definition: Any) -> None:
+    template = descriptions_of("io.k8s.api.core.v1.PodSpec").fields["nodeName"]
+    described = spec_schema(definition)["template"]["properties"]["spec"]["properties"]["nodeName"]["description"]
+    assert described == first_sentence(template)
+    assert template.startswith(described)
+
+
+def test_generated_types_have_no_descriptions_of_kubernetes() -> None:
+    assert field_docs(PodSpec) == {}
+    assert PodSpec.__doc__ == "Part of objects of core/v1, apps/v1 and batch/v1."

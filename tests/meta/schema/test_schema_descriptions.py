@@ -15,6 +15,7 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1"
     [
         ("io.k8s.api.apps.v1.DeploymentSpec", "V1DeploymentSpec"),
         ("io.k8s.api.autoscaling.v2.MetricSpec", "V2MetricSpec"),
+        ("io.k8s.api.core.v1.ExecAction", "V1ExecAction"),  # its text has quotes
         ("io.k8s.api.events.v1.Event", "EventsV1Event"),
         ("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps", "V1JSONSchemaProps"),
         (f"{META}.ObjectMeta", "V1ObjectMeta"),
