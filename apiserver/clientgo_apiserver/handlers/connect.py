@@ -8,6 +8,7 @@ before that for the same reasons as on a real server: an unknown container, a po
 import ipaddress
 from typing import Any
 
+from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
@@ -58,11 +59,10 @@ def connect(state: State, resource: Resource, target: tuple[str, str, str], requ
 def _log(pod: Object, request: HTTPRequest) -> HTTPResponse:
     """Return the log of a simulated container: the text of the pod's annotation."""
     lines = str(dig(pod, "metadata", "annotations", LOGS) or "").splitlines(keepends=True)
-    tail = request.query.get("tailLines", "")
-    if tail:
-        lines = lines[-int(tail) :] if int(tail) else []
-    limit = request.query.get("limitBytes", "")
-    body = "".join(lines).encode()[: int(limit) if limit else None]
+    if "tailLines" in request.query:
+        lines = lines[max(0, len(lines) - read_number(request.query, "tailLines")) :]
+    limit = read_number(request.query, "limitBytes")
+    body = "".join(lines).encode()[: limit or None]
     return HTTPResponse(200, body, content_type="text/plain")
 
 

@@ -9,6 +9,7 @@ import pytest
 from apiserver.tests.cluster.podcluster import pod_template
 from clientgo.envtest import Environment
 from clientgo.envtest.options import BundledServer
+from clientgo.errors import BadRequest
 from clientgo.rest import RESTClient
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
@@ -100,3 +101,11 @@ def test_log_of_a_pod_is_what_its_annotation_says(stepped: Stepped) -> None:
     stepped.environment.advance(3)
     assert stepped.client.raw("GET", f"{PODS}/p/log") == b"one\ntwo\n"
     assert stepped.client.raw("GET", f"{PODS}/p/log", query={"tailLines": "1"}) == b"two\n"
+
+
+@pytest.mark.parametrize("query", [{"tailLines": "x"}, {"limitBytes": "1.5"}])
+def test_a_log_with_an_option_that_is_no_number_is_a_bad_request(stepped: Stepped, query: dict[str, str]) -> None:
+    stepped.send("POST", PODS, pod("p", logs="text"))
+    stepped.environment.advance(3)
+    with pytest.raises(BadRequest):
+        stepped.client.raw("GET", f"{PODS}/p/log", query=query)
