@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,7 @@ _LEVELS = (
     ({"*", "/", "%"}),
 )
 _MAX_DEPTH = 250
+_RECURSION = threading.Lock()  # the limit is that of the process
 
 
 def parse(source: str) -> SyntaxNode:
@@ -55,13 +57,14 @@ def parse(source: str) -> SyntaxNode:
         CompileError: the expression is invalid. Its errors are empty if the syntax is: this parser does not say why.
     """
     parser = _Parser(source)
-    limit = sys.getrecursionlimit()
-    # A level of nesting takes about ten calls. They are Python's own, which need no space on the stack of the thread.
-    sys.setrecursionlimit(limit + 20 * _MAX_DEPTH)
-    try:
-        node = parser.expression()
-    finally:
-        sys.setrecursionlimit(limit)
+    with _RECURSION:
+        limit = sys.getrecursionlimit()
+        # A level of nesting takes about ten calls, which are Python's own and need no space on the thread's stack.
+        sys.setrecursionlimit(limit + 20 * _MAX_DEPTH)
+        try:
+            node = parser.expression()
+        finally:
+            sys.setrecursionlimit(limit)
     parser.expect("")
     return node
 
@@ -71,9 +74,9 @@ def _balanced(name: str, operands: list[SyntaxNode], offsets: list[int]) -> Synt
     if not offsets:
         return operands[0]
     middle = len(offsets) // 2
-    left = _balanced(name, operands[: middle + 1], offsets[:middle])
-    right = _balanced(name, operands[middle + 1 :], offsets[middle + 1 :])
-    return CallNode(offsets[middle], name, [left, right])
+    first = _balanced(name, operands[: middle + 1], offsets[:middle])
+    second = _balanced(name, operands[middle + 1 :], offsets[middle + 1 :])
+    return CallNode(offsets[middle], name, [first, second])
 
 
 class _Parser:
