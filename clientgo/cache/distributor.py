@@ -150,9 +150,7 @@ class Distributor(Generic[T]):
     @property
     def failing(self) -> int:
         """Number of failures of single objects: in decoding, indexes and handlers."""
-        return (
-            len(self.undecodable.errors) + self.indexer.failing + sum(listener.failing for listener in self.listeners)
-        )
+        return len(self.undecodable) + self.indexer.failing + sum(listener.failing for listener in self.listeners)
 
     def failures(self) -> Iterator[ObjectFailure]:
         """Yield the failures of single objects."""

@@ -135,7 +135,7 @@ class SharedInformer(Generic[T]):
             synced=self.has_synced,
             objects=self.size,
             resource_version=self.last_sync_resource_version,
-            undecodable=len(self.undecodable.errors),
+            undecodable=len(self.undecodable),
             waiting=self.waiting,
             failing=self.distributor.failing,
             failures=tuple(islice(self.distributor.failures(), SHOWN_FAILURES)),
