@@ -60,15 +60,14 @@ class EmbeddedServer(ApiServer):
             ready_seconds=ready_seconds,
             replica_sets=replica_sets,
             pods=pods,
-            stages=tuple(read_documents(map(Path, stages))),
             bookmark_interval=bookmark_interval,
             owner_references_permissions=owner_references_permissions,
             audit_reads=audit_reads,
         )
-        read_stages(options.stages)
         super().__init__(
             port=port, host=host, tls=secure, options=options, simulate=simulate, data_dir=data_dir,
             enable_faults=enable_faults, audit=audit_log, clock=clock,
+            stages=read_stages(read_documents(map(Path, stages))),
         )  # fmt: skip
         self.token = ""  # nosec B105  # set by `start`
         self._secure = secure

@@ -9,11 +9,11 @@ import contextlib
 import ipaddress
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import uvicorn
 
@@ -25,7 +25,7 @@ from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import AuditFile, AuditSink
 from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
-from clientgo_apiserver.cluster.stages import StageController, read_stages
+from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.controllers.aggregation import AggregationController
 from clientgo_apiserver.controllers.definitions import DefinitionController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
@@ -41,7 +41,7 @@ from clientgo_apiserver.serving.app import App
 from clientgo_apiserver.serving.certificates import ServingCertificates
 from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
-from clientgo_apiserver.stepping import ClockScheduler, SteppedClock, advance
+from clientgo_apiserver.stepping import ClockScheduler
 from clientgo_apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
@@ -72,6 +72,7 @@ class ApiServer:
         enable_faults: bool = False,
         audit: Path | AuditSink | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        stages: Sequence[Stage] = (),
     ) -> None:
         """Configure a server; nothing is opened before `start`.
 
@@ -82,7 +83,7 @@ class ApiServer:
         `audit` receives each write (see `clientgo_apiserver.audit`): a file, or a function that is called on the
         server's thread and must return at once. `faults` injects faults; with `enable_faults` clients can do so at
         `/faults`. Everything that happens later happens by `clock`: object times, Leases, Jobs, CronJobs, simulated
-        pods (see `advance`).
+        pods (see `advance`). `stages` are applied to objects of their kinds.
         """
         self._options = options if options is not None else ServerOptions()
         self._audit = audit
@@ -100,6 +101,7 @@ class ApiServer:
         self.faults = Faults(clock)
         self._enable_faults = enable_faults
         self._clock = clock
+        self._stages = stages
         self._clock_scheduler: ClockScheduler | None = None
         self._group = Group()
         self._ready = threading.Event()
@@ -216,15 +218,8 @@ class ApiServer:
 
         It does not wait for clients, which see the same clock if they have it. Only with a clock that can be stepped.
         """
-        scheduler = self._clock_scheduler
-        loop = self._loop
-        assert scheduler is not None, "the server has been given a clock that can be stepped"
-        assert loop is not None, "the server has been started"
-
-        def settle() -> None:
-            asyncio.run_coroutine_threadsafe(scheduler.settle(), loop).result()
-
-        advance(cast(SteppedClock, self._clock), scheduler.next_due, settle, seconds)
+        assert self._clock_scheduler is not None, "started, with a clock that can be stepped"
+        self._clock_scheduler.advance(seconds)
 
     def requests(self, *, verb: str = "", resource: str = "", subresource: str | None = None) -> int:
         """Return the number of requests of this verb (POST, PUT, LIST, ...) and resource; empty counts all."""
@@ -292,6 +287,7 @@ class ApiServer:
             journal=self._journal,
             commit_together=True,
             port=listener.getsockname()[1],
+            stages=self._stages,
         )
         self.faults.bind(api.state.store, self._disconnect, lambda call: self.run(lambda _: call()))
         if self._enable_faults:
@@ -333,6 +329,7 @@ def build(
     journal: Journal | None = None,
     commit_together: bool = False,
     port: int = 6443,
+    stages: Sequence[Stage] = (),
 ) -> Api:
     """Build a server without HTTP, with all controllers, on this scheduler, an asyncio loop or a fake.
 
@@ -358,6 +355,6 @@ def build(
         VolumeProtectionSimulation(internal).start()
         if options.replica_sets:
             ReplicaSetSimulation(internal).start()
-    if options.stages or options.pods:
-        StageController(internal, read_stages(options.stages)).start()
+    if stages or options.pods:
+        StageController(internal, stages).start()
     return api

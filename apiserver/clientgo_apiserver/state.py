@@ -46,8 +46,8 @@ class ServerOptions:
     its response nor sends its request for `stall_seconds` is disconnected. `ready_seconds` is the delay until simulated
     replicas are available; with 0 the response to the write already shows them, unlike on a real cluster.
     `replica_sets` creates ReplicaSets for Deployments; with `pods`, workloads have Pods, on simulated Nodes (see
-    `clientgo_apiserver.cluster`). `root_ca` is the certificate (PEM) for the pods' ConfigMap kube-root-ca.crt. `stages`
-    are KWOK's Stage objects. `owner_references_permissions` enables OwnerReferencesPermissionEnforcement. `audit`
+    `clientgo_apiserver.cluster`). `root_ca` is the certificate (PEM) for the pods' ConfigMap kube-root-ca.crt.
+    `owner_references_permissions` enables OwnerReferencesPermissionEnforcement. `audit`
     receives an event for each write, with `audit_reads` for each request.
     `webhook_services` maps services (`namespace/name`, or `*` for all others) to the endpoints of their webhooks.
     """
@@ -67,7 +67,6 @@ class ServerOptions:
     replica_sets: bool = False
     pods: bool = False
     root_ca: str = ""
-    stages: tuple[dict[str, Any], ...] = ()
     owner_references_permissions: bool = False
     audit: Callable[[dict[str, Any]], object] | None = None
     audit_reads: bool = False

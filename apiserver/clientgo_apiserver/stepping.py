@@ -9,7 +9,7 @@ import heapq
 import threading
 from collections.abc import Callable
 from itertools import count
-from typing import Protocol
+from typing import Protocol, cast
 
 from clientgo.clock import Clock
 from clientgo.lifecycle import Group
@@ -86,10 +86,24 @@ class ClockScheduler:
                 return
             await asyncio.sleep(0)
 
+    def advance(self, seconds: float) -> None:
+        """Step the clock by `seconds`, from each due time to the next, and run what is due at each; not on the loop."""
+        clock = cast(SteppedClock, self._clock)
+        end = clock.now() + seconds
+        self._settle_on_loop()
+        while (due := self.next_due()) is not None and due <= end:
+            clock.step(max(0.0, due - clock.now()))
+            self._settle_on_loop()
+        clock.step(max(0.0, end - clock.now()))
+        self._settle_on_loop()
+
     def wake(self) -> None:
         """Have the thread look at the stop event."""
         with self._changed:
             self._changed.notify()
+
+    def _settle_on_loop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self.settle(), self._loop).result()
 
     def _run_soon(self, timer: _Timer) -> None:
         self._soon -= 1
@@ -121,16 +135,3 @@ class ClockScheduler:
             self._run_due()
         finally:
             done.set()
-
-
-def advance(
-    clock: SteppedClock, next_due: Callable[[], float | None], settle: Callable[[], object], seconds: float
-) -> None:
-    """Step the clock by `seconds`, from each due time to the next, and run what is due at each."""
-    end = clock.now() + seconds
-    settle()
-    while (due := next_due()) is not None and due <= end:
-        clock.step(max(0.0, due - clock.now()))
-        settle()
-    clock.step(max(0.0, end - clock.now()))
-    settle()

@@ -1,9 +1,9 @@
 """PodDisruptionBudgets by the pods that they select, as the disruption controller counts them."""
 
-from clientgo_apiserver.cluster.owned import controller_of
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, is_ready, phase_of, seconds_of
-from clientgo_apiserver.controllers.base import InternalController, conditions_of
-from clientgo_apiserver.controllers.namespaced import BUDGETS
+from clientgo_apiserver.cluster.owned import workload_of
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of, seconds_of
+from clientgo_apiserver.controllers.base import InternalController, is_deleting
+from clientgo_apiserver.controllers.namespaced import BUDGETS, disruption_status
 from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
@@ -49,13 +49,7 @@ class DisruptionController(InternalController):
             is_ready(pod) and not is_deleting(pod) and pod["metadata"]["name"] not in disrupted for pod in pods
         )
         expected, desired = self._expected(spec, pods)
-        counts = {
-            "expectedPods": expected,
-            "currentHealthy": healthy,
-            "desiredHealthy": desired,
-            "disruptionsAllowed": max(0, healthy - desired) if expected else 0,
-        }
-        self._write(budget, counts, disrupted)
+        self._write(budget, disruption_status(budget, expected, healthy, desired, self._now()), disrupted)
         if disrupted:
             due = min(map(seconds_of, disrupted.values())) + _DISRUPTED_SECONDS
             self._later(max(0.0, due - now), self._schedule, *names)
@@ -73,40 +67,16 @@ class DisruptionController(InternalController):
 
     def _scale(self, pods: list[Object]) -> int:
         """Return the sum of the replicas of the pods' workloads."""
-        replicas: dict[str, int] = {}
-        for pod in pods:
-            owner, workload = controller_of(pod), None
-            while owner is not None and owner.get("kind") in _SCALED:
-                stored = self._store.get(_SCALED[owner["kind"]], pod["metadata"]["namespace"], owner["name"])
-                if stored is None or stored["metadata"]["uid"] != owner["uid"]:
-                    break
-                workload, owner = stored, controller_of(stored)
-            if workload is not None:
-                replicas[workload["metadata"]["uid"]] = wanted_replicas(workload)
+        workloads = [workload_of(self._store, pod, _SCALED) for pod in pods]
+        replicas = {each["metadata"]["uid"]: wanted_replicas(each) for each in workloads if each is not None}
         return sum(replicas.values())
 
-    def _write(self, budget: Object, counts: dict[str, int], disrupted: dict[str, str]) -> None:
-        allowed = counts["disruptionsAllowed"]
-        generation, before = budget["metadata"].get("generation", 1), budget.get("status") or {}
-        condition = {
-            "type": "DisruptionAllowed",
-            "status": "True" if allowed else "False",
-            "reason": "SufficientPods" if allowed else "InsufficientPods",
-            "message": "",
-            "observedGeneration": generation,
-        }
-        last: Object = next((item for item in conditions_of(budget) if item.get("type") == "DisruptionAllowed"), {})
-        same = last.get("status") == condition["status"]
-        status = {
-            "observedGeneration": generation,
-            **counts,
-            "disruptedPods": disrupted or None,
-            "conditions": [{**condition, "lastTransitionTime": last["lastTransitionTime"] if same else self._now()}],
-        }
+    def _write(self, budget: Object, status: Object, disrupted: dict[str, str]) -> None:
+        before = budget.get("status") or {}
         changed = {field: value for field, value in status.items() if before.get(field) != value}
-        if "disruptedPods" in changed and disrupted:
+        if (before.get("disruptedPods") or {}) != disrupted:
             gone = {name: None for name in before.get("disruptedPods") or () if name not in disrupted}
-            changed["disruptedPods"] = {**disrupted, **gone}
+            changed["disruptedPods"] = {**disrupted, **gone} if disrupted else None
         if changed:
             self._write_status(BUDGETS, budget, changed)
 

@@ -15,7 +15,7 @@ from clientgo_apiserver.cluster.scheduler import SchedulerSimulation
 from clientgo_apiserver.cluster.statefulsets import StatefulSetController
 from clientgo_apiserver.internal import Internal
 
-NODES = 3
+NODE_COUNT = 3
 """Nodes of a simulated cluster."""
 
 
@@ -36,4 +36,4 @@ def start_cluster(internal: Internal, *, ready_seconds: float) -> None:
     EndpointsController(internal).start()
     DisruptionController(internal).start()
     NamespaceContents(internal).start()
-    NodeSimulation(internal, count=NODES).start()
+    NodeSimulation(internal, count=NODE_COUNT).start()

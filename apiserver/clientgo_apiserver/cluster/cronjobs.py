@@ -1,10 +1,9 @@
 """CronJobs: a Job at each time of the schedule."""
 
 from clientgo_apiserver.cluster.cronschedule import times_after
-from clientgo_apiserver.cluster.jobs import is_finished
-from clientgo_apiserver.cluster.podcontrol import WorkloadController, is_deleting, seconds_of
-from clientgo_apiserver.controllers.base import conditions_of
-from clientgo_apiserver.controllers.jobs import JOBS
+from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
+from clientgo_apiserver.controllers.base import controller_reference, is_deleting
+from clientgo_apiserver.controllers.jobs import JOBS, end_of
 from clientgo_apiserver.registry.metadata import rfc3339
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
@@ -18,7 +17,6 @@ class CronJobController(WorkloadController):
 
     _key = CRON_JOBS
     _sources = (CRON_JOBS,)
-    _api_version = "batch/v1"
     _kind = "CronJob"
     _child = JOBS
 
@@ -30,9 +28,9 @@ class CronJobController(WorkloadController):
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if is_deleting(obj):
             return
-        active = [job for job in children if not is_finished(job)]
+        active = [job for job in children if end_of(job) is None]
         status = self._status(obj, children, active)
-        self._clean_up(obj, [job for job in children if is_finished(job)])
+        self._clean_up(obj, [job for job in children if end_of(job) is not None])
         if obj["spec"].get("suspend"):
             self._update_status(obj, status)
             return
@@ -81,7 +79,7 @@ class CronJobController(WorkloadController):
                 "namespace": meta["namespace"],
                 "labels": described.get("labels") or {},
                 "annotations": {**(described.get("annotations") or {}), _SCHEDULED: rfc3339(int(due))},
-                "ownerReferences": [self._reference(obj)],
+                "ownerReferences": [controller_reference(obj)],
             },
             "spec": template["spec"],
         }
@@ -112,7 +110,7 @@ def _job_name(obj: Object, due: float) -> str:
 
 
 def _has_failed(job: Object) -> bool:
-    return any(item.get("type") == "Failed" and item.get("status") == "True" for item in conditions_of(job))
+    return (end_of(job) or {}).get("type") == "Failed"
 
 
 def _reference_to(job: Object) -> Object:

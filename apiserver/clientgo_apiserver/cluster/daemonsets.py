@@ -1,8 +1,9 @@
 """DaemonSets: one pod on each node that the template selects and tolerates."""
 
 from clientgo_apiserver.cluster.placement import matches_node, tolerates
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, is_ready, phase_of, split_available
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of, split_available
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
+from clientgo_apiserver.controllers.base import is_deleting
 from clientgo_apiserver.controllers.deployments import DAEMON_SETS, NODES
 from clientgo_apiserver.controllers.rollout import resolve
 from clientgo_apiserver.resources import Object
@@ -38,11 +39,11 @@ class DaemonSetController(RevisionedController):
         revisions = self._revisions(obj)
         template = self._template(obj)
         nodes = {node["metadata"]["name"]: node for node in self._store.list(NODES)}
-        wanted = [name for name, node in nodes.items() if self._runs_on(template, node, "NoSchedule")]
+        selected = [name for name, node in nodes.items() if self._runs_on(template, node, "NoSchedule")]
         by_node: dict[str, list[Object]] = {}
         for pod in children:
             by_node.setdefault(_node_of(pod), []).append(pod)
-        for name in wanted:
+        for name in selected:
             pods = [pod for pod in by_node.get(name, ()) if phase_of(pod) not in FINISHED]
             for ended in by_node.get(name, ()):
                 if phase_of(ended) in FINISHED and not is_deleting(ended):
@@ -54,8 +55,8 @@ class DaemonSetController(RevisionedController):
             for pod in pods if not stays else pods[1:]:
                 if not is_deleting(pod):
                     self._delete(pod)
-        self._roll(obj, {name: by_node[name][0] for name in wanted if name in by_node}, len(wanted), revisions[-1])
-        self._write(obj, wanted, nodes, hash_of(revisions[-1]))
+        self._roll(obj, {name: by_node[name][0] for name in selected if name in by_node}, len(selected), revisions[-1])
+        self._write(obj, selected, nodes, hash_of(revisions[-1]))
         self._trim_revisions(obj, revisions, {hash_of(pod) for pod in children})
 
     def _template(self, obj: Object) -> Object:
@@ -80,12 +81,12 @@ class DaemonSetController(RevisionedController):
         pod["spec"] |= {"affinity": affinity}
         self._create_pod(pod)
 
-    def _roll(self, obj: Object, pods: dict[str, Object], wanted: int, revision: Object) -> None:
+    def _roll(self, obj: Object, pods: dict[str, Object], nodes: int, revision: Object) -> None:
         strategy = obj["spec"].get("updateStrategy") or {}
         if strategy.get("type", "RollingUpdate") != "RollingUpdate":
             return
-        limit = resolve((strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1), wanted, up=True)
-        unavailable = wanted - sum(is_ready(pod) and not is_deleting(pod) for pod in pods.values())
+        limit = resolve((strategy.get("rollingUpdate") or {}).get("maxUnavailable", 1), nodes, up=True)
+        unavailable = nodes - sum(is_ready(pod) and not is_deleting(pod) for pod in pods.values())
         for pod in pods.values():
             if hash_of(pod) == hash_of(revision) or is_deleting(pod):
                 continue
@@ -95,20 +96,20 @@ class DaemonSetController(RevisionedController):
                 unavailable += 1
             self._delete(pod)
 
-    def _write(self, obj: Object, wanted: list[str], nodes: dict[str, Object], digest: str) -> None:
+    def _write(self, obj: Object, selected: list[str], nodes: dict[str, Object], digest: str) -> None:
         placed = {_node_of(pod): pod for pod in self._owned.by(obj, PODS) if phase_of(pod) not in FINISHED}
-        pods = [placed[name] for name in wanted if name in placed]
+        pods = [placed[name] for name in selected if name in placed]
         ready, available, due = split_available(pods, obj["spec"], self._state.clock.time())
         self._update_status(
             obj,
             {
                 "observedGeneration": obj["metadata"].get("generation", 1),
                 "currentNumberScheduled": len(pods),
-                "desiredNumberScheduled": len(wanted),
-                "numberMisscheduled": sum(name in nodes and name not in wanted for name in placed),
+                "desiredNumberScheduled": len(selected),
+                "numberMisscheduled": sum(name in nodes and name not in selected for name in placed),
                 "numberReady": ready,
                 "numberAvailable": available or None,
-                "numberUnavailable": (len(wanted) - available) or None,
+                "numberUnavailable": (len(selected) - available) or None,
                 "updatedNumberScheduled": sum(hash_of(pod) == digest for pod in pods) or None,
             },
         )

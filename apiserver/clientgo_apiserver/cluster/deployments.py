@@ -4,11 +4,12 @@ A template has one ReplicaSet; a rolling update moves replicas from the earlier 
 `maxSurge` and `maxUnavailable`. While a rollout runs, a change of `spec.replicas` is distributed in proportion.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
-from clientgo_apiserver.cluster.podcontrol import PODS, WorkloadController, is_deleting, seconds_of
-from clientgo_apiserver.controllers.base import annotation, conditions_of
+from clientgo_apiserver.cluster.podcontrol import PODS, WorkloadController, seconds_of
+from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.replicasets import (
     DEFAULT_HISTORY,
@@ -19,8 +20,9 @@ from clientgo_apiserver.controllers.replicasets import (
 )
 from clientgo_apiserver.controllers.rollout import (
     condition,
+    max_surge,
     max_unavailable,
-    resolve,
+    rolls,
     stamped,
     template_hash,
     wanted_replicas,
@@ -77,25 +79,21 @@ class DeploymentController(WorkloadController):
             self._annotate(sets.current, _next_revision(sets))
         if obj["spec"].get("paused") or self._is_scaled(obj, sets):
             self._scale_in_proportion(obj, sets)
-        elif (obj["spec"].get("strategy") or {}).get("type") == "Recreate":
-            self._recreate(obj, sets)
-        else:
+        elif rolls(obj):
             self._roll(obj, sets)
+        else:
+            self._recreate(obj, sets)
         sets = _sets(obj, self._owned.by(obj, REPLICA_SETS))
         self._write(obj, sets, created=created)
         self._clean_up(obj, sets)
 
     def _may_create(self, obj: Object, sets: _Sets) -> bool:
-        if obj["spec"].get("paused"):
-            return False
-        recreates = (obj["spec"].get("strategy") or {}).get("type") == "Recreate"
-        return not recreates or not self._recreate(obj, sets)
+        return not obj["spec"].get("paused") and (rolls(obj) or not self._recreate(obj, sets))
 
     def _create(self, obj: Object, sets: _Sets) -> _Sets:
         revision = _next_revision(sets)
         replica_set = new_replica_set(obj, template_hash(obj), revision)
-        limits = {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
-        replica_set["metadata"]["annotations"] |= limits
+        replica_set["metadata"]["annotations"] |= _limits(obj)
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
         stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
         return sets._replace(current=stored)
@@ -106,33 +104,33 @@ class DeploymentController(WorkloadController):
             self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
 
     def _is_scaled(self, obj: Object, sets: _Sets) -> bool:
-        wanted = str(wanted_replicas(obj))
-        return any(annotation(each, DESIRED) not in ("", wanted) for each in sets.all if wanted_replicas(each))
+        desired = str(wanted_replicas(obj))
+        return any(annotation(each, DESIRED) not in ("", desired) for each in sets.all if wanted_replicas(each))
 
     def _scale_in_proportion(self, obj: Object, sets: _Sets) -> None:
         active = [each for each in sets.all if wanted_replicas(each)]
-        wanted = wanted_replicas(obj)
+        desired = wanted_replicas(obj)
         if len(active) < 2:
             latest = active[0] if active else sets.current
             if latest is not None:
-                self._scale(obj, latest, wanted)
+                self._scale(obj, latest, desired)
             return
         if sets.current is not None and _is_saturated(obj, sets.current):
             for each in sets.earlier:
                 self._scale(obj, each, 0)
             return
         total = sum(map(wanted_replicas, active))
-        remaining = (_max_replicas(obj) if wanted else 0) - total
+        remaining = (_max_replicas(obj) if desired else 0) - total
         # The largest first; the same in an order that does not depend on the store.
         ordered = sorted(active, key=lambda each: (-wanted_replicas(each), each["metadata"]["creationTimestamp"]))
         sizes = {}
-        left = remaining
+        unassigned = remaining
         for each in ordered:
-            share = _share(obj, each, total, remaining, left)
+            share = _share(obj, each, total, remaining, unassigned)
             sizes[each["metadata"]["name"]] = wanted_replicas(each) + share
-            left -= share
+            unassigned -= share
         for each in ordered:
-            size = sizes[each["metadata"]["name"]] + (left if each is ordered[0] else 0)
+            size = sizes[each["metadata"]["name"]] + (unassigned if each is ordered[0] else 0)
             self._scale(obj, each, max(0, size))
 
     def _recreate(self, obj: Object, sets: _Sets) -> bool:
@@ -157,23 +155,16 @@ class DeploymentController(WorkloadController):
         minimum = wanted_replicas(obj) - max_unavailable(obj)
         removable = sum(map(wanted_replicas, sets.all)) - minimum - unavailable
         sizes = {each["metadata"]["name"]: wanted_replicas(each) for each in sets.earlier}
-        for each in sets.earlier:  # unhealthy replicas first: they serve nobody
-            name = each["metadata"]["name"]
-            unhealthy = sizes[name] - count_of(each, "availableReplicas")
-            removed = max(0, min(removable, unhealthy))
-            sizes[name] -= removed
-            removable -= removed
+        available = {each["metadata"]["name"]: count_of(each, "availableReplicas") for each in sets.earlier}
+        # Unhealthy replicas first, whose removal reduces no service.
+        removable = _shrink(sizes, removable, {name: size - available[name] for name, size in sizes.items()})
         removable = min(removable, sets.total("availableReplicas") - minimum)
-        for each in sets.earlier:
-            name = each["metadata"]["name"]
-            removed = max(0, min(removable, sizes[name]))
-            sizes[name] -= removed
-            removable -= removed
+        _shrink(sizes, removable, dict(sizes))
         for each in sets.earlier:
             self._scale(obj, each, sizes[each["metadata"]["name"]])
 
     def _scale(self, obj: Object, replica_set: Object, replicas: int) -> None:
-        limits = {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
+        limits = _limits(obj)
         is_limited = not replicas or all(annotation(replica_set, name) == text for name, text in limits.items())
         if wanted_replicas(replica_set) == replicas and is_limited:
             return
@@ -225,7 +216,7 @@ class DeploymentController(WorkloadController):
         conditions = [stamped(available, before, now)]
         if (progressing := self._progressing(obj, sets, counts, created=created)) is not None:
             conditions.append(progressing)
-        failing = [item for each in sets.all for item in conditions_of(each) if item.get("type") == "ReplicaFailure"]
+        failing = [failure for each in sets.all if (failure := condition_of(each, "ReplicaFailure"))]
         if failing and not _is_complete(obj, sets):
             failure = {field: failing[-1][field] for field in ("type", "status", "reason", "message")}
             conditions.append(stamped(failure, before, now))
@@ -233,7 +224,7 @@ class DeploymentController(WorkloadController):
 
     def _progressing(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> Object | None:
         spec, before, now = obj["spec"], conditions_of(obj), self._now()
-        last = next((item for item in before if item.get("type") == "Progressing"), None)
+        last = condition_of(obj, "Progressing") or None
         name = (sets.current or obj)["metadata"]["name"]
         label = f'ReplicaSet "{name}"' if sets.current is not None else f'Deployment "{name}"'
         if spec.get("paused"):
@@ -293,35 +284,42 @@ def _next_revision(sets: _Sets) -> int:
     return current if current > newest else newest + 1
 
 
+def _limits(obj: Object) -> dict[str, str]:
+    """Return the annotations by which a later change of `spec.replicas` is noticed and distributed."""
+    return {DESIRED: str(wanted_replicas(obj)), MAXIMUM: str(_max_replicas(obj))}
+
+
+def _shrink(sizes: dict[str, int], removable: int, limits: Mapping[str, int]) -> int:
+    """Reduce each size by up to its limit, in order, together by `removable`; return how many remain removable."""
+    for name, limit in limits.items():
+        removed = max(0, min(removable, limit))
+        sizes[name] -= removed
+        removable -= removed
+    return removable
+
+
 def _max_replicas(obj: Object) -> int:
-    wanted = wanted_replicas(obj)
-    return wanted + (_max_surge(obj) if wanted else 0)
-
-
-def _max_surge(obj: Object) -> int:
-    strategy = obj["spec"].get("strategy") or {}
-    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
-        return 0
-    return resolve((strategy.get("rollingUpdate") or {}).get("maxSurge", "25%"), wanted_replicas(obj), up=True)
+    desired = wanted_replicas(obj)
+    return desired + (max_surge(obj) if desired else 0)
 
 
 def _new_size(obj: Object, sets: _Sets) -> int:
     """Return the replicas of the current ReplicaSet: what the others leave of the maximum."""
-    wanted, size = wanted_replicas(obj), wanted_replicas(sets.current) if sets.current is not None else 0
-    if (obj["spec"].get("strategy") or {}).get("type", "RollingUpdate") != "RollingUpdate" or size >= wanted:
-        return wanted
+    desired, size = wanted_replicas(obj), wanted_replicas(sets.current) if sets.current is not None else 0
+    if not rolls(obj) or size >= desired:
+        return desired
     total = sum(map(wanted_replicas, sets.all))
-    return size + max(0, min(_max_replicas(obj) - total, wanted - size))
+    return size + max(0, min(_max_replicas(obj) - total, desired - size))
 
 
 def _is_saturated(obj: Object, current: Object) -> bool:
-    wanted = wanted_replicas(obj)
-    is_desired = annotation(current, DESIRED) == str(wanted)
-    return is_desired and wanted_replicas(current) == wanted == count_of(current, "availableReplicas")
+    desired = wanted_replicas(obj)
+    is_desired = annotation(current, DESIRED) == str(desired)
+    return is_desired and wanted_replicas(current) == desired == count_of(current, "availableReplicas")
 
 
-def _share(obj: Object, replica_set: Object, total: int, remaining: int, left: int) -> int:
-    """Return the replicas that one of several ReplicaSets gets or loses of `remaining`, of which some are `left`."""
+def _share(obj: Object, replica_set: Object, total: int, remaining: int, unassigned: int) -> int:
+    """Return the replicas that a ReplicaSet gets or loses of `remaining`, of which some are still `unassigned`."""
     size = wanted_replicas(replica_set)
     if not size or not remaining:
         return 0
@@ -330,16 +328,16 @@ def _share(obj: Object, replica_set: Object, total: int, remaining: int, left: i
     text = annotation(replica_set, MAXIMUM)
     before = int(text) if text.isdecimal() and int(text) else total
     share = round(size * _max_replicas(obj) / before) - size
-    return min(share, left) if remaining > 0 else max(share, left)
+    return min(share, unassigned) if remaining > 0 else max(share, unassigned)
 
 
 def _is_complete(obj: Object, sets: _Sets) -> bool:
-    wanted = wanted_replicas(obj)
+    desired = wanted_replicas(obj)
     is_observed = sets.current is not None and all(
         count_of(each, "observedGeneration") >= each["metadata"].get("generation", 1) for each in sets.all
     )
     counts = {count_of(sets.current, "replicas"), sets.total("replicas"), sets.total("availableReplicas")}
-    return bool(is_observed) and counts == {wanted}
+    return bool(is_observed) and counts == {desired}
 
 
 def _is_rolling(sets: _Sets) -> bool:

@@ -3,8 +3,8 @@
 import ipaddress
 from typing import Any
 
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, is_ready, phase_of
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of
+from clientgo_apiserver.controllers.base import InternalController, controller_reference, is_deleting
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -65,13 +65,12 @@ class EndpointsController(InternalController):
                     patch = {"endpoints": endpoints, "ports": ports}
                     self._internal.patch(SLICES, *name_of(current), patch)
                 continue
-            owner = {"apiVersion": "v1", "kind": "Service", "name": name, "uid": service["metadata"]["uid"]}
             labels = {**label, "endpointslice.kubernetes.io/managed-by": _MANAGER}
             meta = {
                 "generateName": f"{name}-",
                 "namespace": namespace,
                 "labels": {**(service["metadata"].get("labels") or {}), **labels},
-                "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+                "ownerReferences": [controller_reference(service)],
             }
             endpoint_slice = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": meta}
             content = {"addressType": _family(service), "endpoints": endpoints, "ports": ports}

@@ -12,14 +12,21 @@ from clientgo_apiserver.cluster.podcontrol import (
     FINISHED,
     PODS,
     WorkloadController,
-    is_deleting,
     phase_of,
-    pod_condition,
     seconds_of,
 )
 from clientgo_apiserver.cluster.podcontrol import is_ready as is_pod_ready
-from clientgo_apiserver.controllers.base import conditions_of
-from clientgo_apiserver.controllers.jobs import JOBS
+from clientgo_apiserver.controllers.base import condition_of, conditions_of, is_deleting
+from clientgo_apiserver.controllers.jobs import (
+    FAILURE,
+    JOBS,
+    RESUMED,
+    SUCCESS,
+    SUSPENDED,
+    end_of,
+    job_condition,
+    suspension,
+)
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import name_of
 
@@ -42,13 +49,12 @@ class JobController(WorkloadController):
 
     _key = JOBS
     _sources = (JOBS,)
-    _api_version = "batch/v1"
     _kind = "Job"
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if obj["spec"].get("managedBy", _OURS) != _OURS:
             return
-        if is_finished(obj):
+        if end_of(obj) is not None:
             for pod in children:
                 self._untrack(pod)
             self._expire(obj)
@@ -63,7 +69,8 @@ class JobController(WorkloadController):
         elif obj["spec"].get("suspend"):
             active = self._end(active)
             status["startTime"] = None
-            self._set_suspended(obj, status, "True", "JobSuspended", "Job suspended")
+            if condition_of(obj, "Suspended").get("status") != "True":
+                status["conditions"] = suspension(obj, "True", SUSPENDED, self._now())
         else:
             active = self._continue(obj, status, children, active, terminating)
         counts = {"active": len(active) or None, "ready": sum(map(is_pod_ready, active)), "terminating": terminating}
@@ -89,8 +96,8 @@ class JobController(WorkloadController):
     ) -> list[Object]:
         """Run the Job; return its active pods."""
         status["startTime"] = (obj.get("status") or {}).get("startTime") or self._now()
-        if any(item.get("type") == "Suspended" for item in conditions_of(obj)):
-            self._set_suspended(obj, status, "False", "JobResumed", "Job resumed")
+        if condition_of(obj, "Suspended").get("status") == "True":
+            status["conditions"] = suspension(obj, "False", RESUMED, self._now())
         self._again_at(self._deadline(obj, status["startTime"]), *name_of(obj))
         return active if is_deleting(obj) else self._run_pods(obj, status, children, active, terminating)
 
@@ -101,7 +108,7 @@ class JobController(WorkloadController):
         if (reason := _policy_failure(obj, pods)) is not None:
             return JobEnd("Failed", "PodFailurePolicy", reason)
         if spec.get("backoffLimitPerIndex") is None and failed > int(spec.get("backoffLimit", 6)):
-            return JobEnd("Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+            return JobEnd("Failed", *FAILURE)
         limit = spec.get("maxFailedIndexes")
         failed_indexes = _parse_indexes(status.get("failedIndexes"))
         if limit is not None and len(failed_indexes) > int(limit):
@@ -120,11 +127,7 @@ class JobController(WorkloadController):
             return JobEnd("Failed", "FailedIndexes", "Job has failed indexes")
         else:
             is_complete = succeeded >= int(completions)
-        return (
-            JobEnd("Complete", "CompletionsReached", "Reached expected number of succeeded pods")
-            if is_complete
-            else None
-        )
+        return JobEnd("Complete", *SUCCESS) if is_complete else None
 
     def _run_pods(
         self, obj: Object, status: Object, children: list[Object], active: list[Object], terminating: int
@@ -134,14 +137,14 @@ class JobController(WorkloadController):
         completions, parallelism = spec.get("completions"), int(spec.get("parallelism", 1))
         succeeded = int(status.get("succeeded") or 0)
         if completions is None:
-            wanted = len(active) if succeeded else parallelism
+            target = len(active) if succeeded else parallelism
         else:
-            wanted = min(parallelism, int(completions) - succeeded)
+            target = min(parallelism, int(completions) - succeeded)
         if len(active) > parallelism:
             for pod in sorted(active, key=_age)[parallelism:]:
                 self._delete(pod)
             return sorted(active, key=_age)[:parallelism]
-        missing = wanted - len(active)
+        missing = target - len(active)
         if spec.get("podReplacementPolicy") == "Failed":
             missing -= terminating
         if missing <= 0 or self._backs_off(obj, children):
@@ -203,8 +206,9 @@ class JobController(WorkloadController):
         return None if seconds is None else seconds_of(started) + float(seconds)
 
     def _expire(self, obj: Object) -> None:
-        seconds = obj["spec"].get("ttlSecondsAfterFinished")
-        ended = max((seconds_of(item["lastTransitionTime"]) for item in conditions_of(obj) if _ends(item)), default=0.0)
+        seconds, end = obj["spec"].get("ttlSecondsAfterFinished"), end_of(obj)
+        assert end is not None, "it has ended"
+        ended = seconds_of(end["lastTransitionTime"])
         if seconds is None or is_deleting(obj):
             return
         if self._state.clock.time() < ended + float(seconds):
@@ -216,27 +220,7 @@ class JobController(WorkloadController):
         target = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[outcome.kind]
         for kind in (target, outcome.kind):
             if not any(item.get("type") == kind for item in present):
-                yield self._condition(kind, "True", outcome.reason, outcome.message)
-
-    def _condition(self, kind: str, status: str, reason: str, message: str) -> Object:
-        now = self._now()
-        times = {"lastProbeTime": now, "lastTransitionTime": now}
-        return {"type": kind, "status": status, **times, "reason": reason, "message": message}
-
-    def _set_suspended(self, obj: Object, status: Object, value: str, reason: str, message: str) -> None:
-        present = conditions_of(obj)
-        if not any(item.get("type") == "Suspended" and item.get("status") == value for item in present):
-            others = [item for item in present if item.get("type") != "Suspended"]
-            status["conditions"] = [*others, self._condition("Suspended", value, reason, message)]
-
-
-def is_finished(job: Object) -> bool:
-    """Return whether a Job is complete or has failed."""
-    return any(map(_ends, conditions_of(job)))
-
-
-def _ends(item: Object) -> bool:
-    return item.get("type") in ("Complete", "Failed") and item.get("status") == "True"
+                yield job_condition(kind, "True", (outcome.reason, outcome.message), self._now())
 
 
 def _counted(obj: Object, pods: list[Object]) -> Object:
@@ -291,7 +275,7 @@ def _matching_action(obj: Object, pod: Object) -> str:
 
 def _rule_matches(rule: Object, pod: Object) -> bool:
     for pattern in rule.get("onPodConditions") or ():
-        if pod_condition(pod, pattern["type"]).get("status") == pattern.get("status", "True"):
+        if condition_of(pod, pattern["type"]).get("status") == pattern.get("status", "True"):
             return True
     codes = rule.get("onExitCodes")
     if not codes:

@@ -12,16 +12,16 @@ annotation `simulation.clientgo.dev/pod` of a pod says what becomes of it, and m
 | `failed`, `failed:3` | its containers end with exit code 1, or 3 |
 | `crashing` | its containers end again and again; with restart policy Never the pod fails |
 
-Containers that end are restarted if the pod's restart policy says so, after 10 s, 20 s, ... 300 s. The annotations
+Containers that end are restarted according to the pod's restart policy, after 10 s, 20 s, ... 300 s. The annotations
 `simulation.clientgo.dev/available` and `.../job` of the workload that owns the pod are obeyed as without pods.
 """
 
 from dataclasses import dataclass
 from functools import partial
 
-from clientgo_apiserver.cluster.owned import controller_of
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, phase_of, pod_condition
-from clientgo_apiserver.controllers.base import InternalController, annotation
+from clientgo_apiserver.cluster.owned import controller_of, workload_of
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
+from clientgo_apiserver.controllers.base import InternalController, annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.controllers.deployments import AVAILABLE, NODES
 from clientgo_apiserver.controllers.jobs import OUTCOME
 from clientgo_apiserver.internal import Internal
@@ -42,7 +42,7 @@ _WORKLOADS: dict[str, Key] = {
 
 @dataclass(slots=True)
 class _Run:
-    """What a kubelet does with one pod: its behavior, and the timer of its next step."""
+    """Behavior of one pod, and the timer of its next step."""
 
     behavior: str
     timer: Handle | None = None
@@ -106,11 +106,9 @@ class KubeletSimulation(InternalController):
         pod = self._current(namespace, name, uid)
         if pod is None:
             return
-        if phase_of(pod) not in FINISHED:
-            # With a finalizer the pod stays: its containers have ended nevertheless.
-            has_finalizers = bool(pod["metadata"].get("finalizers"))
-            if has_finalizers:
-                self._put(pod, self._terminated(pod, 0 if pod["spec"].get("restartPolicy") == "Always" else 137))
+        if phase_of(pod) not in FINISHED and pod["metadata"].get("finalizers"):
+            # The pod stays, but its containers have ended.
+            self._put(pod, self._terminated(pod, 0 if pod["spec"].get("restartPolicy") == "Always" else 137))
         confirm = partial(self._internal.delete, PODS, namespace, name, uid=uid, grace=0)
         self._attempt("end the pod", (namespace, name), confirm)
 
@@ -129,13 +127,16 @@ class KubeletSimulation(InternalController):
             self._run_pod(pod, ready=behavior == "running")
             return
         if phase_of(pod) == "Pending":
-            self._run_pod(pod, ready=True)
-            run.timer = self._later(self._ready_seconds, partial(self._begin, namespace, name, uid))
+            self._run_for_a_while(pod, run)
             return
         self._finish(pod, run, 0 if behavior == "succeeded" else int(code or 1))
 
     def _run_pod(self, pod: Object, *, ready: bool) -> None:
         self._put(pod, self._status(pod, "Running", {"running": {"startedAt": self._now()}}, ready=ready))
+
+    def _run_for_a_while(self, pod: Object, run: _Run) -> None:
+        self._run_pod(pod, ready=True)
+        run.timer = self._later(self._ready_seconds, partial(self._begin, *name_of(pod), pod["metadata"]["uid"]))
 
     def _finish(self, pod: Object, run: _Run, code: int) -> None:
         policy = pod["spec"].get("restartPolicy", "Always")
@@ -156,8 +157,7 @@ class KubeletSimulation(InternalController):
         pod, run = self._current(namespace, name, uid), self._runs.get(uid)
         if pod is None or run is None or is_deleting(pod):
             return
-        self._run_pod(pod, ready=True)
-        run.timer = self._later(self._ready_seconds, partial(self._begin, namespace, name, uid))
+        self._run_for_a_while(pod, run)
 
     def _current(self, namespace: str, name: str, uid: str) -> Object | None:
         pod = self._store.get(PODS, namespace, name)
@@ -165,19 +165,13 @@ class KubeletSimulation(InternalController):
 
     def _behavior(self, pod: Object) -> str:
         """Return the annotation of the pod, or what the annotations of its workload mean."""
-        owner, outcome = controller_of(pod), annotation(pod, POD)
-        is_of_job = owner is not None and owner.get("kind") == "Job"
-        workload = pod
-        while owner is not None and owner.get("kind") in _WORKLOADS:
-            stored = self._store.get(_WORKLOADS[owner["kind"]], pod["metadata"]["namespace"], owner["name"])
-            if stored is None:
-                break
-            workload, owner = stored, controller_of(stored)
+        outcome = annotation(pod, POD)
+        workload = workload_of(self._store, pod, _WORKLOADS) or pod
         if outcome:
             return outcome
         if annotation(workload, AVAILABLE) == "false" or annotation(pod, AVAILABLE) == "false":
             return "running" if phase_of(pod) == "Running" else "pending"
-        if is_of_job:
+        if (controller_of(pod) or {}).get("kind") == "Job":
             return annotation(workload, OUTCOME) or annotation(pod, OUTCOME) or "succeeded"
         return "running"
 
@@ -251,7 +245,7 @@ class KubeletSimulation(InternalController):
 
     def _conditions(self, pod: Object, phase: str, *, ready: bool) -> list[Object]:
         gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
-        opened = all(pod_condition(pod, kind).get("status") == "True" for kind in gates)
+        opened = all(condition_of(pod, kind).get("status") == "True" for kind in gates)
         done = {"reason": "PodCompleted"} if phase == "Succeeded" else {"reason": "PodFailed"}
         unready = done if phase in FINISHED else {"reason": "ContainersNotReady", "message": _unready_text(pod)}
         closed = {"reason": "ReadinessGatesNotReady"} if ready else unready
@@ -264,11 +258,11 @@ class KubeletSimulation(InternalController):
         now = self._now()
         conditions = []
         for kind, (is_true, reason) in values.items():
-            before = pod_condition(pod, kind)
+            before = condition_of(pod, kind)
             since = before["lastTransitionTime"] if before.get("status") == str(is_true) else now
             condition = {"type": kind, "status": str(is_true), "lastProbeTime": None, "lastTransitionTime": since}
             conditions.append({**condition, **({} if is_true and kind != "Initialized" else reason)})
-        others = [item for item in (pod.get("status") or {}).get("conditions") or () if item.get("type") not in values]
+        others = [item for item in conditions_of(pod) if item.get("type") not in values]
         return [*conditions, *others]
 
 
@@ -276,7 +270,7 @@ def _acted_on(pod: Object) -> tuple[object, ...]:
     """Return what a kubelet reacts to; the status it writes itself is not part of it."""
     meta = pod["metadata"]
     gates = tuple(
-        pod_condition(pod, gate["conditionType"]).get("status") for gate in pod["spec"].get("readinessGates") or ()
+        condition_of(pod, gate["conditionType"]).get("status") for gate in pod["spec"].get("readinessGates") or ()
     )
     return pod["spec"].get("nodeName"), is_deleting(pod), meta.get("annotations"), gates
 

@@ -1,10 +1,9 @@
-"""What every namespace of a cluster contains: the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt`."""
+"""Contents of every namespace of a cluster: the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt`."""
 
 from functools import partial
 
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
-from clientgo_apiserver.cluster.podcontrol import is_deleting
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.controllers.base import InternalController, is_deleting
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key
 

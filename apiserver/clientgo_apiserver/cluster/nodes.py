@@ -8,8 +8,15 @@ from functools import partial
 
 from clientgo.version import KUBERNETES
 from clientgo_apiserver.cluster.placement import tolerates_taint
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, phase_of
-from clientgo_apiserver.controllers.base import InternalController, annotation
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
+from clientgo_apiserver.controllers.base import (
+    InternalController,
+    annotation,
+    condition_of,
+    conditions_of,
+    is_deleting,
+    other_conditions,
+)
 from clientgo_apiserver.controllers.deployments import NODES
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
@@ -127,7 +134,7 @@ class NodeSimulation(InternalController):
 
     def _show_readiness(self, pod: Object, *, is_node_ready: bool) -> None:
         """Make the pods of a node that is not ready unready, and ready again when it recovers."""
-        conditions = (pod.get("status") or {}).get("conditions") or ()
+        conditions = conditions_of(pod)
         values = {item["type"]: item["status"] for item in conditions}
         gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
         ready = str(is_node_ready and all(values.get(kind) == "True" for kind in ("ContainersReady", *gates)))
@@ -193,7 +200,7 @@ def _with_status(node: Object, *, ready: bool, now: str) -> Object:
     status = node.get("status") or {}
     capacity = status.get("capacity") or _RESOURCES
     name = node["metadata"]["name"]
-    before: Object = next((item for item in status.get("conditions") or () if item.get("type") == "Ready"), {})
+    before = condition_of(node, "Ready")
     if before.get("status") != str(ready):
         reason = ("KubeletReady", "kubelet is posting ready status") if ready else ("KubeletNotReady", "simulated")
         before = {
@@ -204,7 +211,6 @@ def _with_status(node: Object, *, ready: bool, now: str) -> Object:
             "reason": reason[0],
             "message": reason[1],
         }
-    others = [item for item in status.get("conditions") or () if item.get("type") != "Ready"]
     info = status.get("nodeInfo") or {}
     defaults = {"capacity": capacity, "allocatable": capacity, "addresses": [{"type": "Hostname", "address": name}]}
     return {
@@ -213,7 +219,7 @@ def _with_status(node: Object, *, ready: bool, now: str) -> Object:
             **defaults,
             **status,
             "nodeInfo": info if info.get("kubeletVersion") else _NODE_INFO,
-            "conditions": [*others, before],
+            "conditions": [*other_conditions(node, "Ready"), before],
         },
     }
 

@@ -1,6 +1,7 @@
 """Objects by their controller: the index that controllers of workloads share, and what it means to be controlled."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.store import Store
@@ -16,6 +17,17 @@ def controller_of(obj: Object | None) -> Object | None:
     """Return the owner reference of the object's controller, or None."""
     references = (obj or {}).get("metadata", {}).get("ownerReferences") or ()
     return next((reference for reference in references if reference.get("controller")), None)
+
+
+def workload_of(store: Store, pod: Object, kinds: Mapping[str, Key]) -> Object | None:
+    """Return the topmost controller of a pod that can be reached by controllers of these kinds, or None."""
+    workload, reference = None, controller_of(pod)
+    while reference is not None and reference.get("kind") in kinds:
+        stored = store.get(kinds[reference["kind"]], pod["metadata"]["namespace"], reference["name"])
+        if stored is None or stored["metadata"]["uid"] != reference["uid"]:
+            break
+        workload, reference = stored, controller_of(stored)
+    return workload
 
 
 class Owned:

@@ -1,4 +1,4 @@
-"""Whether a pod fits a node: selectors, affinity, taints and resources, as kube-scheduler's filters decide."""
+"""Fit of pods and nodes: selectors, affinity, taints and resources, as kube-scheduler's filters decide."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -1,18 +1,19 @@
-"""What the controllers of workloads share: claiming, creating and deleting the objects that they control.
+"""Base class of the controllers of workloads: claims, creates and deletes the objects that they control.
 
 As in Kubernetes, a workload adopts objects without a controller that its selector matches, and releases those that it
 no longer matches. Replicas are created in batches, so that a large workload does not delay requests.
 """
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, ClassVar
 
 from clientgo_apiserver.cluster.owned import Owned, controller_of
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.controllers.base import InternalController, condition_of, controller_reference, is_deleting
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
+from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -30,7 +31,6 @@ class WorkloadController(InternalController):
     """Reconciles every object of `_key`, which is the only one in `_sources`, when its spec or children change."""
 
     _key: ClassVar[Key]
-    _api_version: ClassVar[str] = "apps/v1"
     _kind: ClassVar[str]
     _child: ClassVar[Key] = PODS
 
@@ -38,6 +38,8 @@ class WorkloadController(InternalController):
         super().__init__(internal)
         self._owned = owned
         self._failures: dict[tuple[str, ...], int] = {}
+        # Time and timer of the next sync of an object that no change will cause.
+        self._wakeups: dict[tuple[str, ...], tuple[float, Handle]] = {}
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         raise NotImplementedError
@@ -74,12 +76,24 @@ class WorkloadController(InternalController):
     def _retry(self, names: tuple[str, ...]) -> None:
         """Sync again after a delay that doubles with each failure in a row: a quota, or a conflicting name."""
         failures = self._failures[names] = self._failures.get(names, 0) + 1
-        self._later(min(_RETRY_SECONDS * 2**failures, _MAX_RETRY_SECONDS), self._schedule, *names)
+        delay = min(_RETRY_SECONDS * 2**failures, _MAX_RETRY_SECONDS)
+        self._again_at(self._state.clock.time() + delay, *names)
 
     def _again_at(self, due: float | None, *names: str) -> None:
-        """Sync again at that time, in seconds since the epoch."""
-        if due is not None:
-            self._later(max(0.0, due - self._state.clock.time()), self._schedule, *names)
+        """Sync again at that time, in seconds since the epoch, or earlier: each sync says anew when the next is due."""
+        if due is None:
+            return
+        pending = self._wakeups.get(names)
+        if pending is not None:
+            if pending[0] <= due:
+                return
+            pending[1].cancel()
+        delay = max(0.0, due - self._state.clock.time())
+        self._wakeups[names] = due, self._later(delay, self._wake, *names)
+
+    def _wake(self, *names: str) -> None:
+        self._wakeups.pop(names, None)  # absent if this call is a retry
+        self._schedule(*names)
 
     def _selects(self, workload: Object, child: Object) -> bool:
         selector = workload["spec"].get("selector")
@@ -98,18 +112,13 @@ class WorkloadController(InternalController):
                 self._set_owners(child, references)
         for orphan in self._owned.orphans(self._child, namespace):
             if not is_deleting(orphan) and orphan_may_be_claimed(orphan) and self._selects(obj, orphan):
-                owners = [*(orphan["metadata"].get("ownerReferences") or ()), self._reference(obj)]
+                owners = [*(orphan["metadata"].get("ownerReferences") or ()), controller_reference(obj)]
                 claimed.append(self._set_owners(orphan, owners))
         return claimed
 
     def _set_owners(self, child: Object, references: list[Object]) -> Object:
         meta = {"uid": child["metadata"]["uid"], "ownerReferences": references or None}
         return self._internal.patch(self._child, *name_of(child), {"metadata": meta})
-
-    def _reference(self, obj: Object) -> Object:
-        meta = obj["metadata"]
-        reference = {"apiVersion": self._api_version, "kind": self._kind, "name": meta["name"], "uid": meta["uid"]}
-        return {**reference, "controller": True, "blockOwnerDeletion": True}
 
     def _pod(self, obj: Object, template: Object, *, name: str = "", labels: Mapping[str, str] | None = None) -> Object:
         """Return a pod of the workload's template; without a name the server generates one."""
@@ -118,7 +127,7 @@ class WorkloadController(InternalController):
             "namespace": obj["metadata"]["namespace"],
             "labels": {**(meta.get("labels") or {}), **(labels or {})},
             "annotations": meta.get("annotations") or {},
-            "ownerReferences": [self._reference(obj)],
+            "ownerReferences": [controller_reference(obj)],
         }
         if meta.get("finalizers"):
             metadata["finalizers"] = meta["finalizers"]
@@ -143,11 +152,6 @@ class WorkloadController(InternalController):
             self._write_status(self._key, stored, changed)
 
 
-def is_deleting(obj: Object) -> bool:
-    """Return whether the object is being deleted."""
-    return "deletionTimestamp" in obj["metadata"]
-
-
 def is_active(pod: Object) -> bool:
     """Return whether a pod counts as a replica: it has not ended and is not being deleted."""
     return not is_deleting(pod) and phase_of(pod) not in FINISHED
@@ -158,27 +162,21 @@ def phase_of(pod: Object) -> str:
     return str((pod.get("status") or {}).get("phase") or "Pending")
 
 
-def pod_condition(pod: Object, kind: str) -> Object:
-    """Return a pod's condition of that type, empty if it has none."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return next((condition for condition in conditions if condition.get("type") == kind), {})
-
-
 def is_ready(pod: Object) -> bool:
     """Return whether a pod has the condition Ready."""
-    return pod_condition(pod, "Ready").get("status") == "True"
+    return condition_of(pod, "Ready").get("status") == "True"
 
 
 def seconds_of(text: str) -> float:
     """Return a metav1.Time as seconds since the epoch."""
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+    return datetime.fromisoformat(text).timestamp()
 
 
 def available_at(pod: Object, min_ready_seconds: float) -> float | None:
     """Return the time from which a pod counts as available; None while it is not ready."""
     if not is_ready(pod):
         return None
-    return seconds_of(pod_condition(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds
+    return seconds_of(condition_of(pod, "Ready")["lastTransitionTime"]) + min_ready_seconds
 
 
 def split_available(pods: Iterable[Object], spec: Object, now: float) -> tuple[int, int, float | None]:
@@ -199,7 +197,7 @@ def deletion_rank(pod: Object) -> tuple[Any, ...]:
         ready,
         int(cost) if cost.lstrip("-").isdecimal() else 0,
         # The youngest first.
-        -seconds_of(pod_condition(pod, "Ready")["lastTransitionTime"]) if ready else 0.0,
+        -seconds_of(condition_of(pod, "Ready")["lastTransitionTime"]) if ready else 0.0,
         -seconds_of(meta["creationTimestamp"]),
         meta["name"],
     )

@@ -5,10 +5,9 @@ from clientgo_apiserver.cluster.podcontrol import (
     WorkloadController,
     deletion_rank,
     is_active,
-    is_deleting,
     split_available,
 )
-from clientgo_apiserver.controllers.base import conditions_of
+from clientgo_apiserver.controllers.base import condition_of, is_deleting, other_conditions
 from clientgo_apiserver.controllers.deployments import REPLICA_SETS
 from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.http.status import ApiFailure
@@ -67,11 +66,10 @@ class ReplicaSetController(WorkloadController):
         self._again_at(due, *name_of(obj))
 
     def _conditions(self, obj: Object, failure: tuple[str, str] | None) -> list[Object] | None:
-        before = next((item for item in conditions_of(obj) if item.get("type") == _FAILURE), None)
-        others = [item for item in conditions_of(obj) if item.get("type") != _FAILURE]
+        before, others = condition_of(obj, _FAILURE), other_conditions(obj, _FAILURE)
         if failure is None:
             return others or None
-        if before is not None and before.get("reason") == failure[0]:
+        if before.get("reason") == failure[0]:
             return [*others, before]
         condition = {"type": _FAILURE, "status": "True", "reason": failure[0], "message": failure[1]}
         return [*others, {**condition, "lastTransitionTime": self._now()}]

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from clientgo_apiserver.cluster.podcontrol import WorkloadController
+from clientgo_apiserver.controllers.base import controller_reference
 from clientgo_apiserver.controllers.rollout import template_hash
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
@@ -40,7 +41,7 @@ class RevisionedController(WorkloadController):
                 "name": f"{meta['name']}-{digest}",
                 "namespace": meta["namespace"],
                 "labels": {**labels, self._revision_label: digest},
-                "ownerReferences": [self._reference(obj)],
+                "ownerReferences": [controller_reference(obj)],
             },
             "data": data,
             "revision": number,

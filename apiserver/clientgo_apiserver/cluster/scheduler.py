@@ -4,9 +4,10 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
-from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_deleting, phase_of, pod_condition
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
+from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.controllers.deployments import NODES
+from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.defaults.pods import pod_amounts
 from clientgo_apiserver.resources import Object
@@ -89,30 +90,15 @@ class SchedulerSimulation(InternalController):
         return ("Too many pods" if missing[0] == "pods" else f"Insufficient {missing[0]}") if missing else ""
 
     def _bind(self, pod: Object, node: str) -> None:
-        condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": self._now()}
-        bound = with_condition(pod, condition)
+        bound = with_condition(pod, "PodScheduled", "True", self._now())
         self._store.put(PODS, {**bound, "spec": {**bound["spec"], "nodeName": node}})
 
     def _reject(self, pod: Object, message: str) -> None:
-        before = pod_condition(pod, "PodScheduled")
-        if before.get("message") == message:
-            return
-        condition = {
-            "type": "PodScheduled",
-            "status": "False",
-            "lastProbeTime": None,
-            "lastTransitionTime": before.get("lastTransitionTime") or self._now(),
-            "reason": "Unschedulable",
-            "message": message,
-        }
-        self._store.put(PODS, with_condition(pod, condition))
-
-
-def with_condition(pod: Object, condition: Object) -> Object:
-    """Return the pod with this condition in the place of the one of its type."""
-    status = pod.get("status") or {}
-    others = [item for item in status.get("conditions") or () if item.get("type") != condition["type"]]
-    return {**pod, "status": {**status, "conditions": [*others, condition]}}
+        if condition_of(pod, "PodScheduled").get("message") != message:
+            rejected = with_condition(
+                pod, "PodScheduled", "False", self._now(), reason="Unschedulable", message=message
+            )
+            self._store.put(PODS, rejected)
 
 
 def _waits(pod: Object) -> bool:

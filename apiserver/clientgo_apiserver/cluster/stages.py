@@ -52,7 +52,7 @@ class Stage:
     """One rule, as its object describes it.
 
     Raises:
-        ConfigError: the object is no Stage, or uses something that is not supported.
+        ConfigError: the object is not a Stage, or uses something that is not supported.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Stage:
 
 
 class StageController(InternalController):
-    """Applies stages to the objects that they select; the one of the highest weight, by chance among equals."""
+    """Applies stages to the objects that they select; the one of the highest weight, at random among equals."""
 
     def __init__(self, internal: Internal, stages: Iterable[Stage] = (), *, rand: random.Random | None = None) -> None:
         super().__init__(internal)
@@ -216,7 +216,7 @@ def read_stages(documents: Iterable[Object]) -> list[Stage]:
     """Read Stage objects, as from files.
 
     Raises:
-        ConfigError: one is no Stage, or uses something that is not supported.
+        ConfigError: one is not a Stage, or uses something that is not supported.
     """
     return [Stage.read(document) for document in documents]
 

@@ -2,7 +2,7 @@
 
 With `OrderedReady`, a pod is created once all before it are available, and removed once all before it are; with
 `Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time; with
-`OnDelete`, a pod gets the new template when somebody deletes it.
+`OnDelete`, a pod gets the new template when it is deleted.
 """
 
 from typing import Any
@@ -11,12 +11,12 @@ from clientgo_apiserver.cluster.podcontrol import (
     FINISHED,
     PODS,
     available_at,
-    is_deleting,
     is_ready,
     phase_of,
     split_available,
 )
 from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController
+from clientgo_apiserver.controllers.base import is_deleting
 from clientgo_apiserver.controllers.deployments import STATEFUL_SETS
 from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.resources import Object
@@ -56,9 +56,9 @@ class StatefulSetController(RevisionedController):
     ) -> bool:
         """Create, replace and remove pods; return whether all are there and a rolling update may go on."""
         is_ordered = obj["spec"].get("podManagementPolicy", "OrderedReady") == "OrderedReady"
-        wanted = _ordinals(obj)
+        ordinals = _ordinals(obj)
         complete = True
-        for ordinal in wanted:
+        for ordinal in ordinals:
             pod = pods.get(ordinal)
             if pod is not None and phase_of(pod) in FINISHED and not is_deleting(pod):
                 self._delete(pod)
@@ -66,12 +66,12 @@ class StatefulSetController(RevisionedController):
                 complete = False
             elif pod is None:
                 current, update = revisions
-                revision = current if ordinal < wanted.start + _partition(obj) else update
+                revision = current if ordinal < ordinals.start + _partition(obj) else update
                 self._create(obj, ordinal, templates[revision], revision)
                 complete = False
             if is_ordered and not self._is_available(obj, pod):
                 return False
-        surplus = sorted((ordinal for ordinal in pods if ordinal not in wanted), reverse=True)
+        surplus = sorted((ordinal for ordinal in pods if ordinal not in ordinals), reverse=True)
         for ordinal in surplus:
             if not is_deleting(pods[ordinal]):
                 self._delete(pods[ordinal])
@@ -116,8 +116,8 @@ class StatefulSetController(RevisionedController):
     def _roll(self, obj: Object, pods: dict[int, Object], update: str) -> None:
         if (obj["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") != "RollingUpdate":
             return
-        wanted = _ordinals(obj)
-        for ordinal in reversed(range(wanted.start + _partition(obj), wanted.stop)):
+        ordinals = _ordinals(obj)
+        for ordinal in reversed(range(ordinals.start + _partition(obj), ordinals.stop)):
             pod = pods[ordinal]
             if (pod["metadata"].get("labels") or {}).get(HASH_LABEL) != update:
                 if not is_deleting(pod):

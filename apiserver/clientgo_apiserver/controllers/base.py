@@ -40,7 +40,7 @@ class InternalController:
         for key in self._sources:
             for obj in self._store.list(key):
                 self._changed("ADDED", key, None, obj)
-        self._state.settle()  # there is no write to react to
+        self._state.settle()  # no client's write waits for it
 
     def stop(self) -> None:
         """Stop reacting and writing."""
@@ -119,6 +119,28 @@ def annotation(obj: Object, name: str) -> str:
     return str((obj["metadata"].get("annotations") or {}).get(name, ""))
 
 
+def is_deleting(obj: Object) -> bool:
+    """Return whether the object is being deleted."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
 def conditions_of(obj: Object) -> list[Object]:
     """Return the conditions in the object's status."""
     return (obj.get("status") or {}).get("conditions") or []
+
+
+def condition_of(obj: Object, kind: str) -> Object:
+    """Return the object's condition of that type, empty if it has none."""
+    return next((condition for condition in conditions_of(obj) if condition.get("type") == kind), {})
+
+
+def other_conditions(obj: Object, kind: str) -> list[Object]:
+    """Return the object's conditions of other types."""
+    return [condition for condition in conditions_of(obj) if condition.get("type") != kind]
+
+
+def controller_reference(obj: Object) -> Object:
+    """Return the owner reference of an object that this one controls."""
+    meta = obj["metadata"]
+    reference = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": meta["name"], "uid": meta["uid"]}
+    return {**reference, "controller": True, "blockOwnerDeletion": True}

@@ -12,7 +12,7 @@ from typing import Any
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
-from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.controllers.base import InternalController, is_deleting
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object, Resource
@@ -78,7 +78,7 @@ class GarbageCollector(InternalController):
                 self._enqueue_owner(item, owner)
             if after:
                 self._enqueue(item)
-        if _is_deleting(obj) and set(_finalizers(obj)) & {FOREGROUND, ORPHAN}:
+        if is_deleting(obj) and set(_finalizers(obj)) & {FOREGROUND, ORPHAN}:
             self._enqueue(item)
 
     def _forget(self, item: _Item, obj: Object) -> None:
@@ -132,7 +132,7 @@ class GarbageCollector(InternalController):
         if obj is None:
             return
         dependents = list(self._dependents.get(item.uid, ()))
-        if not _is_deleting(obj):
+        if not is_deleting(obj):
             if _owners(obj):
                 self._process_owned(item, obj)
         elif ORPHAN in _finalizers(obj):
@@ -185,7 +185,7 @@ class GarbageCollector(InternalController):
                 solid.add(uid)
             elif (owner := self._owner(item, reference)) is None:
                 absent.add(uid)
-            elif _is_deleting(owner[1]) and FOREGROUND in _finalizers(owner[1]):
+            elif is_deleting(owner[1]) and FOREGROUND in _finalizers(owner[1]):
                 leaving.add(uid)
             else:
                 solid.add(uid)
@@ -238,7 +238,3 @@ def _owners(obj: Object) -> list[Object]:
 
 def _finalizers(obj: Object) -> list[str]:
     return obj["metadata"].get("finalizers") or []
-
-
-def _is_deleting(obj: Object) -> bool:
-    return bool(obj["metadata"].get("deletionTimestamp"))

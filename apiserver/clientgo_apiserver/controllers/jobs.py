@@ -5,7 +5,13 @@ A Job is active for as long as replicas take to become available, and completes.
 suspended Job waits, and one with `ttlSecondsAfterFinished` is deleted that long after it finished.
 """
 
-from clientgo_apiserver.controllers.base import InternalController, annotation, conditions_of
+from clientgo_apiserver.controllers.base import (
+    InternalController,
+    annotation,
+    condition_of,
+    conditions_of,
+    other_conditions,
+)
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
@@ -13,8 +19,10 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 JOBS: Key = ("batch", "jobs")
 OUTCOME = "simulation.clientgo.dev/job"
-_SUCCESS = ("CompletionsReached", "Reached expected number of succeeded pods")
-_FAILURE = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
+SUSPENDED = ("JobSuspended", "Job suspended")
+RESUMED = ("JobResumed", "Job resumed")
+SUCCESS = ("CompletionsReached", "Reached expected number of succeeded pods")
+FAILURE = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 
 
 class JobSimulation(InternalController):
@@ -51,13 +59,10 @@ class JobSimulation(InternalController):
         uid = job["metadata"]["uid"]
         self._cancel(uid)
         running = annotation(job, OUTCOME) == "running"
-        if any(
-            condition["type"] in ("Complete", "Failed") and condition["status"] == "True"
-            for condition in conditions_of(job)
-        ):
+        if end_of(job) is not None:
             self._expire(job)
         elif job["spec"].get("suspend"):
-            conditions = _suspension(job, "True", ("JobSuspended", "Job suspended"), self._now())
+            conditions = suspension(job, "True", SUSPENDED, self._now())
             self._write_status(JOBS, job, {"active": 0, "startTime": None, "conditions": conditions})
         elif self._seconds or running:
             self._write_status(JOBS, job, self._active(job))
@@ -72,8 +77,8 @@ class JobSimulation(InternalController):
         active = parallelism if completions is None else min(parallelism, int(completions))
         started = (job.get("status") or {}).get("startTime") or now
         status = {"active": active, "ready": active, "terminating": 0, "startTime": started}
-        if any(condition["type"] == "Suspended" and condition["status"] == "True" for condition in conditions_of(job)):
-            status["conditions"] = _suspension(job, "False", ("JobResumed", "Job resumed"), now)
+        if condition_of(job, "Suspended").get("status") == "True":
+            status["conditions"] = suspension(job, "False", RESUMED, now)
         return status
 
     def _finish(self, namespace: str, name: str, uid: str) -> None:
@@ -85,10 +90,10 @@ class JobSimulation(InternalController):
         status: Object = {"active": None, "ready": 0, "terminating": 0, "uncountedTerminatedPods": {}}
         status["startTime"] = (job.get("status") or {}).get("startTime") or now
         if annotation(job, OUTCOME) == "failed":
-            ends = [_condition(kind, "True", _FAILURE, now) for kind in ("FailureTarget", "Failed")]
+            ends = [job_condition(kind, "True", FAILURE, now) for kind in ("FailureTarget", "Failed")]
             status["failed"] = int(spec.get("backoffLimit", 6)) + 1
         else:
-            ends = [_condition(kind, "True", _SUCCESS, now) for kind in ("SuccessCriteriaMet", "Complete")]
+            ends = [job_condition(kind, "True", SUCCESS, now) for kind in ("SuccessCriteriaMet", "Complete")]
             completions = spec.get("completions")
             status |= {"succeeded": int(spec.get("parallelism", 1) if completions is None else completions)}
             status["completionTime"] = now
@@ -112,11 +117,18 @@ def _desired(job: Object) -> tuple[object, str]:
     return job["metadata"].get("generation"), annotation(job, OUTCOME)
 
 
-def _suspension(job: Object, status: str, reason: tuple[str, str], now: str) -> list[Object]:
-    unchanged = [condition for condition in conditions_of(job) if condition["type"] != "Suspended"]
-    return [*unchanged, _condition("Suspended", status, reason, now)]
+def end_of(job: Object) -> Object | None:
+    """Return the condition with which a Job has ended, Complete or Failed, or None."""
+    ends = (condition_of(job, kind) for kind in ("Complete", "Failed"))
+    return next((condition for condition in ends if condition.get("status") == "True"), None)
 
 
-def _condition(kind: str, status: str, reason: tuple[str, str], now: str) -> Object:
+def suspension(job: Object, status: str, reason: tuple[str, str], now: str) -> list[Object]:
+    """Return the conditions of a Job that was suspended or resumed; `reason` has the message too."""
+    return [*other_conditions(job, "Suspended"), job_condition("Suspended", status, reason, now)]
+
+
+def job_condition(kind: str, status: str, reason: tuple[str, str], now: str) -> Object:
+    """Return a condition of a Job; `reason` has the message too."""
     times = {"lastProbeTime": now, "lastTransitionTime": now}
     return {"type": kind, "status": status, **times, "reason": reason[0], "message": reason[1]}

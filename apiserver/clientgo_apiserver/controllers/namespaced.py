@@ -7,7 +7,7 @@ template has the labels it selects.
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.quota import CHANGEABLE, usage
 from clientgo_apiserver.admission.quota import KEY as QUOTAS
-from clientgo_apiserver.controllers.base import InternalController, conditions_of
+from clientgo_apiserver.controllers.base import InternalController, condition_of
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo_apiserver.internal import Internal
@@ -106,6 +106,11 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
         desired = max(0, expected - resolve(spec["maxUnavailable"], expected, up=True))
     else:
         desired = resolve(spec.get("minAvailable", 1), expected, up=True)
+    return disruption_status(budget, expected, healthy, desired, now)
+
+
+def disruption_status(budget: Object, expected: int, healthy: int, desired: int, now: str) -> Object:
+    """Return a merge patch of a budget's status, by numbers of pods: expected, healthy, and required to be healthy."""
     allowed = max(0, healthy - desired) if expected else 0
     generation = budget["metadata"].get("generation", 1)
     condition = {
@@ -115,7 +120,7 @@ def budget_status(budget: Object, workloads: list[Object], now: str) -> Object:
         "message": "",
         "observedGeneration": generation,
     }
-    before: Object = next(iter(conditions_of(budget)), {})
+    before = condition_of(budget, "DisruptionAllowed")
     same = before.get("status") == condition["status"]
     return {
         "observedGeneration": generation,

@@ -6,7 +6,7 @@ are removed at once; `deployments` makes the new ones available.
 
 from typing import Any
 
-from clientgo_apiserver.controllers.base import InternalController, annotation
+from clientgo_apiserver.controllers.base import InternalController, annotation, controller_reference, is_deleting
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.rollout import template_hash, wanted_replicas
 from clientgo_apiserver.resources import Object
@@ -35,7 +35,7 @@ class ReplicaSetSimulation(InternalController):
 
     def _sync(self, *names: str) -> None:
         deployment = self._store.get(DEPLOYMENTS, *names)
-        if deployment is not None and "deletionTimestamp" not in deployment["metadata"]:
+        if deployment is not None and not is_deleting(deployment):
             self._attempt("write replica sets", name_of(deployment), lambda: self._reconcile(deployment))
 
     def _reconcile(self, deployment: Object) -> None:
@@ -83,7 +83,6 @@ def new_replica_set(deployment: Object, digest: str, revision: int) -> Object:
     template: dict[str, Any] = spec["template"]
     labels = {**(template["metadata"].get("labels") or {}), HASH_LABEL: digest}
     annotations = {name: text for name, text in (meta.get("annotations") or {}).items() if name not in _NOT_COPIED}
-    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": meta["name"], "uid": meta["uid"]}
     selector = {**spec["selector"], "matchLabels": {**(spec["selector"].get("matchLabels") or {}), HASH_LABEL: digest}}
     new_spec: Object = {
         "replicas": wanted_replicas(deployment),
@@ -100,7 +99,7 @@ def new_replica_set(deployment: Object, digest: str, revision: int) -> Object:
             "namespace": meta["namespace"],
             "labels": labels,
             "annotations": {**annotations, REVISION: str(revision)},
-            "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+            "ownerReferences": [controller_reference(deployment)],
         },
         "spec": new_spec,
     }

@@ -115,18 +115,29 @@ def daemon_set_status(obj: Object, stage: RolloutProgress, nodes: int) -> Object
     }
 
 
+def max_surge(obj: Object) -> int:
+    """Resolve `maxSurge` of a rolling update to a count, percentages rounded up; 0 for other strategies."""
+    return resolve(_rolling_update(obj).get("maxSurge", "25%"), wanted_replicas(obj), up=True) if rolls(obj) else 0
+
+
 def max_unavailable(obj: Object) -> int:
     """Resolve `maxUnavailable` of a rolling update to a count, percentages rounded down; 0 for other strategies."""
-    strategy = obj.get("spec", {}).get("strategy") or {}
     replicas = wanted_replicas(obj)
-    if strategy.get("type", "RollingUpdate") != "RollingUpdate" or replicas == 0:
+    if not rolls(obj) or replicas == 0:
         return 0
-    bounds = strategy.get("rollingUpdate") or {}
-    surge = resolve(bounds.get("maxSurge", "25%"), replicas, up=True)
-    unavailable = resolve(bounds.get("maxUnavailable", "25%"), replicas, up=False)
-    if surge == 0 and unavailable == 0:
+    unavailable = resolve(_rolling_update(obj).get("maxUnavailable", "25%"), replicas, up=False)
+    if max_surge(obj) == 0 and unavailable == 0:
         unavailable = 1  # Kubernetes' rule: a rollout that may neither add nor remove replicas would never progress
     return min(unavailable, replicas)
+
+
+def rolls(obj: Object) -> bool:
+    """Return whether a Deployment replaces its replicas step by step, and not all at once."""
+    return bool((obj.get("spec", {}).get("strategy") or {}).get("type", "RollingUpdate") == "RollingUpdate")
+
+
+def _rolling_update(obj: Object) -> Object:
+    return (obj.get("spec", {}).get("strategy") or {}).get("rollingUpdate") or {}
 
 
 def resolve(value: Any, total: int, *, up: bool) -> int:

@@ -62,8 +62,10 @@ async def evict(state: State, write: Write, content_type: str) -> Object:
         if conditions.get(member) and conditions[member] != pod["metadata"][member]:
             raise _stale(write, label, conditions[member], pod["metadata"][member])
     if not options.get("dryRun"):
-        reason = {"reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting"}
-        pod = state.store.put(_PODS, _with_condition(state, pod, "DisruptionTarget", reason)).object
+        reason, message = "EvictionByEvictionAPI", "Eviction API: evicting"
+        now = timestamp(state.clock)
+        marked = with_condition(pod, "DisruptionTarget", "True", now, reason=reason, message=message)
+        pod = state.store.put(_PODS, marked).object
         if conditions.get("resourceVersion"):
             options["preconditions"] = {**conditions, "resourceVersion": pod["metadata"]["resourceVersion"]}
     request = replace(write.request, method="DELETE", headers={}, body=msgspec.json.encode(options), internal=True)
@@ -189,7 +191,7 @@ async def bind(state: State, write: Write, content_type: str) -> Object:
             raise precondition_failed(replace(write, resource=pods), label, meta[member], pod["metadata"][member])
     if reason := _unbindable(pod):
         raise conflict(replace(pods, plural="pods/binding"), write.name, reason)
-    bound = _with_condition(state, pod, "PodScheduled", {})
+    bound = with_condition(pod, "PodScheduled", "True", timestamp(state.clock))
     for member in ("annotations", "labels"):
         if meta.get(member):
             bound["metadata"] = {**bound["metadata"], member: {**bound["metadata"].get(member, {}), **meta[member]}}
@@ -219,12 +221,11 @@ def _unbindable(pod: Object) -> str:
     return f"pod {name} has non-empty .spec.schedulingGates" if spec.get("schedulingGates") else ""
 
 
-def _with_condition(state: State, pod: Object, kind: str, reason: Object) -> Object:
-    """Return a copy of the pod with this condition true."""
-    status, now = pod.get("status") or {}, timestamp(state.clock)
-    conditions = list(status.get("conditions") or ())
+def with_condition(pod: Object, kind: str, status: str, now: str, **details: str) -> Object:
+    """Return a copy of the pod with this condition, whose transition time stays while its status does."""
+    conditions = list((pod.get("status") or {}).get("conditions") or ())
     present = next((entry for entry in conditions if entry.get("type") == kind), None)
-    since = present["lastTransitionTime"] if present and present.get("status") == "True" else now
-    condition = {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": since, **reason}
+    since = present["lastTransitionTime"] if present and present.get("status") == status else now
+    condition = {"type": kind, "status": status, "lastProbeTime": None, "lastTransitionTime": since, **details}
     conditions = [condition if entry is present else entry for entry in conditions] + ([] if present else [condition])
-    return {**pod, "status": {**status, "conditions": conditions}}
+    return {**pod, "status": {**(pod.get("status") or {}), "conditions": conditions}}

@@ -161,7 +161,8 @@ class HTTPResponse:
 def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
     """Return the headers with the warnings of a request; a warning that no header can contain is left out.
 
-    Called after the change was stored, so it must not fail, whatever a webhook or an expression put into a warning.
+    Called after the change was stored, so it must not fail for any text that a webhook or an expression has put into a
+    warning.
     """
     texts = [text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text))]
     if sum(map(len, texts)) > _MAX_WARNINGS:

@@ -16,7 +16,7 @@ from clientgo_apiserver.storage.store import Store
 
 
 class StrategyContext(Protocol):
-    """What a strategy may know of a write. `now` is its time."""
+    """Facts of a write for strategies. `now` is its time."""
 
     @property
     def resource(self) -> Resource:

@@ -10,15 +10,26 @@ from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-# Lowest and highest value and names of minutes, hours, days, months and days of the week.
-_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
     (0, 59, {}),
     (0, 23, {}),
     (1, 31, {}),
     (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
     (0, 6, {name: number for number, name in enumerate(_DAYS)}),
 )
-_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+"""Lowest and highest value and names of minutes, hours, days, months and days of the week."""
+
+DESCRIPTORS = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+"""Schedules that have a name."""
+
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
 
@@ -52,12 +63,12 @@ def schedule_error(text: str) -> str:
     if text.startswith("@"):
         return _descriptor_error(text)
     fields = text.split()
-    if len(fields) != len(_FIELDS):
+    if len(fields) != len(FIELDS):
         return f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"
     try:
-        for field, bounds in zip(fields, _FIELDS, strict=True):
+        for field, bounds in zip(fields, FIELDS, strict=True):
             for part in filter(None, field.split(",")):
-                _check_range(part, bounds)
+                part_values(part, bounds)
     except ValueError as error:
         return str(error)
     return ""
@@ -65,15 +76,15 @@ def schedule_error(text: str) -> str:
 
 def _descriptor_error(text: str) -> str:
     every = text.removeprefix("@every ")
-    if text in _DESCRIPTORS or (every != text and is_go_duration(every)):
+    if text in DESCRIPTORS or (every != text and is_go_duration(every)):
         return ""
     if every != text:
         return f'failed to parse duration {text}: time: invalid duration "{every}"'
     return f"unrecognized descriptor: {text}"
 
 
-def _check_range(text: str, bounds: tuple[int, int, dict[str, int]]) -> None:
-    """Raise ValueError if a part of a field is invalid."""
+def part_values(text: str, bounds: tuple[int, int, dict[str, int]]) -> range:
+    """Return the values of a part of a field, such as `1-5`, `*/10` or `mon`; raise ValueError if it is invalid."""
     low, high, names = bounds
     range_step = text.split("/")
     limits = range_step[0].split("-")
@@ -97,6 +108,7 @@ def _check_range(text: str, bounds: tuple[int, int, dict[str, int]]) -> None:
         raise ValueError(f"beginning of range ({start}) beyond end of range ({end}): {text}")
     if not step:
         raise ValueError(f"step of range should be a positive number: {text}")
+    return range(start, end + 1, step)
 
 
 def _number(text: str, names: dict[str, int]) -> int:
