@@ -1,17 +1,19 @@
 """Client of webhooks: HTTP/1.1 calls on the server's event loop, with failures in the words of Go's client.
 
-A call occupies neither a thread nor a slot, so a webhook that hangs delays only the requests that need it. Without a
-cluster network, services cannot be resolved: a webhook needs a `url`, or its service an endpoint in
-`ServerOptions.webhook_services`.
+A call occupies neither a thread nor a slot, and each lookup of a name has a thread of its own, so a webhook that hangs
+delays only the requests that need it. Without a cluster network, services cannot be resolved: a webhook needs a `url`,
+or its service an endpoint in `ServerOptions.webhook_services`.
 """
 
 import asyncio
-import errno
+import ipaddress
 import re
+import socket
 import ssl
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from posixpath import normpath
@@ -21,12 +23,14 @@ from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 import httptools
 import msgspec
 
+from clientgo.lifecycle import Group
 from clientgo.tls import client_context
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.status import ApiFailure
 
 R = TypeVar("R")
 Key = tuple[str, str, str]
+Resolve = Callable[..., list[tuple[Any, ...]]]  # socket.getaddrinfo, or a function like it
 
 ANY_SERVICE = "*"
 """Key in `webhook_services` of the endpoint of all other services."""
@@ -135,10 +139,59 @@ async def concurrently(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
     return outcomes  # type: ignore[return-value]  # mypy does not see that errors were raised
 
 
+class _Lookups:
+    """Lookups of host names, each in a thread of its own; calls at the same time share the lookup of a host.
+
+    The loop's own lookups share a few threads: names whose servers do not answer would delay all other calls, and the
+    end of the loop, which waits for those threads. These threads are not joined, because nothing can interrupt them.
+    """
+
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._threads = Group()
+        self._pending: dict[str, asyncio.Future[list[str] | Exception]] = {}
+
+    async def addresses(self, host: str) -> Sequence[str]:
+        """Return the IP addresses of a host, which may be an address itself; raise `OSError` or `UnicodeError`."""
+        with suppress(ValueError):
+            return (str(ipaddress.ip_address(host)),)
+        if host not in self._pending:
+            loop = asyncio.get_running_loop()
+            self._pending[host] = loop.create_future()
+            self._threads.start(self._look_up, host, loop, self._pending[host], name=f"lookup-{host}")
+        result = await asyncio.shield(self._pending[host])  # a call that is cancelled must not cancel it for others
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def forget(self) -> None:
+        """Leave pending lookups alone: later calls, on another loop, start their own."""
+        self._pending.clear()
+
+    def _look_up(
+        self, host: str, loop: asyncio.AbstractEventLoop, pending: "asyncio.Future[list[str] | Exception]"
+    ) -> None:
+        result: list[str] | Exception
+        try:
+            result = [str(entry[4][0]) for entry in self._resolve(host, None, type=socket.SOCK_STREAM)]
+        except (OSError, UnicodeError) as error:
+            result = error
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(self._finish, host, pending, result)
+
+    def _finish(
+        self, host: str, pending: "asyncio.Future[list[str] | Exception]", result: list[str] | Exception
+    ) -> None:
+        if self._pending.get(host) is pending:
+            del self._pending[host]
+        pending.set_result(result)
+
+
 class WebhookClient:
     """Posts reviews to webhooks over keep-alive connections, until `close`. It belongs to one event loop at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, resolve: Resolve = socket.getaddrinfo) -> None:
+        self._lookups = _Lookups(resolve)
         self._idle: dict[Key, list[_Connection]] = {}
         self._calls: set[asyncio.Task[_Response]] = set()
         self._closed = False
@@ -173,6 +226,7 @@ class WebhookClient:
 
     def close_idle(self) -> None:
         """Close the connections that no call uses."""
+        self._lookups.forget()
         idle, self._idle = self._idle, {}
         for connection in (connection for connections in idle.values() for connection in connections):
             connection.abort()
@@ -196,7 +250,7 @@ class WebhookClient:
         target = f"{quote(url.path, safe=_SAFE)}?{quote(url.query, safe=_SAFE)}"
         head = f"POST {target} HTTP/1.1\r\nHost: {url.netloc}\r\nUser-Agent: kube-apiserver\r\n"
         head += f"Accept: application/json\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        connection = self._idle_connection(key) or await _Connection.open(url, ca)
+        connection = self._idle_connection(key) or await self._connect(url, ca)
         reusable = False
         try:
             response = await connection.exchange(head.encode() + body)
@@ -208,6 +262,14 @@ class WebhookClient:
                 idle.append(connection)
             else:
                 connection.abort()
+
+    async def _connect(self, url: SplitResult, ca: str) -> "_Connection":
+        """Return a connection to the first address that accepts one; raise the error of the last."""
+        addresses = await self._lookups.addresses(url.hostname or "")
+        for address in addresses[:-1]:
+            with suppress(OSError):
+                return await _Connection.open(address, url, ca)
+        return await _Connection.open(addresses[-1], url, ca)
 
     def _idle_connection(self, key: Key) -> "_Connection | None":
         idle = self._idle.get(key, [])
@@ -227,11 +289,12 @@ class _Connection:
         self._writer = writer
 
     @classmethod
-    async def open(cls, url: SplitResult, ca: str) -> "_Connection":
+    async def open(cls, address: str, url: SplitResult, ca: str) -> "_Connection":
+        """Connect to an address of the URL's host."""
         secure = url.scheme == "https"
         port = url.port or (443 if secure else 80)
         options: dict[str, Any] = {"ssl": _context(ca), "server_hostname": url.hostname} if secure else {}
-        return cls(*await asyncio.open_connection(url.hostname, port, **options))
+        return cls(*await asyncio.open_connection(address, port, **options))
 
     @property
     def ended(self) -> bool:
@@ -331,8 +394,7 @@ def _explained(error: Exception, url: str) -> str:
         return f"tls: failed to verify certificate: {error.verify_message}"
     if isinstance(error, TimeoutError):
         return "context deadline exceeded"
-    # Where a name has several addresses, asyncio reports one error with all of their texts.
-    if isinstance(error, ConnectionRefusedError) or f"[Errno {errno.ECONNREFUSED}]" in str(error):
+    if isinstance(error, ConnectionRefusedError):
         return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
     return str(error)
 

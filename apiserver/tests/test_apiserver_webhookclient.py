@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import socket
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -47,13 +49,18 @@ class Peer:
         self.closed.set()
 
 
-def talk(peer: Peer, dialogue: Callable[[WebhookClient, Callable[[], Awaitable[Answer]]], Awaitable[Any]]) -> Any:
-    """Run `dialogue(client, call)` beside the peer; `call()` posts a review to it."""
+def talk(
+    peer: Peer,
+    dialogue: Callable[[WebhookClient, Callable[[], Awaitable[Answer]]], Awaitable[Any]],
+    host: str = "127.0.0.1",
+    **options: Any,
+) -> Any:
+    """Run `dialogue(client, call)` beside the peer; `call()` posts a review to it at this host."""
 
     async def run() -> Any:
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)
-        endpoint = WebhookEndpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/a b")
-        client = WebhookClient()
+        endpoint = WebhookEndpoint(f"http://{host}:{server.sockets[0].getsockname()[1]}/a b")
+        client = WebhookClient(**options)
         try:
             async with server:
                 return await dialogue(client, lambda: client.post(endpoint, {"ü": "ö"}, 5.0, Answer))
@@ -158,6 +165,40 @@ def test_hanging_calls_delay_no_others_and_end_when_the_client_is_closed() -> No
 
     peer = Hanging(OK)
     assert talk(peer, dialogue) == [503] * 101
+
+
+def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
+    release, begun, ended = threading.Event(), list[str](), list[str]()
+
+    def look_up(host: Any, *args: Any, **options: Any) -> Any:
+        if host != "slow.example":
+            return socket.getaddrinfo(host, *args, **options)
+        begun.append(host)
+        release.wait(10)
+        ended.append(host)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+
+    async def dialogue(client: WebhookClient, call: Callable[[], Awaitable[Answer]]) -> list[int]:
+        slow = WebhookEndpoint("http://slow.example/")
+        hanging = [asyncio.ensure_future(client.post(slow, {}, 20.0, Answer)) for _ in range(50)]
+        while not begun:
+            await asyncio.sleep(0.001)
+        assert await call() == Answer(1)
+        client.close()
+        failures = await asyncio.gather(*hanging, return_exceptions=True)
+        return [one.code for one in failures if isinstance(one, ApiFailure)]
+
+    assert talk(Peer(OK), dialogue, host="localhost", resolve=look_up) == [503] * 50
+    assert (begun, ended) == (["slow.example"], [])
+    release.set()
+
+
+def test_unknown_name_is_a_failed_call() -> None:
+    def look_up(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    with pytest.raises(CallFailed, match="Name or service not known"):
+        talk(Peer(), lambda _, call: call(), host="unknown.example", resolve=look_up)
 
 
 def test_concurrent_calls_return_in_order_and_raise_the_first_error() -> None:
