@@ -22,7 +22,9 @@ class SteppedClock(Clock, Protocol):
         """Advance the time by `seconds`."""
 
 
-class _Timer:
+class Timer:
+    """Call that has not run yet, unless it was cancelled."""
+
     __slots__ = ("args", "callback")
 
     def __init__(self, callback: Callable[..., object], args: tuple[object, ...]) -> None:
@@ -34,9 +36,36 @@ class _Timer:
         self.callback = None
 
     def run(self) -> None:
+        """Run the call, unless it has run or was cancelled."""
         callback, self.callback = self.callback, None
         if callback is not None:
             callback(*self.args)
+
+
+class Timers:
+    """Calls by the time of `clock` at which they are due; not thread-safe."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._order = count()
+        self._heap: list[tuple[float, int, Timer]] = []
+
+    def add(self, delay: float, callback: Callable[..., object], args: tuple[object, ...]) -> Timer:
+        """Add a call that is due in `delay` seconds."""
+        timer = Timer(callback, args)
+        heapq.heappush(self._heap, (self._clock.now() + delay, next(self._order), timer))
+        return timer
+
+    def next_due(self) -> float | None:
+        """Return the time of the first call that is not cancelled, or None."""
+        while self._heap and self._heap[0][2].callback is None:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def pop_due(self) -> Timer | None:
+        """Remove and return the first call, or return None if its time has not come."""
+        due = self.next_due()
+        return heapq.heappop(self._heap)[2] if due is not None and due <= self._clock.now() else None
 
 
 class ClockScheduler:
@@ -49,34 +78,29 @@ class ClockScheduler:
         self._loop = loop
         self._clock = clock
         self._stop = group.stop_event
-        self._order = count()
         self._soon = 0
         self._changed = threading.Condition()
-        self._timers: list[tuple[float, int, _Timer]] = []  # guarded by _changed
+        self._timers = Timers(clock)  # guarded by _changed
         group.start(self._watch, name="apiserver-clock")
 
-    def call_soon(self, callback: Callable[..., object], *args: object) -> _Timer:
+    def call_soon(self, callback: Callable[..., object], *args: object) -> Timer:
         """Run a callback after the current one."""
-        timer = _Timer(callback, args)
+        timer = Timer(callback, args)
         self._soon += 1
         self._loop.call_soon(self._run_soon, timer)
         return timer
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> _Timer:
+    def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Timer:
         """Run a callback once the clock has advanced by `delay` seconds."""
-        timer = _Timer(callback, args)
         with self._changed:
-            heapq.heappush(self._timers, (self._clock.now() + delay, next(self._order), timer))
-            if self._timers[0][2] is timer:
-                self._changed.notify()
+            timer = self._timers.add(delay, callback, args)
+            self._changed.notify()
         return timer
 
     def next_due(self) -> float | None:
         """Return the time of the first call that is not cancelled, or None."""
         with self._changed:
-            while self._timers and self._timers[0][2].callback is None:
-                heapq.heappop(self._timers)
-            return self._timers[0][0] if self._timers else None
+            return self._timers.next_due()
 
     async def settle(self) -> None:
         """Run everything that is due, including what that makes due."""
@@ -105,7 +129,7 @@ class ClockScheduler:
     def _settle_on_loop(self) -> None:
         asyncio.run_coroutine_threadsafe(self.settle(), self._loop).result()
 
-    def _run_soon(self, timer: _Timer) -> None:
+    def _run_soon(self, timer: Timer) -> None:
         self._soon -= 1
         timer.run()
 
@@ -114,10 +138,12 @@ class ClockScheduler:
         return due is not None and due <= self._clock.now()
 
     def _run_due(self) -> None:
-        while self._is_due():
-            with self._changed:
-                timer = heapq.heappop(self._timers)[2]
+        while (timer := self._pop_due()) is not None:
             timer.run()
+
+    def _pop_due(self) -> Timer | None:
+        with self._changed:
+            return self._timers.pop_due()
 
     def _watch(self) -> None:
         while not self._stop.is_set():

@@ -40,15 +40,16 @@ def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
 
 @lru_cache(maxsize=256)
 def _fields(schedule: str) -> tuple[frozenset[int], ...]:
-    """Return the values of the five fields; -1 marks a field that begins with a star."""
+    """Return the values of the fields; -1 marks one with a star, as in robfig/cron: `*/2` is no star, `*/1` is."""
     return tuple(_values(text, bounds) for text, bounds in zip(schedule.split(), FIELDS, strict=True))
 
 
 def _values(text: str, bounds: tuple[int, int, dict[str, int]]) -> frozenset[int]:
     values: set[int] = set()
     for part in filter(None, text.split(",")):
-        values.update(part_values(part, bounds))
-        if part.startswith(("*", "?")):
+        matching = part_values(part, bounds)
+        values.update(matching)
+        if part.startswith(("*", "?")) and matching.step == 1:
             values.add(-1)
     return frozenset(values)
 

@@ -166,6 +166,8 @@ def test_suspended_cron_job_creates_nothing_and_then_one_job_for_the_missed_time
     ("schedule", "zone", "after", "expected"),
     [
         ("0 0 * * *", "", 1_700_000_000, 1_700_006_400),
+        ("0 0 */2 * mon", "", 1_700_000_000, 1_700_006_400),
+        ("0 0 */1 * mon", "", 1_700_000_000, 1_700_438_400),
         ("@hourly", "", 1_700_000_000, 1_700_002_800),
         ("30 9 * * mon-fri", "Europe/Berlin", 1_700_000_000, 1_700_037_000),
         ("0 0 13 * fri", "", 1_700_000_000, 1_700_179_200),  # either day, as neither field is a star
