@@ -15,7 +15,7 @@ from generated.clientset import Clientset
 ARTIFACTS = Path(__file__).resolve().parent.parent / "artifacts"
 
 COMMANDS = (
-    "kubectl get foos,deployments",
+    "kubectl get foos,deployments,pods",
     """kubectl patch foo example-foo --type merge -p '{"spec":{"replicas":3}}'""",
     "kubectl get deployment example-foo -w",
     "kubectl delete deployment example-foo      # is created again",

@@ -22,10 +22,12 @@ Ctrl-C stops both.
 def local_cluster(crd_paths: Sequence[Path], *, port: int = 0) -> Iterator[tuple[Config, Path]]:
     """Run the bundled API server with these CRDs until the block ends; return its configuration and kubeconfig.
 
-    The kubeconfig is `.embedded/kubeconfig` in the working directory, or in a temporary one if that is read-only.
+    Workloads run as simulated pods. The kubeconfig is `.embedded/kubeconfig` in the working directory, or in a
+    temporary one if that is read-only.
     """
     path = _kubeconfig_path()
-    environment = Environment(crd_paths=crd_paths, server=BundledServer(port=port, kubeconfig=path, secure=True))
+    server = BundledServer(port=port, kubeconfig=path, secure=True, pods=True)
+    environment = Environment(crd_paths=crd_paths, server=server)
     with environment as config:
         yield config, path
 
