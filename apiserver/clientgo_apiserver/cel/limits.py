@@ -1,7 +1,17 @@
-"""Limits on the cost of CEL expressions, with the values of Kubernetes (`k8s.io/apiserver/pkg/apis/cel`)."""
+"""Limits on the cost of CEL expressions, with Kubernetes' values and, in parentheses, its names.
+
+PerCallLimit and the runtime budgets are constants of `k8s.io/apiserver/pkg/apis/cel`, the estimated limits of
+`k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation`.
+"""
 
 PER_CALL_LIMIT = 1_000_000
 """Cost of one evaluation of an expression (PerCallLimit)."""
+
+RUNTIME_CEL_COST_BUDGET = 10_000_000
+"""Cost of all evaluations for one custom object, or for one binding of an admission policy (RuntimeCELCostBudget)."""
+
+RUNTIME_CEL_COST_BUDGET_MATCH_CONDITIONS = 2_500_000
+"""Cost of all matchConditions of a policy or webhook for one request (RuntimeCELCostBudgetMatchConditions)."""
 
 AUTHORIZATION_CHECK_COST = 350_000
 """Cost of one check of the authorizer in an expression."""
