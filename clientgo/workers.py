@@ -49,7 +49,8 @@ _NOTHING = Result()
 class Workers:
     """Worker threads of one controller; thread-safe.
 
-    Without `recover_panic`, an error that is neither of the library nor expected ends the program.
+    Without `recover_panic` (controller-runtime's RecoverPanic), an error that is neither of the library nor expected
+    ends the program.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
-from clientgo_apiserver.storage.journal import DataUnusable
+from clientgo_apiserver.storage.sqlite import DataUnusable
 
 _LOOPBACK = "127.0.0.1"
 

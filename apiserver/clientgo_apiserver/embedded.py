@@ -16,7 +16,7 @@ from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.journal import load_or_create_key
+from clientgo_apiserver.storage.sqlite import load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name

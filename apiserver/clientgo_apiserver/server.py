@@ -42,7 +42,7 @@ from clientgo_apiserver.serving.certificates import ServingCertificates
 from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
 from clientgo_apiserver.stepping import ClockScheduler
-from clientgo_apiserver.storage.journal import DataUnusable, SqliteJournal, load_or_create_key, write_backup
+from clientgo_apiserver.storage.sqlite import DataUnusable, SqliteJournal, load_or_create_key, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
 from clientgo_apiserver.users import User

@@ -1,7 +1,8 @@
 """Distributor of an informer: puts each change into the store, then into the inbox of every handler, under one lock.
 
-So a handler receives changes in order, and never before the store has them; a handler added late receives the stored
-objects and then every later change, each exactly once. (client-go: sharedProcessor, with the indexer.)
+So a handler receives changes in order, and never before the store has them. To a handler added late, `add` replays the
+store: it receives the stored objects and then every later change, each exactly once. (client-go: sharedProcessor, with
+the indexer.)
 """
 
 import threading

@@ -1,4 +1,8 @@
-"""The commands `init`, `edit` and `create`: they print the files they wrote and return an exit code."""
+"""The commands `init`, `edit` and `create`: they print the files they wrote and return an exit code.
+
+They decide which parts of a project are written: types, controller, webhooks. The files of each part are those of its
+template (`templates/api.tmpl`), which `scaffold.py`, `controllers.py` and `webhooks.py` fill in.
+"""
 
 import argparse
 import sys

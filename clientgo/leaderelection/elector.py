@@ -5,6 +5,8 @@ whether the leader was stopped, lost its connection, was overtaken, or its work 
 releases the lease at once, but only after its work has ended. Work that does not end keeps the lease until it expires,
 and is named in an error. Work that must never run twice also needs a check at the resource itself: no lease can stop a
 process that was suspended just before it writes.
+
+When another candidate's lease counts as expired is decided by `Observation` in `record.py`.
 """
 
 import random

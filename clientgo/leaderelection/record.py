@@ -65,7 +65,10 @@ NO_HOLDER = LeaderElectionRecord()
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and the monotonic time at which this process saw it change."""
+    """A record, and the monotonic time at which this process saw it change.
+
+    client-go: `observedRecord` and `observedTime`, with `isLeaseValid`.
+    """
 
     record: LeaderElectionRecord = NO_HOLDER
     at: float = -math.inf
@@ -76,7 +79,7 @@ class Observation:
         return self.record.holder_identity
 
     def is_valid(self, now: float) -> bool:
-        """Return whether the lease has not expired."""
+        """Return whether the lease has not expired (client-go: isLeaseValid)."""
         return now < self.at + self.record.lease_duration_seconds
 
     def may_be_taken_by(self, identity: str, now: float) -> bool:

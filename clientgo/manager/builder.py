@@ -131,7 +131,8 @@ class ControllerBuilder:
     def named(self, name: str, *, unique: bool = True) -> "ControllerBuilder":
         """Set the name for logs and metrics; by default the kind in lower case. Names are unique in a process.
 
-        With `unique=False` several controllers may have the name; their metrics are added up.
+        With `unique=False` (controller-runtime's SkipNameValidation) several controllers may have the name; their
+        metrics are added up.
         """
         self._name, self._unique = name, unique
         return self

@@ -203,7 +203,7 @@ _NAMES_LOCK = threading.Lock()
 def reserve_name(controller: Controller) -> None:
     """Reserve the controller's name until `release_name` or its garbage collection; ConfigError if it is in use.
 
-    Two controllers with one name would share their metrics.
+    Two controllers with one name would share their metrics. Not called with SkipNameValidation (`named(unique=False)`).
     """
     with _NAMES_LOCK:
         if _NAMES.setdefault(controller.name, controller) is not controller:

@@ -106,7 +106,11 @@ def _leads(reference: OwnerReference, kind: GroupVersionKind, *, any_owner: bool
 
 
 class EventHandler(Generic[T]):
-    """Enqueues the requests of events from one source, unless the predicates reject them."""
+    """Enqueues the requests of events from one source, unless the predicates reject them.
+
+    Objects of the initial list, and those that a resync repeats unchanged, have low priority (controller-runtime's
+    LowPriority, in WithLowPriorityWhenUnchanged).
+    """
 
     def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
         self._map = to_requests if isinstance(to_requests, MapFuncs) else MapFuncs.all_by(to_requests)

@@ -190,7 +190,10 @@ def patched(message: str, *operations: Operation) -> AdmissionResponse:
 
 
 def patch_response(original: Json, current: Json) -> AdmissionResponse:
-    """Allow the request and change its object from `original` to `current`."""
+    """Allow the request and change its object from `original` to `current` (controller-runtime: PatchResponseFromRaw).
+
+    The JSON patch is their difference, which `clientgo/meta/patches/jsonpatch.py` computes.
+    """
     return replace(allowed(), patch=diff(original, current))
 
 

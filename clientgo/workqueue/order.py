@@ -9,7 +9,7 @@ NORMAL = 0
 """Default priority of a key."""
 
 LOW = -100
-"""Priority of the initial list and of unchanged objects (controller-runtime's value)."""
+"""Priority of the initial list and of unchanged objects (controller-runtime's handler.LowPriority)."""
 
 
 def checked_priority(priority: object) -> int:

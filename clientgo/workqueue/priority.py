@@ -1,7 +1,8 @@
 """Priority work queue: current events are processed before the initial list.
 
 Controllers add objects of the initial list, and those that a resync repeats unchanged, with the priority `LOW`, and all
-others with `NORMAL`. If a key is added several times, the highest priority counts.
+others with `NORMAL`; `EventHandler` in `clientgo/manager/sources.py` decides. If a key is added several times, the
+highest priority counts.
 """
 
 from collections import OrderedDict

@@ -51,7 +51,7 @@ def object_errors(
     if any(cause.reason in _BLOCKING for cause in causes):
         return [*causes, invalid_value(NOWHERE, None, _UNCHECKED)]
     # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
-    from clientgo_apiserver.apiextensions.cel import cel_errors  # noqa: PLC0415
+    from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415
 
     return causes + cel_errors(schema, new, old, warnings)
 

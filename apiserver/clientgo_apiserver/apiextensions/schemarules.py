@@ -56,7 +56,7 @@ def version_schema_errors(schema: Schema, field_path: str, *, status: bool) -> l
 
 def _rule_errors(schema: Schema, field_path: str) -> list[Cause]:
     # Imported at the first rule: CEL takes longer to load than a tenth of a server's start.
-    from clientgo_apiserver.apiextensions.celrules import rule_errors  # noqa: PLC0415
+    from clientgo_apiserver.apiextensions.celcheck import rule_errors  # noqa: PLC0415
 
     return rule_errors(schema, field_path)
 
@@ -284,7 +284,7 @@ def _one_default(schema: Schema, field_path: str, *, in_metadata: bool) -> Cause
     )
     causes = causes or schema_errors(schema, default, field_path=f"{field_path}.default")
     if not causes and has_rules(schema):
-        from clientgo_apiserver.apiextensions.cel import cel_errors  # noqa: PLC0415 (see above)
+        from clientgo_apiserver.apiextensions.celvalidation import cel_errors  # noqa: PLC0415 (see above)
 
         held = {"type": "object", "properties": {"default": schema}}
         causes = [within(cause, field_path) for cause in cel_errors(held, {"default": default}, None)]

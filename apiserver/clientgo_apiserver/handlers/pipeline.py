@@ -249,6 +249,7 @@ def precondition_failed(write: Write, field: str, required: str, stored: str) ->
 
 
 def _check_preconditions(write: Write, meta: Object, stored: Object) -> None:
+    """Check the uid and the resourceVersion of an update against the stored object (409)."""
     uid, version = meta.get("uid"), meta.get("resourceVersion")
     # A patch is applied to the stored object, so its uid is a field like others.
     if uid is not None and uid != stored["uid"] and write.request.method != "PATCH":

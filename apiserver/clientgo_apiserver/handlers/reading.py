@@ -73,7 +73,7 @@ async def list_objects(
     meta["resourceVersion"] = str(revision)
     if next(matching, None) is not None:
         last = entries[-1].object["metadata"]
-        meta["continue"] = _token(revision, (last.get("namespace", ""), last["name"]))
+        meta["continue"] = _encode_continue(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
             meta["remainingItemCount"] = len(window) - len(entries)
     entries = await served(resource, entries)
@@ -86,7 +86,7 @@ def read_page(state: State, query: Query) -> Page:
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
     token = query.get("continue")
     if token:
-        at, after = _read_token(token)
+        at, after = _decode_continue(token)
         if version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
         return Page(limit, max(at, 0), after, inconsistent=at < 0)
@@ -107,7 +107,7 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
     except ExpiredRevision as error:
         if page.after is None:
             raise expired(f"The resourceVersion for the provided list is too old: {page.at}") from error
-        raise expired(_TOO_OLD, {"continue": _token(-1, page.after)}) from error
+        raise expired(_TOO_OLD, {"continue": _encode_continue(-1, page.after)}) from error
 
 
 def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
@@ -155,13 +155,15 @@ def _versioned(value: Object, form: Form) -> Object:
     return {**value, "apiVersion": api_version}
 
 
-def _token(revision: int, after: Name) -> str:
+def _encode_continue(revision: int, after: Name) -> str:
+    """Return the continue token of a page that ends with `after` (kube-apiserver: EncodeContinue)."""
     start = f"{after[0]}/{after[1]}" if after[0] else after[1]
     raw = _encode({"v": _TOKEN_VERSION, "rv": revision, "start": start + "\u0000"})
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _read_token(token: str) -> tuple[int, Name]:
+def _decode_continue(token: str) -> tuple[int, Name]:
+    """Return the revision and the last name of a continue token (kube-apiserver: DecodeContinue); 400 if invalid."""
     try:
         raw = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         namespace, _, name = raw["start"].rstrip("\u0000").rpartition("/")

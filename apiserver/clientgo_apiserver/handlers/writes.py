@@ -23,6 +23,7 @@ from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
 _APPLY_PATCH = "application/apply-patch+yaml"
+_MAX_MANAGER = 128  # FieldManagerMaxLength
 
 
 @dataclass(slots=True)
@@ -93,8 +94,16 @@ def read_write(
     if kind != "DeleteOptions" and (query or patch_type == _APPLY_PATCH):
         check_write_options(query, kind, patch_type)
     validation = query.get("fieldValidation") or "Warn"
-    manager = query.get("fieldManager") or request.headers.get("user-agent", "").partition("/")[0] or "unknown"
-    return Write(resource, *target, manager[:128], query.get("dryRun") == "All", validation, request, now)
+    manager = _manager_of(query.get("fieldManager") or "", request.headers.get("user-agent", ""))
+    return Write(resource, *target, manager, query.get("dryRun") == "All", validation, request, now)
+
+
+def _manager_of(manager: str, user_agent: str) -> str:
+    """Return the field manager of a request: the option, or by default the start of the User-Agent.
+
+    kube-apiserver: managerOrUserAgent and prefixFromUserAgent.
+    """
+    return (manager or user_agent.partition("/")[0] or "unknown")[:_MAX_MANAGER]
 
 
 def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:

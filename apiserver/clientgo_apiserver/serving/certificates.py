@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clientgo.errors import ConfigError
 from clientgo.tls import add_authorities, load_key_pair, server_context
-from clientgo_apiserver.storage.journal import DataUnusable, load_or_create_key
+from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 
 WEEK = timedelta(days=7)
 _FILE, _NAME = "ca.pem", "clientgo-embedded-ca"

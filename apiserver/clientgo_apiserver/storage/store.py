@@ -5,6 +5,10 @@ continued later shows the state of the first page. The store belongs to one even
 journal, watchers receive a write once it is committed, and responses wait for that too (`when_committed`), so that no
 client sees what a killed server would lose. Objects are never modified: a write stores a new dict and shares the
 unchanged parts, so readers may keep objects, and each is encoded once for all streams.
+
+The history is what kube-apiserver's watch cache is: a watch or a page from before it is rejected with 410
+("too old resource version"; see handlers/watching.py). The store checks no preconditions: handlers/pipeline.py compares
+the resourceVersion of an update (409 Conflict), and starts again if the object has changed (GuaranteedUpdate).
 """
 
 from collections import deque

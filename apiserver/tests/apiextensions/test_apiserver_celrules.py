@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo_apiserver.apiextensions.cel import cel_errors
-from clientgo_apiserver.apiextensions.celrules import rule_errors
+from clientgo_apiserver.apiextensions.celcheck import rule_errors
+from clientgo_apiserver.apiextensions.celvalidation import cel_errors
 
 STRING: dict[str, Any] = {"type": "string", "maxLength": 20}
 

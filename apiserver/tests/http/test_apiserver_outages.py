@@ -19,7 +19,7 @@ from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.journal import DataUnusable, load_or_create_key
+from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
 pytestmark = pytest.mark.integration

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from apiserver.tests.inprocess import FOOS, MERGE, Kube, foo
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.journal import SqliteJournal
+from clientgo_apiserver.storage.sqlite import SqliteJournal
 from tests.models.budget import examples
 
 Object = dict[str, Any]

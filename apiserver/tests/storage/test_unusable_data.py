@@ -6,7 +6,7 @@ import pytest
 
 from apiserver.tests.inprocess import Kube
 from clientgo_apiserver.auth.authentication import user_of_token
-from clientgo_apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal, load_or_create_key
+from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal, load_or_create_key
 from clientgo_apiserver.users import ADMIN
 
 

@@ -1,10 +1,13 @@
-"""Validation of the CEL rules in CustomResourceDefinitions: types, and costs estimated from the bounds of schemas."""
+"""Checks of the CEL rules in a CustomResourceDefinition that is written: types, and costs estimated from its bounds.
+
+`celvalidation` evaluates the rules when objects are written.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clientgo_apiserver.apiextensions.cel import CompiledRule, compile_rules
+from clientgo_apiserver.apiextensions.celvalidation import CompiledRule, compile_rules
 from clientgo_apiserver.apiextensions.declarations import MAX_REQUEST_BYTES, SchemaType, declare
 from clientgo_apiserver.apiextensions.goforms import go_form
 from clientgo_apiserver.apiextensions.structural import RULES

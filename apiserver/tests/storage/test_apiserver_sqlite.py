@@ -17,7 +17,7 @@ from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.journal import FILE_NAME, DataUnusable, SqliteJournal
+from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal
 from clientgo_apiserver.storage.store import Store
 
 KEY = ("", "things")

@@ -1,7 +1,8 @@
-"""CEL rules (x-kubernetes-validations) of structural schemas: compiled at their first use, evaluated on every write.
+"""Validation of objects by the CEL rules (x-kubernetes-validations) of their schemas, on every write.
 
-A rule with `oldSelf` applies only if there is a comparable old value. A failure in a part that an update leaves as it
-was becomes a warning, so that a stricter rule does not block changes of other parts.
+Rules are compiled at their first use. Transition rules (oldSelf) need a comparable old value; without one, as on
+create, they are skipped, except with `optionalOldSelf`. A failure in a part that an update leaves as it was becomes a
+warning, so that a stricter rule does not block changes of other parts. Rules themselves are checked by `celcheck`.
 """
 
 from collections.abc import Iterator
