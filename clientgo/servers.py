@@ -3,9 +3,9 @@
 An image of a controller contains no server, and another distribution can provide one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from clientgo.clock import Clock
 from clientgo.errors import ConfigError
@@ -56,8 +56,70 @@ class StartableServer(Protocol):
         """Return a new bearer token of the user `name`, a member of these groups."""
 
 
+class ServedReply(NamedTuple):
+    """Response of a server in memory."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class ServedWatch(Protocol):
+    """Open watch of a server in memory."""
+
+    @property
+    def closed(self) -> bool:
+        """True if the server has ended the watch; pending frames may still be taken."""
+
+    def take_lines(self) -> list[bytes]:
+        """Return and remove the pending frames, each a line of JSON."""
+
+    def close(self) -> None:
+        """End the watch."""
+
+
+class ServedChange(NamedTuple):
+    """Change of one object: `kind` is ADDED, MODIFIED or DELETED; the objects must not be modified."""
+
+    revision: int
+    kind: str
+    resource: str
+    group: str
+    old: dict[str, Any] | None
+    new: dict[str, Any] | None
+
+
+class MemoryServer(Protocol):
+    """Kubernetes API without sockets and threads: a request is a method call, and time passes by its clock only.
+
+    For one thread at a time. A target is a path and query.
+    """
+
+    @property
+    def revision(self) -> int:
+        """Revision of the last write."""
+
+    def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServedReply:
+        """Answer one request, and run the server's controllers until they have nothing more to do."""
+
+    def watch(self, target: str, headers: Mapping[str, str]) -> ServedWatch | ServedReply:
+        """Open a watch; an error is a reply."""
+
+    def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
+        """Call `listener` after each change; it must return at once and not call the server."""
+
+    def advance(self) -> None:
+        """Run what is due by the clock."""
+
+    def next_due(self) -> float | None:
+        """Return the clock's time at which the server's controllers act next, or None."""
+
+
 class ServerFactory(Protocol):
     """Constructor of a server, with the options of `clientgo.envtest.Environment`."""
+
+    def in_memory(self, clock: Clock, *, pods: bool = False) -> MemoryServer:
+        """Return a new server without sockets and threads, by this clock; with `pods`, workloads have pods."""
 
     def __call__(
         self,

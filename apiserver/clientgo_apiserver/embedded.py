@@ -12,6 +12,7 @@ from clientgo_apiserver.api import Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY
 from clientgo_apiserver.cluster.stages import read_stages
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.inmemory import InMemoryServer
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
@@ -71,6 +72,11 @@ class EmbeddedServer(ApiServer):
         )  # fmt: skip
         self.token = ""  # nosec B105  # set by `start`
         self._secure = secure
+
+    @staticmethod
+    def in_memory(clock: Clock, *, pods: bool = False) -> InMemoryServer:
+        """Return a new server without sockets and threads, by this clock; with `pods`, workloads have pods."""
+        return InMemoryServer(clock, pods=pods)
 
     def start(self) -> None:
         """Start serving; return when requests are answered.

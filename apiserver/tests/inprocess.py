@@ -5,12 +5,12 @@ import json
 from collections.abc import Coroutine
 from typing import Any
 
-from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Answer, Api
 from clientgo_apiserver.apiextensions.crdstatus import KEY as DEFINITION_KEY
 from clientgo_apiserver.handlers.watching import WatchServer
 from clientgo_apiserver.http.messages import HTTPResponse
+from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import build
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.stored import Journal

@@ -9,7 +9,6 @@ import pytest
 
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, MERGE, Kube, answer_of, deployment, foo
 from apiserver.tests.inprocess import DEPLOYMENTS as DEPLOYMENTS_URL
-from apiserver.tests.scheduling import ManualScheduler
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
 from clientgo.kubernetes.types.core_v1 import ConfigMap
@@ -20,6 +19,7 @@ from clientgo_apiserver.audit import REVISION
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, DeploymentSimulation
 from clientgo_apiserver.http.status import internal_error
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.users import ADMIN, authenticated

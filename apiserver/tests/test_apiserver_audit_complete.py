@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.tests.inprocess import CONFIG_MAPS, DEPLOYMENTS, MERGE, answer_of, deployment
-from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.audit import REVISION
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.http.status import internal_error
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import build
 from clientgo_apiserver.state import ServerOptions
 from tests.models.budget import examples

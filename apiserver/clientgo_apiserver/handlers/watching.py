@@ -78,7 +78,11 @@ class WatchServer:
 
     def take(self) -> list[Object]:
         """Return and remove the pending frames, decoded."""
-        return [msgspec.json.decode(line) for line in self._taken().splitlines()]
+        return [msgspec.json.decode(line) for line in self.take_lines()]
+
+    def take_lines(self) -> list[bytes]:
+        """Return and remove the pending frames, each a line of JSON."""
+        return self._taken().splitlines()
 
     @property
     def closed(self) -> bool:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
 

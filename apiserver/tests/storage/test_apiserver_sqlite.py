@@ -12,9 +12,9 @@ import pytest
 import urllib3
 
 from apiserver.tests.inprocess import DEFINITIONS, FOOS, definition, foo, result_of
-from apiserver.tests.scheduling import ManualScheduler
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.api import Api
+from clientgo_apiserver.scheduling import ManualScheduler
 from clientgo_apiserver.server import ApiServer, build
 from clientgo_apiserver.state import ServerOptions
 from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal

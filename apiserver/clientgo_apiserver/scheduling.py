@@ -1,4 +1,4 @@
-"""Scheduler for servers in process: runs callbacks when told to, by a clock that stands still."""
+"""Scheduler of servers without an event loop: runs callbacks when told to, by any clock."""
 
 from collections import deque
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from clientgo_apiserver.stepping import Timer, Timers
 
 
 class ManualScheduler:
-    """Scheduler that runs callbacks when told to: for servers in process, without a loop."""
+    """Scheduler that runs callbacks when told to, for servers whose requests are method calls."""
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self._soon: deque[Timer] = deque()
@@ -24,6 +24,10 @@ class ManualScheduler:
     def call_later(self, delay: float, callback: Callable[..., object], *args: object) -> Handle:
         """Run a callback at the first `run` that is `delay` seconds later by the clock."""
         return self._timers.add(delay, callback, args)
+
+    def next_due(self) -> float | None:
+        """Return the time of the first callback that is not cancelled, or None."""
+        return self._timers.next_due()
 
     def run(self) -> None:
         """Run everything that is due, including what that makes due."""

@@ -1,0 +1,84 @@
+"""Server without sockets and threads: requests are method calls, and time passes by its clock only.
+
+The controllers of the simulated cluster run inside the request that causes their work, so a response shows a cluster at
+rest. Admission and conversion webhooks are not called.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo.servers import ServedChange, ServedReply
+from clientgo_apiserver.handlers.watching import WatchServer
+from clientgo_apiserver.http.messages import HTTPResponse
+from clientgo_apiserver.resources import Object
+from clientgo_apiserver.scheduling import ManualScheduler
+from clientgo_apiserver.server import build
+from clientgo_apiserver.state import ServerOptions
+from clientgo_apiserver.storage.stored import Key
+
+
+class InMemoryServer:
+    """One Kubernetes API in memory, for one thread at a time."""
+
+    def __init__(self, clock: Clock, *, pods: bool = False) -> None:
+        """Create a server; with `pods`, workloads have pods, which run at once."""
+        self._scheduler = ManualScheduler(clock)
+        # Nothing waits: simulated replicas are available in the response to their write.
+        self._api = build(self._scheduler, ServerOptions(ready_seconds=0.0, pods=pods), clock=clock)
+        self._scheduler.run()
+
+    def __repr__(self) -> str:
+        return f"<InMemoryServer {self._api.state.store!r}>"
+
+    @property
+    def revision(self) -> int:
+        """Revision of the last write."""
+        return self._api.state.store.revision
+
+    def request(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> ServedReply:
+        """Answer one request, and run the server's controllers until they have nothing more to do."""
+        response = self._answer(method, target, headers, body)
+        self._scheduler.run()
+        assert isinstance(response, HTTPResponse), "not a watch"
+        return ServedReply(response.status, dict(response.headers), response.body)
+
+    def watch(self, target: str, headers: Mapping[str, str]) -> WatchServer | ServedReply:
+        """Open a watch; an error is a reply."""
+        response = self._answer("GET", target, headers, b"")
+        if isinstance(response, HTTPResponse):
+            return ServedReply(response.status, dict(response.headers), response.body)
+        assert isinstance(response, WatchServer), "other streams have no frames"
+        return response
+
+    def subscribe(self, listener: Callable[[ServedChange], None]) -> None:
+        """Call `listener` after each change; it must return at once and not call the server."""
+        store = self._api.state.store
+
+        def changed(kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+            listener(ServedChange(store.revision, kind, key[1], key[0], old, new))
+
+        store.subscribe(changed)
+
+    def advance(self) -> None:
+        """Run what is due by the clock."""
+        self._scheduler.run()
+
+    def next_due(self) -> float | None:
+        """Return the clock's time at which the server's controllers act next, or None."""
+        return self._scheduler.next_due()
+
+    def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Any:
+        path, _, query = target.partition("?")
+        answer = _completed(self._api.handle(method, path, query, headers, body))
+        return answer() if callable(answer) else answer
+
+
+def _completed(answer: Coroutine[Any, Any, Any]) -> Any:
+    """Run a request to its end, without a loop."""
+    try:
+        answer.send(None)
+    except StopIteration as ended:
+        return ended.value
+    answer.close()
+    raise RuntimeError("a server in memory calls no webhooks")

@@ -1,0 +1,150 @@
+"""Comparison of states of different runs, without what differs between two runs of the same scenario anyway.
+
+Uids, versions and times of the server never count. Everything else that differs between the learning runs, whose times,
+versions and generated names are different ones, is masked: `Masks` lists it by resource and path.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from clientgo.perturb.state import ClusterState, Object, ObjectRef
+
+FieldPath = tuple[str, ...]
+"""Keys of an object from its top; `*` stands for any key or item of a list."""
+
+_SERVER_FIELDS = frozenset(("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink"))
+_TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "lastHeartbeatTime"))
+_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_ABSENT = object()
+_MASKED = "(masked)"
+
+
+class Masks:
+    """Fields and names that do not count, by resource; `ignore` are those of the user, as `foos.example.com:status.x`.
+
+    A path of the user may have `*` for any key or item. Without a path, the resource does not count at all.
+    """
+
+    def __init__(self, ignore: Iterable[str] = ()) -> None:
+        self.fields: set[tuple[str, FieldPath]] = set()
+        self.names: set[tuple[str, str]] = set()
+        """Resources and the part before the last dash of names that are random."""
+        self.resources: set[str] = set()
+        for text in ignore:
+            resource, _, path = text.partition(":")
+            if path:
+                self.fields.add((resource, tuple(path.split("."))))
+            else:
+                self.resources.add(resource)
+
+    def __repr__(self) -> str:
+        return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
+
+    def learn(self, first: ClusterState, second: ClusterState) -> None:
+        """Mask what differs between the same state of two learning runs."""
+        for ref in first.keys() ^ second.keys():
+            if not _is_generated(first.get(ref) or second[ref]):
+                self.names.add((ref.resource, ref.name.rpartition("-")[0]))
+        before, after = normalized(first, self), normalized(second, self)
+        for ref in before.keys() & after.keys():
+            for path, _, _ in differences(before[ref], after[ref]):
+                self.fields.add((ref.resource, tuple("*" if part.isdigit() else part for part in path)))
+
+    def lines(self) -> list[str]:
+        """Return the masks for people, sorted."""
+        names = [f"{resource}: names {prefix}-*" for resource, prefix in self.names]
+        return sorted(names + [f"{resource}:{'.'.join(path)}" for resource, path in self.fields])
+
+
+def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
+    """Return the objects of a state in a form that is equal in equal runs."""
+    names: dict[ObjectRef, ObjectRef] = {}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for ref in sorted(state, key=lambda ref: (state[ref]["metadata"].get("creationTimestamp", ""), _age(state[ref]))):
+        obj, stem = state[ref], ref.name.rpartition("-")[0]
+        if _is_generated(obj) or (ref.resource, stem) in masks.names:
+            stem = obj["metadata"].get("generateName", f"{stem}-")
+            counts[ref.resource, ref.namespace, stem] += 1
+            names[ref] = ref._replace(name=f"{stem}*{counts[ref.resource, ref.namespace, stem]}")
+    texts = {ref.name: renamed.name for ref, renamed in names.items()}
+    for ref, obj in state.items():
+        texts[obj["metadata"]["uid"]] = f"(uid of {names.get(ref, ref)})"
+    return {
+        names.get(ref, ref): _normal_object(ref.resource, obj, texts, masks)
+        for ref, obj in state.items()
+        if ref.resource not in masks.resources
+    }
+
+
+def differences(expected: Any, actual: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Any, Any]]:
+    """Yield each path at which two values differ, with both values; one that is absent is `ABSENT`."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        for key in sorted(expected.keys() | actual.keys()):
+            yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key))
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for index, pair in enumerate(zip(expected, actual, strict=True)):
+            yield from differences(*pair, (*path, str(index)))
+    elif expected != actual:
+        yield path, expected, actual
+
+
+def diff_lines(expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any]) -> list[str]:
+    """Return the differences of two normalized states as lines: `-` expected, `+` actual."""
+    lines = []
+    for ref in sorted(expected.keys() | actual.keys()):
+        if ref not in actual:
+            lines.append(f"- {ref} is missing")
+        elif ref not in expected:
+            lines.append(f"+ {ref} is there, and should not be")
+        else:
+            for path, before, after in differences(expected[ref], actual[ref]):
+                lines.append(f"  {ref} {'.'.join(path)}: - {_text(before)} + {_text(after)}")
+    return lines
+
+
+def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
+    paths = [path for masked, path in masks.fields if masked == resource]
+    generation = obj["metadata"].get("generation")
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
+    if "deletionTimestamp" in metadata:
+        metadata["deletionTimestamp"] = "(set)"
+    return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
+
+
+def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: list[FieldPath], generation: Any) -> Any:
+    if any(_matches(mask, path) for mask in masks):
+        return _MASKED
+    if isinstance(value, dict):
+        result = {}
+        for key, member in value.items():
+            if key in _TIMES:
+                continue
+            if key == "observedGeneration" and generation is not None:
+                result[key] = "(current)" if member == generation else f"(current - {generation - member})"
+            else:
+                result[key] = _normal(member, (*path, key), texts, masks, generation)
+        return result
+    if isinstance(value, list):
+        return [_normal(item, (*path, str(n)), texts, masks, generation) for n, item in enumerate(value)]
+    if isinstance(value, str):
+        return texts.get(value) or _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value)
+    return value
+
+
+def _matches(mask: FieldPath, path: FieldPath) -> bool:
+    return len(mask) == len(path) and all(part in ("*", key) for part, key in zip(mask, path, strict=True))
+
+
+def _is_generated(obj: Object) -> bool:
+    return bool(obj["metadata"].get("generateName"))
+
+
+def _age(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def _text(value: Any) -> str:
+    text = "absent" if value is _ABSENT else repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,0 +1,46 @@
+"""CustomResourceDefinitions of a scenario: those that are given, and those derived from the classes of reconcilers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+from clientgo.codegen.crd.manifest import crds
+from clientgo.codegen.crd.schema import SchemaMaker
+from clientgo.codegen.inputs.apitypes import read_modules
+from clientgo.codegen.problems import Problems
+from clientgo.errors import ConfigError
+from clientgo.manager import Reconciler
+from clientgo.meta.classes.check import is_built_in
+from clientgo.meta.manifests import name_of, read_crds
+from clientgo.meta.scheme import api_of
+from clientgo.perturb.state import Object
+
+
+def definitions_of(setup: object, definitions: Sequence[Path | str | Object | type]) -> list[Object]:
+    """Return the definitions that are given as files, folders, dicts or classes, and those of a reconciler's kinds.
+
+    Raises:
+        ConfigError: a file cannot be read, or a class cannot be described.
+    """
+    documents = [obj for obj in definitions if isinstance(obj, dict)]
+    documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
+    names = {name_of(document) for document in documents}
+    classes = [cls for cls in definitions if isinstance(cls, type)] + list(_kinds_of(setup))
+    return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
+
+
+def _kinds_of(setup: object) -> Iterable[type[Any]]:
+    for cls in setup if isinstance(setup, list) else [setup]:
+        if isinstance(cls, type) and issubclass(cls, Reconciler):
+            yield from (kind for kind in cls.declaration.kinds() if not is_built_in(kind))
+
+
+def _derived(classes: Iterable[type[Any]]) -> list[Object]:
+    used = {api_of(cls).gvr for cls in classes if is_dataclass(cls)}
+    problems = Problems()
+    kinds = read_modules(sorted({cls.__module__ for cls in classes if is_dataclass(cls)}), problems)
+    files = crds([kind for kind in kinds if kind.kind.api.gvr in used], SchemaMaker(problems), problems)
+    for problem in problems:
+        raise ConfigError(problem)
+    return [documents[0] for documents, _ in files.values()]

@@ -1,0 +1,274 @@
+"""Perturbation of operators in this process: learns a scenario, derives plans, and judges each run.
+
+    results = perturb(FooReconciler, steps=[create(foo), change(foo, {"spec": {"replicas": 3}}), delete(foo)])
+    results.check()
+
+The operator runs as usual, with real caches, queues and threads, on a server in memory; every request and event passes
+one at a time, in an order that depends on nothing but the plan. So equal runs are equal, and a plan's name repeats it.
+"""
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError
+from clientgo.manager import Options
+from clientgo.perturb.compare import Masks
+from clientgo.perturb.definitions import definitions_of
+from clientgo.perturb.operators import OperatorProgram, Operators
+from clientgo.perturb.oracles import ORACLES, Judged, judge
+from clientgo.perturb.plans import PLANS, REFERENCE, Plan, derive, perturbation_of
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import ClusterState, Object, ObjectChange
+from clientgo.perturb.steps import ScenarioStep, ScenarioUser
+from clientgo.perturb.world import Invariant, World
+
+_BLINDING = frozenset(("stale", "unobserved", "late", "down"))
+
+
+class Outside(Protocol):
+    """System outside the cluster that the operator changes, in this process."""
+
+    def reset(self) -> None:
+        """Forget everything, before a run."""
+
+    def state(self) -> Any:
+        """Return the current state, made of dicts, lists and plain values: a copy."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Operator, steps and expectations.
+
+    `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, or a `Standalone`
+    program. `crds` are files, folders or dicts; those of kinds of this process are derived from their classes.
+    `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
+    fields (see `Masks`), `allow` names how many objects of a resource may exist at a time or stay behind, `off`
+    switches oracles off, each with a reason. The operator is quiet once it has not written for `settle` seconds of its
+    clock.
+    """
+
+    setup: Operators
+    steps: Sequence[ScenarioStep]
+    name: str = "scenario"
+    crds: Sequence[Path | str | Object] = ()
+    invariants: Sequence[Invariant] = ()
+    at_rest: Sequence[Invariant] = ()
+    outside: Outside | None = None
+    ignore: Sequence[str] = ()
+    allow: Mapping[str, int] = field(default_factory=dict)
+    off: Mapping[str, str] = field(default_factory=dict)
+    settle: float = 60.0
+    pods: bool = False
+    options: Options = field(default_factory=lambda: Options(name="perturbed"))
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ConfigError(f"scenario {self.name} has no steps")
+        for name, reason in self.off.items():
+            if name not in ORACLES:
+                raise ConfigError(f"invalid oracle {name!r}: expected one of {', '.join(ORACLES)}")
+            if not reason:
+                raise ConfigError(f"oracle {name} is switched off without a reason")
+
+
+@dataclass(frozen=True)
+class PlanResult:
+    """Verdict on one plan: what was wrong, and the run."""
+
+    plan: Plan
+    findings: tuple[Violation, ...]
+    run: ScenarioRun = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """True if nothing was wrong."""
+        return not self.findings
+
+    @property
+    def verdict(self) -> str:
+        """One line: the plan, and what was wrong first."""
+        return f"{self.plan}: {self.findings[0] if self.findings else 'ok'}"
+
+
+@dataclass(frozen=True)
+class PerturbResults:
+    """PerturbResults of a scenario: that of the reference first."""
+
+    scenario: Scenario
+    results: tuple[PlanResult, ...]
+    masks: Masks
+    seconds: float
+
+    def __iter__(self) -> Iterator[PlanResult]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def failed(self) -> list[PlanResult]:
+        """PerturbResults with findings."""
+        return [result for result in self.results if not result.passed]
+
+    def check(self) -> None:
+        """Raise AssertionError with the findings, if there are any."""
+        if self.failed:
+            lines = [result.verdict for result in self.failed]
+            raise AssertionError(f"{len(lines)} of {len(self)} plans failed:\n" + "\n".join(lines))
+
+
+class Engine:
+    """Runs the plans of one scenario."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self._crds = definitions_of(scenario.setup, scenario.crds)
+        self.masks = Masks(scenario.ignore)
+        self._reference: ScenarioRun | None = None
+
+    def __repr__(self) -> str:
+        return f"<Engine {self.scenario.name}>"
+
+    @property
+    def reference(self) -> ScenarioRun:
+        """The learning run; the first use runs the scenario twice, and masks what differs."""
+        if self._reference is None:
+            self._reference = self.run(REFERENCE)
+            if not self._reference.noise and not self._reference.failure:
+                second = self.run(REFERENCE, variant=1)
+                for pair in zip(self._reference.states, second.states, strict=False):
+                    self.masks.learn(*pair)
+        return self._reference
+
+    def plans(self, kinds: Iterable[str] = ()) -> list[Plan]:
+        """Return the reference and the plans; only the reference, if that is wrong already."""
+        return [REFERENCE, *([] if self.result(REFERENCE).findings else derive(self.reference, kinds))]
+
+    def result(self, plan: Plan) -> PlanResult:
+        """Run a plan, and judge it."""
+        reference, began = self.reference, SYSTEM_CLOCK.now()
+        run = reference if plan == REFERENCE else self.run(plan)
+        scenario = self.scenario
+        judged = Judged(run, reference, self.masks, scenario.allow, plan.kind in _BLINDING)
+        return PlanResult(plan, tuple(judge(judged, scenario.off)), run, SYSTEM_CLOCK.now() - began)
+
+    def run(self, plan: Plan, *, variant: int = 0, steps: Sequence[ScenarioStep] | None = None) -> ScenarioRun:
+        """Run the scenario, or other steps, with a plan."""
+        scenario = self.scenario
+        steps = scenario.steps if steps is None else steps
+        program = OperatorProgram(scenario.setup, scenario.options)
+        run = ScenarioRun([step.name for step in steps])
+        if scenario.outside is not None:
+            scenario.outside.reset()
+        with program.log.installed(), _no_collection():
+            world = World(
+                program, crds=self._crds, perturbation=perturbation_of(plan), settle=scenario.settle,
+                pods=scenario.pods, variant=variant, on_change=lambda world, change: self._check(run, world, change),
+            )  # fmt: skip
+            try:
+                self._drive(world, run, steps)
+            finally:
+                world.end()
+        run.bugs = program.log.bugs
+        run.writes, run.frames, run.changes, run.trace = world.writes, world.frames, world.changes, world.trace
+        run.watched, run.noise, run.base_revision = world.watched, world.noise, world.base_revision
+        return run
+
+    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep]) -> None:
+        user, perturbation = ScenarioUser(world), world.perturbation
+        world.start()
+        world.drive()
+        for number, step in enumerate(steps):
+            world.step = number
+            perturbation.before_step(world, number)
+            world.note("step", f"step {number + 1}: {step.name}")
+            try:
+                step.act(user)
+            except AssertionError as error:
+                run.failure = f"step {number + 1} ({step.name}) failed: {error}"
+                return
+            perturbation.after_change(world, number)
+            world.drive()
+            if number == len(steps) - 1 and not world.noise and perturbation.blind:
+                perturbation.release(world)
+                world.drive()
+            if perturbation.blind:
+                run.blind.add(number)
+            self._rest(world, run)
+            if world.operator is not None and world.operator.ended:
+                run.exit = world.operator.ended
+            if world.noise or run.exit:
+                return
+
+    def _rest(self, world: World, run: ScenarioRun) -> None:
+        run.states.append(world.state)
+        run.revisions.append(world.server.revision)
+        if self.scenario.outside is not None:
+            run.outside.append(self.scenario.outside.state())
+        for invariant in self.scenario.at_rest:
+            _ask(invariant, world.state, run, f"at rest after step {world.step + 1}")
+
+    def _check(self, run: ScenarioRun, world: World, change: ObjectChange) -> None:
+        for invariant in self.scenario.invariants:
+            _ask(invariant, world.state, run, f"at revision {change.revision}, when {change.ref} was {change.kind}")
+
+
+def perturb(
+    setup: Operators,
+    steps: Sequence[ScenarioStep],
+    *,
+    plans: Iterable[str] = (),
+    only: Iterable[str] = (),
+    **options: Any,
+) -> PerturbResults:
+    """Perturb an operator in every way that is derived from a scenario, and return a result for each plan.
+
+    `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
+    (see `clientgo.perturb.plans.PLANS`). The other options are those of `Scenario`.
+
+    Raises:
+        ConfigError: a kind has no CRD, or an option is invalid.
+        ValueError: there is no such plan.
+    """
+    return run_scenario(Scenario(setup, steps, **options), plans=plans, only=only)
+
+
+def run_scenario(scenario: Scenario, *, plans: Iterable[str] = (), only: Iterable[str] = ()) -> PerturbResults:
+    """Run the plans of a scenario, see `perturb`."""
+    began, engine = SYSTEM_CLOCK.now(), Engine(scenario)
+    unknown = set(only) - PLANS.keys()
+    if unknown:
+        raise ValueError(f"invalid kind of plan {min(unknown)!r}: expected one of {', '.join(PLANS)}")
+    chosen = [Plan.parse(name) for name in plans] or engine.plans(only)
+    results = tuple(engine.result(plan) for plan in chosen)
+    return PerturbResults(scenario, results, engine.masks, SYSTEM_CLOCK.now() - began)
+
+
+def _ask(invariant: Invariant, state: ClusterState, run: ScenarioRun, when: str) -> None:
+    try:
+        outcome = invariant(state)
+    except AssertionError as error:
+        outcome = str(error) or "an assertion failed"
+    if outcome is None or outcome is True:
+        return
+    name = getattr(invariant, "__name__", "invariant")
+    text = f"{name} does not hold {when}{f': {outcome}' if isinstance(outcome, str) else ''}"
+    if not any(finding.text.startswith(f"{name} ") for finding in run.violations):
+        run.violations.append(Violation("invariant", text))
+
+
+class _no_collection:  # noqa: N801  # a context manager
+    """The garbage collector is off in the block, and runs at its end: its pauses would come at any time."""
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
+            gc.enable()

@@ -1,0 +1,136 @@
+"""Operators in this process: a program, and each of its starts, with its own clock, gate and threads."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo.lifecycle import Group
+from clientgo.manager import Manager, Options, Reconciler
+from clientgo.perturb.clock import Crashed, OperatorClock, WorldTime
+from clientgo.perturb.gate import GateTransport, WatchBody
+from clientgo.rest.client import RESTClient
+from clientgo.rest.config import Config
+from clientgo.rest.request import Requester
+
+Setup = Callable[[Manager], object]
+"""Adds reconcilers and controllers to a manager, which is new at each start of the operator."""
+
+RunFunction = Callable[[Requester, Clock, threading.Event], object]
+"""Runs a program without a manager, such as a hand-written controller, until the event is set."""
+
+
+class BugLog(logging.Handler):
+    """Handler that keeps what a run logs as a bug: an error with a traceback, or with the word."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.bugs: list[str] = []
+        self.muted = False  # while an operator that has crashed ends
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep a record that tells of a bug."""
+        error = record.exc_info[1] if record.exc_info else None
+        if self.muted or isinstance(error, Crashed):
+            return
+        text = record.getMessage()
+        if error is not None or "bug" in text.lower():
+            self.bugs.append(f"{text}: {type(error).__name__}: {error}" if error is not None else text)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Receive all records in the block, in place of other handlers."""
+        root = logging.getLogger()
+        handlers, level = root.handlers[:], root.level
+        root.handlers[:] = [self]
+        root.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(level)
+
+
+class Standalone:
+    """Program without a manager: `run(requester, clock, stop)` sends requests, and waits by the clock."""
+
+    def __init__(self, run: RunFunction) -> None:
+        self.run = run
+
+    def __repr__(self) -> str:
+        return f"<Standalone {getattr(self.run, '__name__', self.run)}>"
+
+
+Operators = Setup | Standalone | type[Reconciler[Any]] | list[type[Reconciler[Any]]]
+"""Operator to perturb: a function that adds controllers, a program of its own, or reconciler classes."""
+
+
+class OperatorProgram:
+    """Operator to perturb: reconcilers of a manager, or a function that runs until it is stopped."""
+
+    def __init__(self, setup: Operators, options: Options) -> None:
+        """Describe an operator; its manager has these options."""
+        self.setup = setup
+        self.options = options
+        self.log = BugLog()
+
+    def __repr__(self) -> str:
+        return f"<OperatorProgram {getattr(self.setup, '__name__', self.setup)}>"
+
+    def run(self, requester: Requester, clock: Clock, stop: threading.Event, opened: list[Callable[[], None]]) -> None:
+        """Run until `stop` is set; `opened` receives what releases the names that are in use."""
+        if isinstance(self.setup, Standalone):
+            self.setup.run(requester, clock, stop)
+            return
+        manager = Manager(requester, options=self.options, clock=clock)
+        opened.append(manager.close)
+        if isinstance(self.setup, type):
+            manager.add_reconciler(self.setup)
+        elif isinstance(self.setup, list):
+            for cls in self.setup:
+                manager.add_reconciler(cls)
+        else:
+            self.setup(manager)
+        manager.run(stop)
+
+
+class Operator:
+    """One start of a program."""
+
+    def __init__(self, program: OperatorProgram, time: WorldTime) -> None:
+        self.clock = OperatorClock(time)
+        self.gate = GateTransport()
+        self.watches: list[WatchBody] = []
+        self.ended = ""
+        """Why the program has ended by itself; empty while it runs."""
+        self._program = program
+        self._stop = threading.Event()
+        self._opened: list[Callable[[], None]] = []
+        client = RESTClient(Config("http://memory"), transport=self.gate, clock=self.clock)
+        client.supports_watch_list = False  # a plain list can show an older revision
+        Group().start(self._run, client, name="perturbed-operator")
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.ended or 'running'}>"
+
+    def kill(self) -> None:
+        """End all waits and requests as by a crash."""
+        self.gate.kill()
+        self.clock.kill()
+        self._stop.set()
+
+    def close(self) -> None:
+        """Release the names that the program uses, such as those of its controllers."""
+        for close in self._opened:
+            close()
+
+    def _run(self, client: RESTClient) -> None:
+        try:
+            self._program.run(client, self.clock, self._stop, self._opened)
+            self.ended = "the operator has ended by itself"
+        except Crashed:
+            self.ended = "crashed"
+        except BaseException as error:  # noqa: BLE001  # of the program that is tested
+            self.ended = f"{type(error).__name__}: {error}"

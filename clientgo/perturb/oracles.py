@@ -1,0 +1,238 @@
+"""Oracles: what must hold of a run, each with a name and an explanation.
+
+An oracle compares a perturbed run with the reference, or judges a run by itself: those of `ALONE` judge the reference,
+too. `ORACLES` is the table.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.perturb.compare import Masks, diff_lines, differences, normalized
+from clientgo.perturb.record import ScenarioRun, Violation
+from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
+
+READY = ("Ready", "Available", "Synced")
+"""Types of conditions that claim that the work is done."""
+
+_REJECTED = frozenset((400, 401, 403, 405, 406, 413, 415, 422))
+MAX_LINES = 40
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Run to judge, the reference, and what does not count."""
+
+    run: ScenarioRun
+    reference: ScenarioRun
+    masks: Masks
+    allowed: Mapping[str, int]
+    """Objects of a resource that may exist at a time; by default as many as in the reference."""
+    is_blind: bool
+    """True if the plan shows the operator old states, on which it may base a status."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """One check: `alone` if it judges the reference itself, too."""
+
+    explanation: str
+    check: Callable[[Judged], Iterator[Violation]]
+    alone: bool = False
+
+
+def _final_state(judged: Judged) -> Iterator[Violation]:
+    run, reference = judged.run, judged.reference
+    for number, (expected, actual) in enumerate(zip(reference.states, run.states, strict=False)):
+        if number in run.blind:
+            continue
+        lines = diff_lines(normalized(expected, judged.masks), normalized(actual, judged.masks))
+        if lines:
+            text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
+            yield Violation("final-state", text, tuple(lines[:MAX_LINES]))
+            return
+
+
+def _outside(judged: Judged) -> Iterator[Violation]:
+    run, reference = judged.run, judged.reference
+    for number, (expected, actual) in enumerate(zip(reference.outside, run.outside, strict=False)):
+        if number not in run.blind and expected != actual:
+            diff = differences(expected, actual)
+            lines = tuple(f"  {'.'.join(path)}: - {before!r} + {after!r}" for path, before, after in diff)
+            text = f"after step {number + 1} ({run.steps[number]}) the state outside the cluster differs"
+            yield Violation("outside", f"{text}: {lines[0].strip()}", lines[:MAX_LINES])
+            return
+
+
+def _quiet(judged: Judged) -> Iterator[Violation]:
+    if judged.run.noise:
+        yield Violation("quiet", judged.run.noise)
+
+
+def _deleted(judged: Judged) -> Iterator[Violation]:
+    deleted = {change.ref for change in judged.reference.changes if change.kind == "DELETED"}
+    steady = {ref for state in judged.reference.states for ref in state} - deleted
+    for change in judged.run.changes:
+        if change.kind == "DELETED" and change.ref in steady and change.actor != "user":
+            yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
+            return
+
+
+def _too_many(judged: Judged) -> Iterator[Violation]:
+    most = {**_maxima(judged.reference), **judged.allowed}
+    for resource, count in _maxima(judged.run).items():
+        if count > most.get(resource, 0):
+            text = f"{count} objects of {resource} exist at a time, the reference has at most {most.get(resource, 0)}"
+            yield Violation("too-many", text)
+
+
+def _maxima(run: ScenarioRun) -> dict[str, int]:
+    """Return the largest number of objects by resource, without those that are being deleted or whose owner is gone."""
+    most: Counter[str] = Counter()
+    objects: dict[ObjectRef, Object] = {}
+    uids: set[str] = set()
+    for change in run.changes:
+        if change.new is None or change.kind == "DELETED":
+            objects.pop(change.ref, None)
+        else:
+            objects[change.ref] = change.new
+        if change.kind != "MODIFIED":
+            uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
+            counts = Counter(ref.resource for ref, obj in objects.items() if _counts(obj, uids))
+            for resource, count in counts.items():
+                most[resource] = max(most[resource], count)
+    return dict(most)
+
+
+def _counts(obj: Object, uids: set[str]) -> bool:
+    owners = owner_uids(obj)
+    return not is_deleting(obj) and (not owners or any(uid in uids for uid in owners))
+
+
+def _left_behind(judged: Judged) -> Iterator[Violation]:
+    run = judged.run
+    if not run.states or len(run.states) - 1 in run.blind:
+        return
+    by_user = {change.ref for change in run.changes if change.actor == "user" and change.kind == "ADDED"}
+    final = run.states[-1]
+    if not by_user or any(ref in final for ref in by_user):
+        return
+    by_operator = {change.ref for change in run.changes if change.actor == "operator" and change.kind == "ADDED"}
+    for ref in sorted(by_operator & final.keys()):
+        if ref.resource not in judged.allowed:
+            yield Violation("left-behind", f"{ref} is left behind after everything that the user created is gone")
+
+
+def _ownerless(judged: Judged) -> Iterator[Violation]:
+    owned = {c.ref.resource for c in judged.reference.changes if c.new is not None and owner_uids(c.new)}
+    for change in judged.run.changes:
+        created = change.kind == "ADDED" and change.actor == "operator" and change.new is not None
+        if created and change.ref.resource in owned and not owner_uids(change.new or {}):
+            yield Violation("ownerless", f"{change.ref} is created without an owner")
+
+
+def _rejected(judged: Judged) -> Iterator[Violation]:
+    for write in judged.run.writes:
+        if write.status in _REJECTED and not write.injected:
+            yield Violation("rejected", f"write {write} is rejected with {write.status}: {write.message}")
+            return
+
+
+def _bugs(judged: Judged) -> Iterator[Violation]:
+    for text in dict.fromkeys(judged.run.bugs):
+        yield Violation("bug", f"the operator logs a bug: {text}")
+    if judged.run.exit:
+        yield Violation("bug", f"the operator ends: {judged.run.exit}")
+
+
+def _truthful(judged: Judged) -> Iterator[Violation]:
+    run = judged.run
+    if len(run.states) < len(run.steps):
+        return
+    objects: dict[ObjectRef, Object] = {}
+    for change in run.changes:
+        if change.new is None or change.kind == "DELETED":
+            objects.pop(change.ref, None)
+            continue
+        objects[change.ref] = change.new
+        if change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
+            reached = run.states[change.step]
+            if change.step not in run.blind and (missing := _unreached(change.new, objects, reached)):
+                text = f"{change.ref} claims to be ready at revision {change.revision}, before {missing}"
+                yield Violation("status", text)
+                return
+
+
+def _claims(change: ObjectChange, *, strict: bool) -> bool:
+    """Return whether a change of the status claims that the current generation is reached."""
+    obj = change.new or {}
+    status, before = obj.get("status") or {}, (change.old or {}).get("status")
+    if status == before or not isinstance(status, dict) or is_deleting(obj):
+        return False
+    generation = obj["metadata"].get("generation")
+    for condition in status.get("conditions") or ():
+        if condition.get("type") in READY and condition.get("status") == "True":
+            observed = condition.get("observedGeneration", status.get("observedGeneration"))
+            if observed == generation or (observed is None and not strict):
+                return True
+    return False
+
+
+def _unreached(owner: Object, objects: Mapping[ObjectRef, Object], reached: ClusterState) -> str:
+    """Return what an object's children at rest have, and do not have yet; empty if they have it all."""
+    uid = owner["metadata"]["uid"]
+    if owner["metadata"].get("generation") != _generation(reached, uid):
+        return ""
+    for ref, expected in reached.items():
+        if uid in owner_uids(expected):
+            actual = objects.get(ref)
+            if actual is None:
+                return f"{ref} exists"
+            if _content(actual) != _content(expected):
+                path = next(differences(_content(expected), _content(actual)))[0]
+                return f"{ref} has its {'.'.join(path)}"
+    for ref, extra in objects.items():
+        if uid in owner_uids(extra) and ref not in reached and not is_deleting(extra):
+            return f"{ref} is deleted"
+    return ""
+
+
+def _generation(state: ClusterState, uid: str) -> Any:
+    return next((obj["metadata"].get("generation") for obj in state.values() if obj["metadata"]["uid"] == uid), None)
+
+
+def _content(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+
+
+def _invariants(judged: Judged) -> Iterator[Violation]:
+    yield from judged.run.violations
+
+
+ORACLES: dict[str, Oracle] = {
+    "final-state": Oracle("the state after each step equals the reference's", _final_state),
+    "outside": Oracle("the state outside the cluster after each step equals the reference's", _outside),
+    "quiet": Oracle("the operator stops writing", _quiet, alone=True),
+    "deleted": Oracle("nothing is deleted that the reference keeps", _deleted),
+    "too-many": Oracle("never more objects of a kind exist than in the reference", _too_many),
+    "left-behind": Oracle("nothing is left behind after all that the user created is gone", _left_behind, alone=True),
+    "ownerless": Oracle("no child without an owner", _ownerless),
+    "rejected": Oracle("the server rejects no write, except for conflicts", _rejected, alone=True),
+    "bug": Oracle("no bug in the log, and no exit", _bugs, alone=True),
+    "status": Oracle("the status claims no generation that is not reached", _truthful, alone=True),
+    "invariant": Oracle("the user's invariants hold at every revision", _invariants, alone=True),
+}
+"""Oracles by name."""
+
+
+def judge(judged: Judged, off: Mapping[str, str]) -> list[Violation]:
+    """Return what is wrong with a run; oracles in `off` are not asked."""
+    is_reference = judged.run is judged.reference
+    findings: list[Violation] = []
+    if judged.run.failure:
+        findings.append(Violation("scenario", judged.run.failure))
+    for name, oracle in ORACLES.items():
+        if name not in off and (oracle.alone or not is_reference):
+            findings += oracle.check(judged)
+    return findings

@@ -1,0 +1,45 @@
+"""Record of one run: what the operator did and saw, the state after each step, and what was wrong."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from clientgo.perturb.gate import Frame
+from clientgo.perturb.state import ClusterState, ObjectChange
+from clientgo.perturb.world import OperatorWrite, TimelineEntry
+
+
+class Violation(NamedTuple):
+    """A broken promise: the oracle that noticed it, a line for people, and details."""
+
+    oracle: str
+    text: str
+    details: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.oracle}: {self.text}"
+
+
+@dataclass
+class ScenarioRun:
+    """One run of a scenario; `blind` has the steps at whose end the operator could not see the current state.
+
+    `revisions` are those after each step, `outside` the states of the system outside the cluster.
+    """
+
+    steps: list[str]
+    states: list[ClusterState] = field(default_factory=list)
+    revisions: list[int] = field(default_factory=list)
+    outside: list[Any] = field(default_factory=list)
+    blind: set[int] = field(default_factory=set)
+    writes: list[OperatorWrite] = field(default_factory=list)
+    frames: list[tuple[int, Frame]] = field(default_factory=list)
+    changes: list[ObjectChange] = field(default_factory=list)
+    trace: list[TimelineEntry] = field(default_factory=list)
+    watched: set[str] = field(default_factory=set)
+    base_revision: int = 0
+    noise: str = ""
+    exit: str = ""
+    bugs: list[str] = field(default_factory=list)
+    violations: list[Violation] = field(default_factory=list)
+    failure: str = ""
+    """Why the scenario itself could not be run; empty usually."""

@@ -1,0 +1,69 @@
+"""States of a cluster during a run: objects by resource, namespace and name, and the changes between them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+Object = dict[str, Any]
+
+
+class ObjectRef(NamedTuple):
+    """Name of one object; `resource` is the plural and its group, as in `deployments.apps`."""
+
+    resource: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.resource} {f'{self.namespace}/' if self.namespace else ''}{self.name}"
+
+
+class ObjectChange(NamedTuple):
+    """Change of one object in a step, by `actor`: user, operator or server."""
+
+    revision: int
+    kind: str
+    ref: ObjectRef
+    old: Object | None
+    new: Object | None
+    actor: str
+    step: int
+
+
+class ClusterState(Mapping[ObjectRef, Object]):
+    """Objects at one revision; they must not be modified. Without those that every cluster has, Events and Leases."""
+
+    def __init__(self, objects: Mapping[ObjectRef, Object]) -> None:
+        self._objects = objects
+
+    def __repr__(self) -> str:
+        return f"<ClusterState {len(self._objects)} objects>"
+
+    def __getitem__(self, ref: ObjectRef) -> Object:
+        return self._objects[ref]
+
+    def __iter__(self) -> Iterator[ObjectRef]:
+        return iter(self._objects)
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def find(self, resource: str, name: str, namespace: str = "default") -> Object | None:
+        """Return the object of that name, or None; cluster-scoped ones have an empty namespace."""
+        return self._objects.get(ObjectRef(resource, namespace, name))
+
+    def all(self, resource: str) -> list[Object]:
+        """Return the objects of a resource, such as `pods` or `deployments.apps`, by name."""
+        return [self._objects[ref] for ref in sorted(self._objects) if ref.resource == resource]
+
+
+IGNORED = frozenset(("events", "events.events.k8s.io", "leases.coordination.k8s.io"))
+
+
+def is_deleting(obj: Object) -> bool:
+    """Return whether an object is being deleted."""
+    return "deletionTimestamp" in obj["metadata"]
+
+
+def owner_uids(obj: Object) -> list[str]:
+    """Return the uids of the object's owners."""
+    return [owner["uid"] for owner in obj["metadata"].get("ownerReferences") or ()]

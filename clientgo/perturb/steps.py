@@ -1,0 +1,147 @@
+"""Steps of a scenario: what the user does to the cluster; after each, the operator runs until it is quiet.
+
+    steps = [create(foo), change(foo, {"spec": {"replicas": 3}}), advance(60), delete(foo)]
+
+Objects are instances of API kinds, or dicts with apiVersion, kind and metadata.
+"""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.meta.codec import to_dict
+from clientgo.perturb.state import ClusterState, Object
+from clientgo.perturb.world import World
+
+MERGE = "application/merge-patch+json"
+
+
+class ScenarioUser:
+    """The user of the cluster in a step: creates, changes and deletes objects, and lets time pass."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._plurals: dict[str, dict[str, tuple[str, bool]]] = {}
+
+    def __repr__(self) -> str:
+        return f"<ScenarioUser of {self._world!r}>"
+
+    @property
+    def state(self) -> ClusterState:
+        """The objects now."""
+        return self._world.state
+
+    def create(self, obj: object) -> Object:
+        """Create an object and return it."""
+        document = as_dict(obj)
+        return self._world.request("POST", self._path(document, named=False), document)
+
+    def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:
+        """Apply a JSON merge patch to an object, or to a subresource such as `status`."""
+        path = self._path(as_dict(obj)) + (f"/{subresource}" if subresource else "")
+        return self._world.request("PATCH", path, dict(patch), MERGE)
+
+    def replace(self, obj: object) -> Object:
+        """Replace everything but the metadata and status of an existing object."""
+        document = as_dict(obj)
+        stored = self._world.request("GET", self._path(document))
+        metadata = stored["metadata"]
+        for key in ("labels", "annotations"):
+            if key in document["metadata"]:
+                metadata[key] = document["metadata"][key]
+        retained = {"metadata": metadata, **({"status": stored["status"]} if "status" in stored else {})}
+        return self._world.request("PUT", self._path(document), {**document, **retained})
+
+    def delete(self, obj: object) -> None:
+        """Delete an object."""
+        self._world.request("DELETE", self._path(as_dict(obj)))
+
+    def get(self, obj: object) -> Object:
+        """Return the stored object; AssertionError if there is none."""
+        return self._world.request("GET", self._path(as_dict(obj)))
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass; the operator runs meanwhile."""
+        self._world.advance(seconds)
+
+    def _path(self, document: Object, *, named: bool = True) -> str:
+        version, kind = str(document["apiVersion"]), str(document["kind"])
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        if version not in self._plurals:
+            resources = self._world.request("GET", root)["resources"]
+            self._plurals[version] = {
+                each["kind"]: (each["name"], each["namespaced"]) for each in resources if "/" not in each["name"]
+            }
+        if kind not in self._plurals[version]:
+            raise AssertionError(f"kind {kind} of {version} is not served: add its CRD")
+        plural, namespaced = self._plurals[version][kind]
+        if namespaced:
+            root += f"/namespaces/{document['metadata'].get('namespace') or 'default'}"
+        return f"{root}/{plural}/{document['metadata']['name']}" if named else f"{root}/{plural}"
+
+
+@dataclass(frozen=True)
+class ScenarioStep:
+    """One action of the user, with a name for people; `seconds` is for steps that only let time pass."""
+
+    name: str
+    act: Callable[[ScenarioUser], object] = field(repr=False)
+
+
+def create(*objects: object) -> ScenarioStep:
+    """Create objects, in this order."""
+    return _each("create", objects, lambda user, obj: user.create(obj))
+
+
+def change(obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> ScenarioStep:
+    """Apply a JSON merge patch to an object, or to a subresource such as `status`."""
+    frozen = copy.deepcopy(dict(patch))
+    name = f"change {_title(obj)}{f' {subresource}' if subresource else ''}"
+    return ScenarioStep(name, lambda user: user.change(obj, frozen, subresource=subresource))
+
+
+def replace(obj: object) -> ScenarioStep:
+    """Replace everything but the metadata and status of an existing object."""
+    return ScenarioStep(f"replace {_title(obj)}", lambda user: user.replace(obj))
+
+
+def delete(*objects: object) -> ScenarioStep:
+    """Delete objects, in this order."""
+    return _each("delete", objects, lambda user, obj: user.delete(obj))
+
+
+def advance(seconds: float) -> ScenarioStep:
+    """Let `seconds` pass."""
+    return ScenarioStep(f"advance {seconds:g} s", lambda user: user.advance(seconds))
+
+
+def mark_ready(obj: object) -> ScenarioStep:
+    """Set the Ready condition of an object, such as a pod, to True."""
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    return ScenarioStep(
+        f"mark {_title(obj)} ready", lambda user: user.change(obj, {"status": status}, subresource="status")
+    )
+
+
+def call(function: Callable[[ScenarioUser], object], name: str = "") -> ScenarioStep:
+    """Call `function(user)`."""
+    return ScenarioStep(name or getattr(function, "__name__", "call"), function)
+
+
+def as_dict(obj: object) -> Object:
+    """Return the JSON form of an object, a copy."""
+    return copy.deepcopy(dict(obj)) if isinstance(obj, Mapping) else to_dict(obj)
+
+
+def _each(verb: str, objects: tuple[object, ...], act: Callable[[ScenarioUser, object], object]) -> ScenarioStep:
+    def run(user: ScenarioUser) -> None:
+        for obj in objects:
+            act(user, obj)
+
+    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run)
+
+
+def _title(obj: object) -> str:
+    document = as_dict(obj)
+    return f"{str(document.get('kind', '')).lower()} {document['metadata'].get('name', '')}"

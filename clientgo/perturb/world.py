@@ -1,0 +1,400 @@
+"""World of one run: a server in memory, the user, and the operator, driven by one thread.
+
+`drive` lets everything happen that can happen, one thing at a time and always in the same order: it delivers a watch
+frame, or answers a request of the operator, or steps the time to the next deadline; each time, all threads of the
+operator wait. It returns once the operator has not written for the settle time.
+"""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from clientgo.perturb.clock import EPOCH, Crashed, WorldTime
+from clientgo.perturb.gate import Frame, Outgoing, RequestTarget, WatchBody, timed_out
+from clientgo.perturb.operators import Operator, OperatorProgram
+from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
+from clientgo.perturb.threads import OperatorThreads
+from clientgo.rest.transport import HTTPReply
+from clientgo.servers import ServedReply, server_factory
+
+MAX_WRITES = 150
+"""Writes of the operator in one step, after which it will not become quiet."""
+
+MAX_BLIND_WRITES = 12
+"""Writes in one step after which an operator sees the current state again.
+
+A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
+"""
+
+MAX_ACTIONS = 5_000
+"""Requests, frames and deadlines in one step, after which it will not become quiet."""
+
+
+class OperatorWrite(NamedTuple):
+    """Write of the operator: its number, the object, the status of the response (0 for none) and the step."""
+
+    number: int
+    method: str
+    subject: RequestTarget
+    status: int
+    step: int
+    revision: int
+    body: bytes
+    message: str = ""
+    injected: bool = False
+
+    def __str__(self) -> str:
+        return f"#{self.number} {self.method} {self.subject}"
+
+
+class TimelineEntry(NamedTuple):
+    """Line of the timeline; the lane is `step`, `saw`, `wrote`, `read`, `change`, `perturb` or `fault`."""
+
+    at: float
+    step: int
+    lane: str
+    text: str
+    detail: str = ""
+
+
+class Perturbation:
+    """What a plan does to one run; this one does nothing."""
+
+    blind = False
+    """True while the operator cannot see the current state."""
+
+    def write(self, world: "World", number: int, outgoing: Outgoing) -> str:
+        """Return what happens to a write: "" to answer it, or one of `World.FAULTS`."""
+        return ""
+
+    def holds(self, world: "World", frame: Frame) -> bool:
+        """Return whether a frame is not delivered yet."""
+        return False
+
+    def arrived(self, world: "World", frame: Frame) -> Frame | None:
+        """Return the frame to deliver instead of one that the server has sent, or None to drop it."""
+        return frame
+
+    def list_revision(self, world: "World", subject: RequestTarget) -> int | None:
+        """Return the revision that a cached list shows, or None for the newest one."""
+        return None
+
+    def idle(self, world: "World") -> bool:
+        """Do something because nothing else happens; return whether it did."""
+        return False
+
+    def before_step(self, world: "World", number: int) -> None:
+        """Prepare for a step."""
+
+    def after_change(self, world: "World", number: int) -> None:
+        """React to the change of a step, before the operator sees it."""
+
+    def release(self, world: "World") -> None:
+        """Let the operator see the current state."""
+
+
+class Invariant(Protocol):
+    """Property that the user requires of the state at every revision, or at rest only."""
+
+    def __call__(self, state: ClusterState, /) -> object:
+        """Return None or True if it holds, else False or a text; or raise AssertionError."""
+
+
+class World:
+    """One run of a scenario."""
+
+    def __init__(
+        self,
+        program: OperatorProgram,
+        *,
+        crds: list[Object],
+        perturbation: Perturbation | None = None,
+        settle: float = 60.0,
+        pods: bool = False,
+        variant: int = 0,
+        on_change: Callable[["World", ObjectChange], None] | None = None,
+    ) -> None:
+        """`variant` other than 0 has other times, versions and generated names: what differs then, is no result."""
+        random.seed(variant)
+        self.time = WorldTime(EPOCH + variant * 100_061.0)
+        self.server = server_factory().in_memory(self.time, pods=pods)
+        self.perturbation = perturbation if perturbation is not None else Perturbation()
+        self.settle, self._on_change = settle, on_change
+        self.threads = OperatorThreads()
+        self.step, self.steps_left = -1, 0
+        self.trace: list[TimelineEntry] = []
+        self.writes: list[OperatorWrite] = []
+        self.frames: list[tuple[int, Frame]] = []
+        self.changes: list[ObjectChange] = []
+        self.noise = ""
+        self.watched: set[str] = set()
+        self._program = program
+        self._actor, self._generated = "server", variant * 4_321
+        self._deletes_many = False
+        self._objects: dict[ObjectRef, Object] = {}
+        self._pending: list[Frame] = []
+        self._last_write = 0.0
+        self._step_writes = 0
+        self.operator: Operator | None = None
+        self._restart = False
+        self._known = False
+        for crd in crds:
+            self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+        for number in range(variant):  # later versions are other ones
+            self.request("POST", "/api/v1/namespaces", {"metadata": {"name": f"shift-{number}"}})
+            self.request("DELETE", f"/api/v1/namespaces/shift-{number}")
+        self.server.subscribe(self._changed)
+        self.base_revision = self.server.revision
+
+    def __repr__(self) -> str:
+        return f"<World step {self.step}, {len(self.writes)} writes, {self.server!r}>"
+
+    @property
+    def state(self) -> ClusterState:
+        """The objects now."""
+        return ClusterState(dict(self._objects))
+
+    @property
+    def logged(self) -> list[str]:
+        """Bugs in the operator's log."""
+        return self._program.log.bugs
+
+    def request(self, method: str, target: str, body: Any = None, content_type: str = "application/json") -> Object:
+        """Send a request of the user, and return the response; AssertionError if it is an error."""
+        actor, self._actor, self._deletes_many = self._actor, "user", False
+        try:
+            data = b"" if body is None else json.dumps(body).encode()
+            reply = self.server.request(method, target, {"content-type": content_type}, data)
+        finally:
+            self._actor = actor
+        result: Object = json.loads(reply.body) if reply.body else {}
+        if reply.status >= 400:
+            raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
+        return result
+
+    def note(self, lane: str, text: str, detail: str = "") -> None:
+        """Add a line to the timeline."""
+        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail))
+
+    def start(self) -> None:
+        """Start the operator."""
+        self.operator = Operator(self._program, self.time)
+        self.note("change", "operator starts")
+
+    def crash(self, reason: str, *, restart: bool = True) -> None:
+        """Abandon the operator; `restart` starts it again once this action is over."""
+        if self.operator is None:
+            return
+        operator, self.operator = self.operator, None
+        self._program.log.muted = True
+        operator.kill()
+        for body in operator.watches:
+            body.end(Crashed())
+            body.served.close()
+        self._pending.clear()
+        self.threads.give_up(2.0)
+        operator.close()
+        self._program.log.muted = False
+        self.note("perturb", f"operator crashes {reason}")
+        self._restart = restart
+
+    def end(self) -> None:
+        """End the run."""
+        self.crash("at the end of the run", restart=False)
+        self.trace.pop()
+
+    def drive(self) -> None:
+        """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
+        self._last_write, self._step_writes = self.time.now(), 0
+        for _ in range(MAX_ACTIONS):
+            if self._restart:
+                self._restart = False
+                self.start()
+            self.threads.wait_until_idle()
+            self._collect()
+            if self.operator is not None and self.operator.clock.wake_due():
+                continue
+            if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
+                self.perturbation.release(self)
+            if self._step_writes > MAX_WRITES:
+                break
+            if self._deliver() or self._answer() or self.perturbation.idle(self) or self._restart:
+                continue
+            if not self._pass_time():
+                return
+        last = ", ".join(dict.fromkeys(f"{w.method} {w.subject}" for w in self.writes[-6:]))
+        self.noise = f"step {self.step + 1}: not quiet after {self._step_writes} writes; the last ones: {last}"
+        self.note("fault", self.noise)
+
+    def deliver_later(self, frame: Frame) -> None:
+        """Deliver a frame that a perturbation has held back."""
+        self._pending.append(frame)
+
+    def _pass_time(self) -> bool:
+        quiet_at = self._last_write + self.settle
+        dues = [self.server.next_due(), self.operator.clock.next_due() if self.operator is not None else None]
+        due = min((each for each in dues if each is not None), default=quiet_at + 1)
+        if due > quiet_at:
+            self.time.step(max(0.0, quiet_at - self.time.now()))
+            return False
+        self.time.step(max(0.0, due - self.time.now()))
+        self.server.advance()
+        return True
+
+    def advance(self, seconds: float) -> None:
+        """Let `seconds` pass, and everything happen meanwhile."""
+        settle, self.settle = self.settle, seconds
+        end = self.time.now() + seconds
+        while self.time.now() < end and not self.noise:
+            self.settle = end - self.time.now()
+            self.drive()
+        self.settle = settle
+
+    def _collect(self) -> None:
+        if self.operator is None:
+            return
+        for body in list(self.operator.watches):
+            arrived = (self.perturbation.arrived(self, frame) for frame in body.take())
+            self._pending += [frame for frame in arrived if frame is not None]
+            if not body.is_open:
+                body.served.close()
+                self.operator.watches.remove(body)
+        self._pending.sort(key=lambda frame: (frame.revision, frame.resource, frame.order))
+
+    def _deliver(self) -> bool:
+        for frame in self._pending:
+            if self.perturbation.holds(self, frame):
+                continue
+            self._pending.remove(frame)
+            if frame.body.is_open:
+                if frame.type != "BOOKMARK":
+                    self.frames.append((self.step, frame))
+                    self.note("saw", f"{frame.type} {frame.ref}")
+                frame.body.deliver(frame)
+            return True
+        return False
+
+    def _answer(self) -> bool:
+        operator = self.operator
+        if operator is None or not (waiting := operator.gate.waiting()):
+            return False
+        outgoing = waiting[0]
+        if outgoing.is_watch:
+            operator.gate.finish(outgoing, self._watch(operator, outgoing))
+        elif outgoing.is_write:
+            self._write(operator, outgoing)
+        else:
+            operator.gate.finish(outgoing, self._read(outgoing))
+        return True
+
+    def _watch(self, operator: Operator, outgoing: Outgoing) -> WatchBody | HTTPReply:
+        self.watched.add(outgoing.subject.resource)
+        served = self.server.watch(outgoing.target, outgoing.headers)
+        if isinstance(served, ServedReply):
+            return _reply(served)
+        body = WatchBody(outgoing.subject, served)
+        operator.watches.append(body)
+        return body
+
+    def _read(self, outgoing: Outgoing) -> HTTPReply:
+        target, subject = outgoing.target, outgoing.subject
+        is_cached = not subject.name and "resourceVersion=0" in target
+        revision = self.perturbation.list_revision(self, subject) if is_cached else None
+        if revision is not None:
+            target = target.replace("resourceVersion=0", f"resourceVersion={revision}&resourceVersionMatch=Exact")
+            target = target.replace("&resourceVersionMatch=NotOlderThan", "")
+            self.note("perturb", f"list of {subject.resource} shows revision {revision - self.base_revision}")
+        reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
+        if not is_cached:
+            self.note("read", f"{outgoing.method} {subject}", str(reply.status))
+        return _reply(reply)
+
+    def _write(self, operator: Operator, outgoing: Outgoing) -> None:
+        number = len(self.writes) + 1
+        fault = self.perturbation.write(self, number, outgoing)
+        if fault == "crash-before":
+            self._count(number, outgoing, ServedReply(0, {}, b""), injected=True)
+            self.crash(f"before write {number} is sent")
+            return
+        if fault in FAULTS:
+            status, reason = FAULTS[fault]
+            reply = ServedReply(status, {}, _failure(status, reason))
+            self._count(number, outgoing, reply, injected=True)
+            operator.gate.finish(outgoing, _reply(reply) if status else timed_out(stored=False))
+            return
+        self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
+        reply = self.server.request(outgoing.method, outgoing.target, outgoing.headers, self._named(outgoing))
+        self._actor = "server"
+        self._count(number, outgoing, reply, injected=False)
+        if fault == "crash-stored":
+            self.crash(f"after write {number} is stored")
+        elif fault == "timeout-after":
+            self.note("perturb", f"response to write {number} is lost")
+            operator.gate.finish(outgoing, timed_out(stored=True))
+        else:
+            operator.gate.finish(outgoing, _reply(reply))
+            if fault == "crash-after":
+                self.threads.wait_until_idle()
+                self.crash(f"after the response to write {number}")
+
+    def _count(self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool) -> None:
+        message = json.loads(reply.body).get("message", "") if reply.status >= 400 else ""
+        write = OperatorWrite(
+            number, outgoing.method, outgoing.subject, reply.status, self.step, self.server.revision, outgoing.body,
+            message, injected,
+        )  # fmt: skip
+        self.writes.append(write)
+        self._last_write = self.time.now()
+        self._step_writes += 1
+        text = f"{write}: {reply.status or 'no response'}{' (injected)' if injected else ''}"
+        self.note("perturb" if injected else "wrote", text, message)
+
+    def _named(self, outgoing: Outgoing) -> bytes:
+        """Return the body, in which a generated name is the next number: a random one would differ in each run."""
+        if outgoing.method != "POST" or b"generateName" not in outgoing.body:
+            return outgoing.body
+        body = json.loads(outgoing.body)
+        metadata = body.get("metadata") or {}
+        if metadata.get("generateName") and not metadata.get("name"):
+            self._generated += 1
+            metadata["name"] = f"{metadata['generateName']}{self._generated:05d}"
+        return json.dumps(body).encode()
+
+    def _changed(self, served: Any) -> None:
+        resource = f"{served.resource}.{served.group}" if served.group else served.resource
+        if resource in IGNORED:
+            return
+        obj = served.new or served.old
+        ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        change = ObjectChange(served.revision, served.kind, ref, served.old, served.new, self._actor, self.step)
+        if not self._deletes_many:
+            self._actor = "server"  # what a request causes further is the server's
+        if served.new is None or served.kind == "DELETED":
+            self._objects.pop(ref, None)
+        else:
+            self._objects[ref] = served.new
+        self.changes.append(change)
+        self.note("change", f"{served.kind} {ref} by the {change.actor}", f"revision {served.revision}")
+        if self._on_change is not None:
+            self._on_change(self, change)
+
+
+FAULTS = {
+    "error-409": (409, "Conflict"),
+    "error-429": (429, "TooManyRequests"),
+    "error-500": (500, "InternalError"),
+    "timeout-before": (0, ""),
+}
+
+
+def _failure(status: int, reason: str) -> bytes:
+    body = {
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status,
+        "message": "injected by a perturbation",
+    }  # fmt: skip
+    return json.dumps(body).encode()
+
+
+def _reply(reply: ServedReply) -> HTTPReply:
+    return HTTPReply(reply.status, {name.lower(): value for name, value in reply.headers.items()}, reply.body)

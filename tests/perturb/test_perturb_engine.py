@@ -1,0 +1,77 @@
+"""Perturbations of controllers in this process: correct ones pass every plan, broken ones fail some."""
+
+from typing import Any
+
+import pytest
+
+from clientgo.errors import ConfigError
+from clientgo.manager import Reconciler
+from clientgo.perturb import ClusterState, PerturbResults, change, create, delete, perturb
+from tests.perturb.greetings import (
+    Correct,
+    GeneratesNames,
+    Greeting,
+    MissesDeletions,
+    Restless,
+    StatusFirst,
+    greeting,
+)
+
+STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
+
+
+def oracles(results: PerturbResults) -> set[tuple[str, str]]:
+    return {(result.plan.kind, finding.oracle) for result in results for finding in result.findings}
+
+
+def test_correct_controller_survives_every_plan_twice_in_the_same_way() -> None:
+    first, second = perturb(Correct, STEPS), perturb(Correct, STEPS)
+    first.check()
+    assert len(first) > 100
+    assert [result.verdict for result in first] == [result.verdict for result in second]
+    assert [[entry.text for entry in result.run.trace] for result in first] == [
+        [entry.text for entry in result.run.trace] for result in second
+    ]
+
+
+@pytest.mark.parametrize(
+    ("broken", "plan", "oracle"),
+    [
+        (StatusFirst, "crash-before", "final-state"),
+        (GeneratesNames, "crash-stored", "final-state"),
+        (Restless, "reference", "quiet"),
+        (MissesDeletions, "reference", "left-behind"),
+    ],
+    ids=["status-first", "generates-names", "restless", "misses-deletions"],
+)
+def test_bug_is_found_by_plan_and_oracle(broken: type[Reconciler[Any]], plan: str, oracle: str) -> None:
+    assert (plan, oracle) in oracles(perturb(broken, STEPS, only=["crash-before", "crash-stored"]))
+
+
+def test_single_plan_is_repeated_by_its_name() -> None:
+    results = perturb(StatusFirst, STEPS, plans=["crash-before:2"])
+    assert [str(result.plan) for result in results] == ["crash-before:2"]
+    with pytest.raises(AssertionError, match="crash-before:2: final-state: after step 1"):
+        results.check()
+
+
+def test_invariants_are_checked_at_every_revision() -> None:
+    def no_goodbye(state: ClusterState) -> bool:
+        return all(config["data"]["text"] != "goodbye" for config in state.all("configmaps"))
+
+    results = perturb(Correct, STEPS, invariants=[no_goodbye], plans=["reference"])
+    [finding] = results.failed[0].findings
+    assert finding.text.startswith("no_goodbye does not hold at revision")
+
+
+def test_function_adds_controllers_to_the_manager() -> None:
+    perturb(lambda manager: manager.add_reconciler(Correct), STEPS, crds=[Greeting], plans=["reference"]).check()
+
+
+def test_invalid_options_are_rejected() -> None:
+    with pytest.raises(ValueError, match="invalid plan 'crush:1': unknown kind 'crush'"):
+        perturb(Correct, STEPS, plans=["crush:1"])
+    with pytest.raises(ConfigError, match="invalid oracle 'nothing'"):
+        perturb(Correct, STEPS, off={"nothing": "reason"})
+    with pytest.raises(ConfigError, match="oracle quiet is switched off without a reason"):
+        perturb(Correct, STEPS, off={"quiet": ""})
