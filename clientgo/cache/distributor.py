@@ -7,7 +7,7 @@ the indexer.)
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.cache.listener import (
@@ -30,9 +30,6 @@ from clientgo.meta.listwatch import ChangeType, at_least
 from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, ObjectMeta
 from clientgo.metrics import safe_provider
-
-if TYPE_CHECKING:
-    from clientgo.cache.mutation import MutationCache
 
 log = get_logger(__name__)
 
@@ -90,6 +87,16 @@ def _state(error: Undecodable) -> tuple[str, str]:
     return error.metadata.uid, error.metadata.resource_version
 
 
+class Overlay(Protocol[T]):
+    """The program's own writes over the store, such as a `MutationCache`; always called with the store's lock held."""
+
+    def stored(self, notification: Notification[T], /) -> None:
+        """Follow a change of the store, before the handlers are called."""
+
+    def listed(self, namespace: str, /, *, before: str, now: str) -> None:
+        """Follow a list of a namespace (of all, if empty), which replaces the version `before` by `now`."""
+
+
 class Distributor(Generic[T]):
     """Store of one informer and the listeners of its handlers; its sinks change it, each for one namespace or for all.
 
@@ -120,7 +127,7 @@ class Distributor(Generic[T]):
         # Below: guarded by _lock.
         self._listeners: list[Listener[T]] = []
         self._next_listener = 0
-        self._overlays: tuple[MutationCache[T], ...] = ()
+        self._overlays: tuple[Overlay[T], ...] = ()
         self._unsynced = set(self.versions)
         self._group: Group | None = None
         self._started_at = 0.0
@@ -206,8 +213,8 @@ class Distributor(Generic[T]):
             self._listeners.remove(listener)
         listener.close()
 
-    def add_overlay(self, overlay: "MutationCache[T]") -> None:
-        """Call `stored` of the overlay for each change of the store, under the lock, before the handlers."""
+    def add_overlay(self, overlay: Overlay[T]) -> None:
+        """Notify the overlay of each change of the store, under the lock, before the handlers."""
         with self._lock:
             self._overlays = (*self._overlays, overlay)
 

@@ -6,9 +6,9 @@ Reflectors list and watch; a `Distributor` puts each change into the store and i
 import threading
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from clientgo.cache.distributor import Distributor
+from clientgo.cache.distributor import Distributor, Overlay
 from clientgo.cache.handlers import Accept, OnAdd, OnDelete, OnUpdate, ResourceEventHandler, filtered
 from clientgo.cache.listener import Listener, Registration
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity
@@ -24,9 +24,6 @@ from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
-
-if TYPE_CHECKING:
-    from clientgo.cache.mutation import MutationCache
 
 log = get_logger(__name__)
 
@@ -200,8 +197,8 @@ class SharedInformer(Generic[T]):
         options = tweaked(self._tweak, ListOptions())
         return selection_of(self._kind, self._sources, options.label_selector, options.field_selector)
 
-    def add_overlay(self, overlay: "MutationCache[T]") -> None:
-        """Call `stored` of the overlay for each change of the store, under its lock, before the handlers."""
+    def add_overlay(self, overlay: Overlay[T]) -> None:
+        """Notify the overlay of each change of the store, under its lock, before the handlers."""
         self.distributor.add_overlay(overlay)
 
     def set_transform(self, transform: Transform[T]) -> None:

@@ -7,7 +7,8 @@
 The controller asks its `Coordinator` the same questions in each case; only the options differ.
 """
 
-from clientgo.coordination.coordinator import Coordinator, Work, coordinator_for
+from clientgo.coordination.coordinator import Coordinator, Work
+from clientgo.coordination.factory import coordinator_for
 from clientgo.coordination.options import (
     LeaderElectionOptions,
     ShardingOptions,

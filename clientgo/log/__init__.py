@@ -16,6 +16,7 @@ line of defence; the library itself logs no credentials.
 from typing import TYPE_CHECKING
 
 from clientgo.internal.exports import on_demand
+from clientgo.log.choices import FORMATS, LEVELS
 
 if TYPE_CHECKING:
     from clientgo.log.config import current_level, level_of, set_level, setup, verbosity
@@ -42,7 +43,3 @@ __all__ = [
     "register_secret", "redact", "REDACTED", "TextFormatter", "JSONFormatter", "HumanFormatter", "FORMATS", "LEVELS",
     "get_logger", "Logger",
 ]  # fmt: skip
-
-# Here, because command lines need them and nothing else of the log to answer --help.
-FORMATS = ("auto", "human", "text", "json")
-LEVELS = ("debug", "info", "warning", "error")

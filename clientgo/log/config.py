@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from clientgo.log import FORMATS, LEVELS
+from clientgo.log.choices import FORMATS, LEVELS
 from clientgo.log.formats import DEBUG_VERBOSITY, HumanFormatter, JSONFormatter, TextFormatter
 
 
