@@ -104,6 +104,7 @@ class OperatorClock:
             or (waiter.event is not None and waiter.event.is_set())
         ]
         for waiter in due:
+            self._waiters.pop(waiter, None)  # woken once: its thread may run later
             waiter.wake()
         return bool(due)
 
@@ -119,6 +120,6 @@ class OperatorClock:
             if not self._dead and (waiter.deadline is None or waiter.deadline > self.now()):
                 waiter.condition.wait()
         finally:
-            del self._waiters[waiter]
+            self._waiters.pop(waiter, None)
         if self._dead:
             raise Crashed

@@ -20,10 +20,11 @@ from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.operators import OperatorProgram, Operators
 from clientgo.perturb.oracles import ORACLES, Judged, judge
-from clientgo.perturb.plans import PLANS, REFERENCE, Plan, derive, perturbation_of
+from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, TRANSITION, Plan, derive, perturbation_of
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
-from clientgo.perturb.steps import ScenarioStep, ScenarioUser
+from clientgo.perturb.steps import NO_SPECS, ScenarioStep, ScenarioUser, Specs
+from clientgo.perturb.transitions import judge_transition
 from clientgo.perturb.world import Invariant, World
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
@@ -47,7 +48,8 @@ class Scenario:
     program. `crds` are files, folders or dicts; those of kinds of this process are derived from their classes.
     `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
     fields (see `Masks`), `allow` names how many objects of a resource may exist at a time or stay behind, `off`
-    switches oracles off, each with a reason. The operator is quiet once it has not written for `settle` seconds of its
+    switches oracles off, each with a reason. `examples` are further values of fields of custom resources, by path as in
+    `spec.size`. The operator is quiet once it has not written for `settle` seconds of its
     clock.
     """
 
@@ -63,6 +65,7 @@ class Scenario:
     off: Mapping[str, str] = field(default_factory=dict)
     settle: float = 60.0
     pods: bool = False
+    examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     options: Options = field(default_factory=lambda: Options(name="perturbed"))
 
     def __post_init__(self) -> None:
@@ -145,24 +148,41 @@ class Engine:
                     self.masks.learn(*pair)
         return self._reference
 
-    def plans(self, kinds: Iterable[str] = ()) -> list[Plan]:
+    def plans(self, kinds: Iterable[str] = (), limit: int = MAX_PER_KIND) -> list[Plan]:
         """Return the reference and the plans; only the reference, if that is wrong already."""
-        return [REFERENCE, *([] if self.result(REFERENCE).findings else derive(self.reference, kinds))]
+        return [REFERENCE, *([] if self.result(REFERENCE).findings else derive(self.reference, kinds, limit))]
 
     def result(self, plan: Plan) -> PlanResult:
         """Run a plan, and judge it."""
         reference, began = self.reference, SYSTEM_CLOCK.now()
-        run = reference if plan == REFERENCE else self.run(plan)
         scenario = self.scenario
+        violations: list[Violation] = []
+        if plan.kind == TRANSITION:
+            steps = scenario.steps
+            run, violations = judge_transition(plan.arguments, reference, steps, self.masks, self._run_steps)
+            reference = run  # with others than those of the scenario
+        else:
+            run = reference if plan == REFERENCE else self.run(plan)
         judged = Judged(run, reference, self.masks, scenario.allow, plan.kind in _BLINDING)
-        return PlanResult(plan, tuple(judge(judged, scenario.off)), run, SYSTEM_CLOCK.now() - began)
+        violations = [*([] if TRANSITION in scenario.off else violations), *judge(judged, scenario.off)]
+        return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
-    def run(self, plan: Plan, *, variant: int = 0, steps: Sequence[ScenarioStep] | None = None) -> ScenarioRun:
-        """Run the scenario, or other steps, with a plan."""
+    def _run_steps(self, steps: Sequence[ScenarioStep], specs: Specs) -> ScenarioRun:
+        return self.run(REFERENCE, steps=steps, specs=specs)
+
+    def run(
+        self,
+        plan: Plan,
+        *,
+        variant: int = 0,
+        steps: Sequence[ScenarioStep] | None = None,
+        specs: Specs = NO_SPECS,
+    ) -> ScenarioRun:
+        """Run the scenario, or other steps, with a plan; objects in `specs` are created with that spec."""
         scenario = self.scenario
         steps = scenario.steps if steps is None else steps
         program = OperatorProgram(scenario.setup, scenario.options)
-        run = ScenarioRun([step.name for step in steps])
+        run = ScenarioRun([step.name for step in steps], definitions=self._crds, examples=scenario.examples)
         if scenario.outside is not None:
             scenario.outside.reset()
         with program.log.installed(), _no_collection():
@@ -171,7 +191,7 @@ class Engine:
                 pods=scenario.pods, variant=variant, on_change=lambda world, change: self._check(run, world, change),
             )  # fmt: skip
             try:
-                self._drive(world, run, steps)
+                self._drive(world, run, steps, specs)
             finally:
                 world.end()
         run.bugs = program.log.bugs
@@ -179,8 +199,8 @@ class Engine:
         run.watched, run.noise, run.base_revision = world.watched, world.noise, world.base_revision
         return run
 
-    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep]) -> None:
-        user, perturbation = ScenarioUser(world), world.perturbation
+    def _drive(self, world: World, run: ScenarioRun, steps: Sequence[ScenarioStep], specs: Specs) -> None:
+        user, perturbation = ScenarioUser(world, specs), world.perturbation
         world.start()
         world.drive()
         for number, step in enumerate(steps):
@@ -200,8 +220,7 @@ class Engine:
             if perturbation.blind:
                 run.blind.add(number)
             self._rest(world, run)
-            if world.operator is not None and world.operator.ended:
-                run.exit = world.operator.ended
+            run.exit = next((operator.ended for operator in world.operators if operator.ended), "")
             if world.noise or run.exit:
                 return
 
@@ -224,27 +243,30 @@ def perturb(
     *,
     plans: Iterable[str] = (),
     only: Iterable[str] = (),
+    limit: int = MAX_PER_KIND,
     **options: Any,
 ) -> PerturbResults:
     """Perturb an operator in every way that is derived from a scenario, and return a result for each plan.
 
     `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
-    (see `clientgo.perturb.plans.PLANS`). The other options are those of `Scenario`.
+    (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`.
 
     Raises:
         ConfigError: a kind has no CRD, or an option is invalid.
         ValueError: there is no such plan.
     """
-    return run_scenario(Scenario(setup, steps, **options), plans=plans, only=only)
+    return run_scenario(Scenario(setup, steps, **options), plans=plans, only=only, limit=limit)
 
 
-def run_scenario(scenario: Scenario, *, plans: Iterable[str] = (), only: Iterable[str] = ()) -> PerturbResults:
+def run_scenario(
+    scenario: Scenario, *, plans: Iterable[str] = (), only: Iterable[str] = (), limit: int = MAX_PER_KIND
+) -> PerturbResults:
     """Run the plans of a scenario, see `perturb`."""
     began, engine = SYSTEM_CLOCK.now(), Engine(scenario)
     unknown = set(only) - PLANS.keys()
     if unknown:
         raise ValueError(f"invalid kind of plan {min(unknown)!r}: expected one of {', '.join(PLANS)}")
-    chosen = [Plan.parse(name) for name in plans] or engine.plans(only)
+    chosen = [Plan.parse(name) for name in plans] or engine.plans(only, limit)
     results = tuple(engine.result(plan) for plan in chosen)
     return PerturbResults(scenario, results, engine.masks, SYSTEM_CLOCK.now() - began)
 

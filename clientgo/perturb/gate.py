@@ -16,7 +16,7 @@ from clientgo.meta.objects import EMPTY_MAP
 from clientgo.perturb.clock import Crashed
 from clientgo.perturb.state import ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
-from clientgo.servers import ServedWatch
+from clientgo.servers import ServedReply, ServedWatch
 
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
@@ -212,7 +212,7 @@ class GateTransport:
         outgoing = Outgoing(method, target, headers, body, is_watch=False)
         if method in WRITES and outgoing.subject.resource in EVENTS:
             self._check()
-            return HTTPReply(201 if method == "POST" else 200, EMPTY_MAP, outgoing.body)
+            return _stored_event(outgoing)
         result = self._pass(outgoing)
         assert isinstance(result, HTTPReply), "not a watch"
         return result
@@ -258,6 +258,16 @@ class GateTransport:
             raise Crashed
 
 
+def _stored_event(outgoing: Outgoing) -> HTTPReply:
+    """Return the response to an Event, which is not stored: senders run at any time, and Events are no result."""
+    body = msgspec.json.decode(outgoing.body or b"{}")
+    if outgoing.method != "POST":
+        _, namespace, name, _ = outgoing.subject
+        version = outgoing.target.strip("/").split("/namespaces/")[0].partition("/")[2]
+        body |= {"kind": "Event", "apiVersion": version, "metadata": {"namespace": namespace, "name": name}}
+    return HTTPReply(201 if outgoing.method == "POST" else 200, EMPTY_MAP, msgspec.json.encode(body))
+
+
 class _WholeStream:
     """Response without a stream, for a request that expects one; implements `HTTPStream`."""
 
@@ -281,3 +291,26 @@ def whole_stream(reply: HTTPReply) -> HTTPStream:
 def timed_out(*, stored: bool) -> ConnectionFailed:
     """Return the error of a request that was not answered in time."""
     return ConnectionFailed("the server was silent" if stored else "no connection in time", sent=stored, timeout=True)
+
+
+FAULTS = {
+    "error-409": (409, "Conflict"),
+    "error-429": (429, "TooManyRequests"),
+    "error-500": (500, "InternalError"),
+    "timeout-before": (0, ""),
+}
+"""Status and reason of the response that a write gets in place of the server's; 0 for none."""
+
+
+def failure_body(status: int, reason: str) -> bytes:
+    """Return the Status of an injected failure."""
+    body = {
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status,
+        "message": "injected by a perturbation",
+    }  # fmt: skip
+    return msgspec.json.encode(body)
+
+
+def http_reply(reply: ServedReply) -> HTTPReply:
+    """Return a server's response as that of a transport."""
+    return HTTPReply(reply.status, {name.lower(): value for name, value in reply.headers.items()}, reply.body)

@@ -33,7 +33,7 @@ class BugLog(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a record that tells of a bug."""
         error = record.exc_info[1] if record.exc_info else None
-        if self.muted or isinstance(error, Crashed):
+        if self.muted or _is_by_crash(error):
             return
         text = record.getMessage()
         if error is not None or "bug" in text.lower():
@@ -51,6 +51,12 @@ class BugLog(logging.Handler):
         finally:
             root.handlers[:] = handlers
             root.setLevel(level)
+
+
+def _is_by_crash(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, Crashed):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 class Standalone:
@@ -103,6 +109,7 @@ class Operator:
         self.clock = OperatorClock(time)
         self.gate = GateTransport()
         self.watches: list[WatchBody] = []
+        self.is_paused = False
         self.ended = ""
         """Why the program has ended by itself; empty while it runs."""
         self._program = program
@@ -123,8 +130,8 @@ class Operator:
 
     def close(self) -> None:
         """Release the names that the program uses, such as those of its controllers."""
-        for close in self._opened:
-            close()
+        while self._opened:
+            self._opened.pop()()
 
     def _run(self, client: RESTClient) -> None:
         try:

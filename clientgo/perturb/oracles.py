@@ -210,6 +210,10 @@ def _invariants(judged: Judged) -> Iterator[Violation]:
     yield from judged.run.violations
 
 
+def _nothing(_: Judged) -> Iterator[Violation]:
+    return iter(())  # judged by `clientgo.perturb.transitions`, which has both states
+
+
 ORACLES: dict[str, Oracle] = {
     "final-state": Oracle("the state after each step equals the reference's", _final_state),
     "outside": Oracle("the state outside the cluster after each step equals the reference's", _outside),
@@ -221,6 +225,7 @@ ORACLES: dict[str, Oracle] = {
     "rejected": Oracle("the server rejects no write, except for conflicts", _rejected, alone=True),
     "bug": Oracle("no bug in the log, and no exit", _bugs, alone=True),
     "status": Oracle("the status claims no generation that is not reached", _truthful, alone=True),
+    "transition": Oracle("a changed resource leads to the state of one created so, and back", _nothing),
     "invariant": Oracle("the user's invariants hold at every revision", _invariants, alone=True),
 }
 """Oracles by name."""

@@ -12,7 +12,10 @@ from typing import NamedTuple
 from clientgo.perturb.gate import Frame, Outgoing, RequestTarget, WatchBody
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ObjectRef
+from clientgo.perturb.transitions import derive_transitions
 from clientgo.perturb.world import Perturbation, World
+
+TRANSITION = "transition"
 
 MAX_PER_KIND = 120
 """Plans of one kind; of more, evenly spread ones are taken."""
@@ -97,6 +100,25 @@ class Down(Perturbation):
         """Start the operator again."""
         if number == self._step:
             world.start()
+
+
+class LeaderChange(Perturbation):
+    """The lead moves at a write: the old leader is paused and sends it much later, or goes on until all is quiet."""
+
+    def __init__(self, kind: str, number: str) -> None:
+        self._kind, self._number = kind, int(number)
+        self._moved = False
+
+    def write(self, world: World, number: int, outgoing: Outgoing) -> str:
+        """Move the lead at its write."""
+        if number != self._number or self._moved:
+            return ""
+        self._moved = True
+        return self._kind
+
+    def idle(self, world: World) -> bool:
+        """End the old leader."""
+        return world.end_old_leader()
 
 
 class Stale(Perturbation):
@@ -307,17 +329,31 @@ PLANS: dict[str, PlanKind] = {
     "each-crash": PlanKind(
         "the operator crashes after each first write of a kind to an object", _once, partial(AtEach, "crash-stored")
     ),
+    "leader-paused": PlanKind(
+        "another replica takes over at a write, which the old leader sends much later",
+        _at_writes,
+        partial(LeaderChange, "leader-paused"),
+    ),
+    "leader-running": PlanKind(
+        "another replica takes over at a write, and the old leader goes on until all is quiet",
+        _at_writes,
+        partial(LeaderChange, "leader-running"),
+    ),
     "down": PlanKind("the operator is down while a step changes the cluster", _at_steps, Down),
     "stale": PlanKind("after a crash or restart, caches show an older revision until it has written", _stale, Stale),
     "unobserved": PlanKind("an event of an object is not seen, only the next one", _unobserved, Unobserved),
     "late": PlanKind("events of one kind arrive late", _late, Late),
+    TRANSITION: PlanKind(
+        "a custom resource is changed to other valid values, and back", derive_transitions, lambda *_: Perturbation()
+    ),
 }
 """Kinds of plans by name."""
 
 
-def derive(run: ScenarioRun, kinds: Iterable[str] = ()) -> list[Plan]:
-    """Return the plans for a scenario by its learning run, of these kinds (all by default)."""
-    return [Plan(kind, arguments) for kind in kinds or PLANS for arguments in _spread(PLANS[kind].derive, run)]
+def derive(run: ScenarioRun, kinds: Iterable[str] = (), limit: int = MAX_PER_KIND) -> list[Plan]:
+    """Return the plans for a scenario by its learning run: of these kinds (default: all), at most `limit` of each."""
+    names = list(kinds) or list(PLANS)
+    return [Plan(kind, arguments) for kind in names for arguments in _spread(PLANS[kind].derive(run), limit)]
 
 
 def perturbation_of(plan: Plan) -> Perturbation:
@@ -325,9 +361,9 @@ def perturbation_of(plan: Plan) -> Perturbation:
     return PLANS[plan.kind].make(*plan.arguments) if plan.kind in PLANS else Perturbation()
 
 
-def _spread(derive: Callable[[ScenarioRun], Iterator[tuple[str, ...]]], run: ScenarioRun) -> list[tuple[str, ...]]:
-    """Return the arguments of a kind's plans, at most `MAX_PER_KIND`."""
-    every = list(dict.fromkeys(derive(run)))
-    if len(every) <= MAX_PER_KIND:
+def _spread(items: Iterable[tuple[str, ...]], limit: int) -> list[tuple[str, ...]]:
+    """Return at most `limit` different items, evenly spread."""
+    every = list(dict.fromkeys(items))
+    if len(every) <= limit:
         return every
-    return [every[index * len(every) // MAX_PER_KIND] for index in range(MAX_PER_KIND)]
+    return [every[index * len(every) // limit] for index in range(limit)]

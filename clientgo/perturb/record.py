@@ -1,11 +1,38 @@
 """Record of one run: what the operator did and saw, the state after each step, and what was wrong."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from clientgo.perturb.gate import Frame
-from clientgo.perturb.state import ClusterState, ObjectChange
-from clientgo.perturb.world import OperatorWrite, TimelineEntry
+from clientgo.perturb.gate import Frame, RequestTarget
+from clientgo.perturb.state import ClusterState, Object, ObjectChange
+
+
+class OperatorWrite(NamedTuple):
+    """Write of the operator: its number, the object, the status of the response (0 for none) and the step."""
+
+    number: int
+    method: str
+    subject: RequestTarget
+    status: int
+    step: int
+    revision: int
+    body: bytes
+    message: str = ""
+    injected: bool = False
+
+    def __str__(self) -> str:
+        return f"#{self.number} {self.method} {self.subject}"
+
+
+class TimelineEntry(NamedTuple):
+    """Line of the timeline; the lane is `step`, `saw`, `wrote`, `read`, `change`, `perturb` or `fault`."""
+
+    at: float
+    step: int
+    lane: str
+    text: str
+    detail: str = ""
 
 
 class Violation(NamedTuple):
@@ -41,5 +68,7 @@ class ScenarioRun:
     exit: str = ""
     bugs: list[str] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
+    definitions: list[Object] = field(default_factory=list)
+    examples: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     failure: str = ""
     """Why the scenario itself could not be run; empty usually."""

@@ -8,20 +8,29 @@ Objects are instances of API kinds, or dicts with apiVersion, kind and metadata.
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from clientgo.meta.codec import to_dict
-from clientgo.perturb.state import ClusterState, Object
+from clientgo.perturb.gate import target_of
+from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.world import World
 
 MERGE = "application/merge-patch+json"
+
+Specs = Mapping[ObjectRef, Any]
+"""Specs that replace those of the objects that a user creates."""
+
+NO_SPECS: Specs = MappingProxyType({})
 
 
 class ScenarioUser:
     """The user of the cluster in a step: creates, changes and deletes objects, and lets time pass."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, specs: Specs = NO_SPECS) -> None:
+        """Create objects in `specs` with that spec."""
         self._world = world
+        self._specs = specs
         self._plurals: dict[str, dict[str, tuple[str, bool]]] = {}
 
     def __repr__(self) -> str:
@@ -35,6 +44,10 @@ class ScenarioUser:
     def create(self, obj: object) -> Object:
         """Create an object and return it."""
         document = as_dict(obj)
+        subject = target_of(self._path(document))
+        ref = ObjectRef(subject.resource, subject.namespace, subject.name)
+        if ref in self._specs:
+            document["spec"] = self._specs[ref]
         return self._world.request("POST", self._path(document, named=False), document)
 
     def change(self, obj: object, patch: Mapping[str, Any], *, subresource: str = "") -> Object:

@@ -75,11 +75,14 @@ class OperatorThreads:
     def _is_stuck(self, ident: int, frame: FrameType, moved: dict[int, tuple[int, int, float]]) -> bool:
         at, now = (id(frame), frame.f_lasti), SYSTEM_CLOCK.now()
         before = moved.get(ident)
-        if before is None or before[:2] != at or _is_running(ident):
+        if before is None or before[:2] != at:
             moved[ident] = (*at, now)
             return False
         position = (frame.f_code, frame.f_lasti)
         if now - before[2] < (KNOWN_SECONDS if position in self._known else STUCK_SECONDS):
+            return False
+        if _is_running(ident):
+            moved[ident] = (*at, now)
             return False
         self._known.add(position)
         return True

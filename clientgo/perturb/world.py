@@ -8,11 +8,22 @@ operator wait. It returns once the operator has not written for the settle time.
 import json
 import random
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from functools import cache
+from typing import Any, Protocol
 
 from clientgo.perturb.clock import EPOCH, Crashed, WorldTime
-from clientgo.perturb.gate import Frame, Outgoing, RequestTarget, WatchBody, timed_out
+from clientgo.perturb.gate import (
+    FAULTS,
+    Frame,
+    Outgoing,
+    RequestTarget,
+    WatchBody,
+    failure_body,
+    http_reply,
+    timed_out,
+)
 from clientgo.perturb.operators import Operator, OperatorProgram
+from clientgo.perturb.record import OperatorWrite, TimelineEntry
 from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.perturb.threads import OperatorThreads
 from clientgo.rest.transport import HTTPReply
@@ -31,31 +42,7 @@ MAX_ACTIONS = 5_000
 """Requests, frames and deadlines in one step, after which it will not become quiet."""
 
 
-class OperatorWrite(NamedTuple):
-    """Write of the operator: its number, the object, the status of the response (0 for none) and the step."""
-
-    number: int
-    method: str
-    subject: RequestTarget
-    status: int
-    step: int
-    revision: int
-    body: bytes
-    message: str = ""
-    injected: bool = False
-
-    def __str__(self) -> str:
-        return f"#{self.number} {self.method} {self.subject}"
-
-
-class TimelineEntry(NamedTuple):
-    """Line of the timeline; the lane is `step`, `saw`, `wrote`, `read`, `change`, `perturb` or `fault`."""
-
-    at: float
-    step: int
-    lane: str
-    text: str
-    detail: str = ""
+_factory = cache(server_factory)  # it looks for distributions each time
 
 
 class Perturbation:
@@ -65,7 +52,7 @@ class Perturbation:
     """True while the operator cannot see the current state."""
 
     def write(self, world: "World", number: int, outgoing: Outgoing) -> str:
-        """Return what happens to a write: "" to answer it, or one of `World.FAULTS`."""
+        """Return what happens to a write: "" to answer it, or one of `FAULTS`, a crash or a change of the leader."""
         return ""
 
     def holds(self, world: "World", frame: Frame) -> bool:
@@ -118,7 +105,7 @@ class World:
         """`variant` other than 0 has other times, versions and generated names: what differs then, is no result."""
         random.seed(variant)
         self.time = WorldTime(EPOCH + variant * 100_061.0)
-        self.server = server_factory().in_memory(self.time, pods=pods)
+        self.server = _factory().in_memory(self.time, pods=pods)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change = settle, on_change
         self.threads = OperatorThreads()
@@ -136,9 +123,9 @@ class World:
         self._pending: list[Frame] = []
         self._last_write = 0.0
         self._step_writes = 0
-        self.operator: Operator | None = None
+        self.operators: list[Operator] = []
+        """Replicas of the operator that run; the last one has the lead."""
         self._restart = False
-        self._known = False
         for crd in crds:
             self.request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
         for number in range(variant):  # later versions are other ones
@@ -154,11 +141,6 @@ class World:
     def state(self) -> ClusterState:
         """The objects now."""
         return ClusterState(dict(self._objects))
-
-    @property
-    def logged(self) -> list[str]:
-        """Bugs in the operator's log."""
-        return self._program.log.bugs
 
     def request(self, method: str, target: str, body: Any = None, content_type: str = "application/json") -> Object:
         """Send a request of the user, and return the response; AssertionError if it is an error."""
@@ -178,31 +160,59 @@ class World:
         self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail))
 
     def start(self) -> None:
-        """Start the operator."""
-        self.operator = Operator(self._program, self.time)
+        """Start the operator; names that another replica uses are free for it."""
+        for operator in self.operators:
+            operator.close()
+        self.operators.append(Operator(self._program, self.time))
         self.note("change", "operator starts")
 
     def crash(self, reason: str, *, restart: bool = True) -> None:
-        """Abandon the operator; `restart` starts it again once this action is over."""
-        if self.operator is None:
-            return
-        operator, self.operator = self.operator, None
+        """Abandon all replicas of the operator; `restart` starts it again once this action is over."""
+        if self.operators:
+            for operator in self.operators[:]:
+                self._abandon(operator)
+            self.note("perturb", f"operator crashes {reason}")
+            self._restart = restart
+
+    def take_over(self, *, is_paused: bool) -> None:
+        """Start a further replica, which gets the lead; the old one is paused, or goes on."""
+        self.operators[-1].is_paused = is_paused
+        self.note("perturb", f"another replica takes over; the old one {'is paused' if is_paused else 'goes on'}")
+        self.start()
+
+    def end_old_leader(self) -> bool:
+        """Send the write that the old leader was about to send, and end it; return False if there is none."""
+        if len(self.operators) < 2:
+            return False
+        operator = self.operators[0]
+        late = [outgoing for outgoing in operator.gate.waiting() if outgoing.is_write]
+        if operator.is_paused and late:
+            self.note("perturb", "the old leader goes on")
+            self._write(operator, late[0])
+            self.threads.wait_until_idle()
+        self._abandon(operator)
+        self.note("perturb", "the old leader ends")
+        return True
+
+    def _abandon(self, operator: Operator) -> None:
+        self.operators.remove(operator)
         self._program.log.muted = True
         operator.kill()
         for body in operator.watches:
             body.end(Crashed())
             body.served.close()
-        self._pending.clear()
-        self.threads.give_up(2.0)
+        self._pending = [frame for frame in self._pending if frame.body not in operator.watches]
+        if self.operators:
+            self.threads.wait_until_idle()  # until those of the replica have ended, too
+        else:
+            self.threads.give_up(2.0)
         operator.close()
         self._program.log.muted = False
-        self.note("perturb", f"operator crashes {reason}")
-        self._restart = restart
 
     def end(self) -> None:
         """End the run."""
-        self.crash("at the end of the run", restart=False)
-        self.trace.pop()
+        for operator in self.operators[:]:
+            self._abandon(operator)
 
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
@@ -213,7 +223,8 @@ class World:
                 self.start()
             self.threads.wait_until_idle()
             self._collect()
-            if self.operator is not None and self.operator.clock.wake_due():
+            woken = [operator for operator in self._active() if operator.clock.wake_due()]
+            if woken:
                 continue
             if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
                 self.perturbation.release(self)
@@ -233,7 +244,7 @@ class World:
 
     def _pass_time(self) -> bool:
         quiet_at = self._last_write + self.settle
-        dues = [self.server.next_due(), self.operator.clock.next_due() if self.operator is not None else None]
+        dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
         due = min((each for each in dues if each is not None), default=quiet_at + 1)
         if due > quiet_at:
             self.time.step(max(0.0, quiet_at - self.time.now()))
@@ -251,15 +262,17 @@ class World:
             self.drive()
         self.settle = settle
 
+    def _active(self) -> list[Operator]:
+        return [operator for operator in self.operators if not operator.is_paused]
+
     def _collect(self) -> None:
-        if self.operator is None:
-            return
-        for body in list(self.operator.watches):
-            arrived = (self.perturbation.arrived(self, frame) for frame in body.take())
-            self._pending += [frame for frame in arrived if frame is not None]
-            if not body.is_open:
-                body.served.close()
-                self.operator.watches.remove(body)
+        for operator in self._active():
+            for body in operator.watches[:]:
+                arrived = (self.perturbation.arrived(self, frame) for frame in body.take())
+                self._pending += [frame for frame in arrived if frame is not None]
+                if not body.is_open:
+                    body.served.close()
+                    operator.watches.remove(body)
         self._pending.sort(key=lambda frame: (frame.revision, frame.resource, frame.order))
 
     def _deliver(self) -> bool:
@@ -276,10 +289,10 @@ class World:
         return False
 
     def _answer(self) -> bool:
-        operator = self.operator
-        if operator is None or not (waiting := operator.gate.waiting()):
+        waiting = [(operator, outgoing) for operator in self._active() for outgoing in operator.gate.waiting()]
+        if not waiting:
             return False
-        outgoing = waiting[0]
+        operator, outgoing = waiting[0]
         if outgoing.is_watch:
             operator.gate.finish(outgoing, self._watch(operator, outgoing))
         elif outgoing.is_write:
@@ -292,7 +305,7 @@ class World:
         self.watched.add(outgoing.subject.resource)
         served = self.server.watch(outgoing.target, outgoing.headers)
         if isinstance(served, ServedReply):
-            return _reply(served)
+            return http_reply(served)
         body = WatchBody(outgoing.subject, served)
         operator.watches.append(body)
         return body
@@ -308,20 +321,23 @@ class World:
         reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
         if not is_cached:
             self.note("read", f"{outgoing.method} {subject}", str(reply.status))
-        return _reply(reply)
+        return http_reply(reply)
 
     def _write(self, operator: Operator, outgoing: Outgoing) -> None:
         number = len(self.writes) + 1
         fault = self.perturbation.write(self, number, outgoing)
+        if fault.startswith("leader-"):
+            self.take_over(is_paused=fault == "leader-paused")
+            return
         if fault == "crash-before":
             self._count(number, outgoing, ServedReply(0, {}, b""), injected=True)
             self.crash(f"before write {number} is sent")
             return
         if fault in FAULTS:
             status, reason = FAULTS[fault]
-            reply = ServedReply(status, {}, _failure(status, reason))
+            reply = ServedReply(status, {}, failure_body(status, reason))
             self._count(number, outgoing, reply, injected=True)
-            operator.gate.finish(outgoing, _reply(reply) if status else timed_out(stored=False))
+            operator.gate.finish(outgoing, http_reply(reply) if status else timed_out(stored=False))
             return
         self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
         reply = self.server.request(outgoing.method, outgoing.target, outgoing.headers, self._named(outgoing))
@@ -333,7 +349,7 @@ class World:
             self.note("perturb", f"response to write {number} is lost")
             operator.gate.finish(outgoing, timed_out(stored=True))
         else:
-            operator.gate.finish(outgoing, _reply(reply))
+            operator.gate.finish(outgoing, http_reply(reply))
             if fault == "crash-after":
                 self.threads.wait_until_idle()
                 self.crash(f"after the response to write {number}")
@@ -378,23 +394,3 @@ class World:
         self.note("change", f"{served.kind} {ref} by the {change.actor}", f"revision {served.revision}")
         if self._on_change is not None:
             self._on_change(self, change)
-
-
-FAULTS = {
-    "error-409": (409, "Conflict"),
-    "error-429": (429, "TooManyRequests"),
-    "error-500": (500, "InternalError"),
-    "timeout-before": (0, ""),
-}
-
-
-def _failure(status: int, reason: str) -> bytes:
-    body = {
-        "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": status,
-        "message": "injected by a perturbation",
-    }  # fmt: skip
-    return json.dumps(body).encode()
-
-
-def _reply(reply: ServedReply) -> HTTPReply:
-    return HTTPReply(reply.status, {name.lower(): value for name, value in reply.headers.items()}, reply.body)

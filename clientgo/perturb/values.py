@@ -1,0 +1,166 @@
+"""Other valid values of a spec, by the schema of its CustomResourceDefinition: those that a user may change it to."""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+Schema = Mapping[str, Any]
+ValuePath = tuple[str, ...]
+
+MAX_DEPTH = 5
+ABSENT = "absent"
+
+
+class Alternative(NamedTuple):
+    """Changed spec: `label` names the field and the number of its value, `text` says what the change is."""
+
+    label: str
+    text: str
+    spec: Any
+
+
+def alternatives(schema: Schema, spec: Any, examples: Mapping[str, Sequence[Any]]) -> list[Alternative]:
+    """Return the spec with each field changed to each other value; `examples` are further values by path."""
+    results: list[Alternative] = []
+    counts: dict[str, int] = {}
+    for path, value in [*_changes(schema, spec, (), required=True), *_from_examples(examples)]:
+        changed = _replaced(copy.deepcopy(spec), path, value)
+        name = ".".join(path)
+        if changed != spec and all(changed != other.spec for other in results):
+            counts[name] = counts.get(name, 0) + 1
+            results.append(Alternative(f"{name}#{counts[name]}", f"{name} = {_text(value)}", changed))
+    return results
+
+
+def pairs(single: Sequence[Alternative], spec: Any) -> Iterator[Alternative]:
+    """Yield the changes of two top-level fields at once: the first value of each."""
+    firsts: dict[str, Alternative] = {}
+    for alternative in single:
+        firsts.setdefault(alternative.label.partition("#")[0].partition(".")[0], alternative)
+    for index, (field, first) in enumerate(firsts.items()):
+        for other, second in list(firsts.items())[index + 1 :]:
+            both = dict(spec)
+            for name, alternative in ((field, first), (other, second)):
+                both.pop(name, None)
+                if name in alternative.spec:
+                    both[name] = alternative.spec[name]
+            yield Alternative(f"{first.label}+{second.label}", f"{first.text} and {second.text}", both)
+
+
+def sample(schema: Schema, *, depth: int = 0) -> Any:
+    """Return a valid value of a schema, as far as that can be told from it."""
+    for key in ("default", "example"):
+        if key in schema:
+            return schema[key]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    kind = "integer" if schema.get("x-kubernetes-int-or-string") else schema.get("type", "object")
+    if kind == "object":
+        required = schema.get("required") or ()
+        properties = schema.get("properties") or {}
+        return {} if depth > MAX_DEPTH else {n: sample(properties.get(n, {}), depth=depth + 1) for n in required}
+    if kind == "array":
+        return [sample(schema["items"], depth=depth + 1) for _ in range(schema.get("minItems", 0))]
+    if kind in ("integer", "number"):
+        return max(schema.get("minimum", 1), 1) if schema.get("maximum", 1) >= 1 else schema["maximum"]
+    return {"boolean": True, "string": "a" * max(1, schema.get("minLength", 1))}.get(kind)
+
+
+def _changes(schema: Schema, value: Any, path: ValuePath, *, required: bool) -> Iterator[tuple[ValuePath, Any]]:
+    """Yield paths and values to which they may change; the value may be `ABSENT`."""
+    if len(path) > MAX_DEPTH:
+        return
+    if not required and value is not ABSENT:
+        yield path, ABSENT
+    if value is ABSENT:
+        yield path, _optional_sample(schema)
+        return
+    if schema.get("enum"):
+        yield from ((path, other) for other in schema["enum"] if other != value)
+    elif isinstance(value, bool):
+        yield path, not value
+    elif isinstance(value, int | float):
+        yield from ((path, number) for number in _numbers(schema, value))
+    elif isinstance(value, str):
+        yield path, f"{value}-b" if "pattern" not in schema and "format" not in schema else f"{value}b"
+    elif isinstance(value, list):
+        yield from _list_changes(schema, value, path)
+    elif isinstance(value, dict):
+        yield from _object_changes(schema, value, path)
+
+
+def _object_changes(schema: Schema, value: dict[str, Any], path: ValuePath) -> Iterator[tuple[ValuePath, Any]]:
+    needed = set(schema.get("required") or ())
+    for name, field in (schema.get("properties") or {}).items():
+        yield from _changes(field, value.get(name, ABSENT), (*path, name), required=name in needed)
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, dict):
+        for name in value:
+            yield from _changes(extra, value[name], (*path, name), required=False)
+        yield path, {**value, "added": sample(extra)}
+
+
+def _list_changes(schema: Schema, value: list[Any], path: ValuePath) -> Iterator[tuple[ValuePath, Any]]:
+    items = schema.get("items") or {}
+    if value:
+        yield path, value[:-1]
+        yield path, [*value, _other_item(items, value[-1], schema.get("x-kubernetes-list-map-keys") or ())]
+    else:
+        yield path, [sample(items)]
+    if len(value) > 1:
+        yield path, value[::-1]
+        yield path, value[1:]
+    for index, item in enumerate(value[:2]):
+        for inner, changed in _changes(items, item, (), required=True):
+            yield path, [*value[:index], _replaced(copy.deepcopy(item), inner, changed), *value[index + 1 :]]
+
+
+def _other_item(schema: Schema, item: Any, keys: Sequence[str]) -> Any:
+    if isinstance(item, dict):
+        properties = schema.get("properties") or {}
+        keys = keys or [name for name in ("name", "key", "id") if name in item] or list(item)[:1]
+        return {**item, **{key: _other_item(properties.get(key, {}), item[key], ()) for key in keys if key in item}}
+    if schema.get("enum"):
+        return next((other for other in schema["enum"] if other != item), item)
+    if isinstance(item, bool):
+        return not item
+    return item + 1 if isinstance(item, int | float) else f"{item}b"
+
+
+def _numbers(schema: Schema, value: float) -> list[float]:
+    low, high = schema.get("minimum", 0), schema.get("maximum", value + 2)
+    numbers = dict.fromkeys((value + 1, low, high, value - 1))
+    return [number for number in numbers if low <= number <= high and number != value][:3]
+
+
+def _optional_sample(schema: Schema) -> Any:
+    value = sample(schema)
+    kind = schema.get("type")
+    if value == {} and isinstance(schema.get("additionalProperties"), dict):
+        return {"added": sample(schema["additionalProperties"])}
+    return [sample(schema.get("items") or {})] if kind == "array" and not value else value
+
+
+def _from_examples(examples: Mapping[str, Sequence[Any]]) -> Iterator[tuple[ValuePath, Any]]:
+    for path, values in examples.items():
+        yield from ((tuple(path.removeprefix("spec.").split(".")), value) for value in values)
+
+
+def _replaced(value: Any, path: ValuePath, new: Any) -> Any:
+    """Return a value with another one at a path, which is removed if that is `ABSENT`."""
+    if not path:
+        return new
+    name, *inner = path
+    if not isinstance(value, dict):
+        value = {}
+    changed = _replaced(value.get(name), tuple(inner), new) if inner else new
+    if changed is ABSENT:
+        value.pop(name, None)
+    else:
+        value[name] = changed
+    return value
+
+
+def _text(value: Any) -> str:
+    text = "absent" if value is ABSENT else repr(value)
+    return text if len(text) <= 80 else f"{text[:80]}…"

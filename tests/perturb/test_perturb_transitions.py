@@ -1,0 +1,76 @@
+"""Transitions: other values of a spec by its schema, and controllers that apply a field only once."""
+
+from typing import Any
+
+import pytest
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Reconciler
+from clientgo.meta import meta_for, object_name
+from clientgo.perturb import create, perturb
+from clientgo.perturb.values import ABSENT, alternatives, pairs, sample
+from tests.perturb.greetings import Correct, Greeting, greeting
+
+
+def changed(schema: dict[str, Any], value: Any) -> list[Any]:
+    wrapped = {"type": "object", "properties": {"a": schema}}
+    spec = {} if value is None else {"a": value}
+    return [alternative.spec.get("a", ABSENT) for alternative in alternatives(wrapped, spec, {})]
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        ({"type": "string", "enum": ["x", "y", "z"]}, "x", [ABSENT, "y", "z"]),
+        ({"type": "integer", "minimum": 1, "maximum": 5}, 2, [ABSENT, 3, 1, 5]),
+        ({"type": "boolean"}, True, [ABSENT, False]),
+        ({"type": "string"}, None, ["a"]),
+        ({"type": "array", "items": {"type": "string"}}, ["p", "q"],
+         [ABSENT, ["p"], ["p", "q", "qb"], ["q", "p"], ["q"], ["p-b", "q"], ["p", "q-b"]]),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, {"k": "v"},
+         [ABSENT, {}, {"k": "v-b"}, {"k": "v", "added": "a"}]),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, None, [{"added": "a"}]),
+    ],
+    ids=["enum", "bounds", "boolean", "absent", "list", "map", "absent map"],
+)  # fmt: skip
+def test_fields_change_to_other_valid_values(schema: dict[str, Any], value: Any, expected: list[Any]) -> None:
+    assert changed(schema, value) == expected
+
+
+def test_values_of_the_user_come_last_and_two_fields_change_at_once() -> None:
+    properties = {"a": {"type": "boolean"}, "b": {"type": "boolean"}}
+    schema = {"type": "object", "properties": properties, "required": ["a", "b"]}
+    single = alternatives(schema, {"a": True, "b": True}, {"spec.c": ["own"]})
+    assert [alternative.label for alternative in single] == ["a#1", "b#1", "c#1"]
+    assert [both.spec for both in pairs(single, {"a": True, "b": True})] == [
+        {"a": False, "b": False}, {"a": False, "b": True, "c": "own"}, {"a": True, "b": False, "c": "own"},
+    ]  # fmt: skip
+
+
+def test_sample_values_are_valid() -> None:
+    number, text = {"type": "integer", "minimum": 3}, {"type": "string", "minLength": 2}
+    properties = {"n": number, "s": text, "optional": {"type": "string"}}
+    assert sample({"type": "object", "required": ["n", "s"], "properties": properties}) == {"n": 3, "s": "aa"}
+
+
+class OnlyOnCreation(Reconciler[Greeting], owns=[ConfigMap], name="only-on-creation"):
+    """Does not change what exists."""
+
+    def reconcile(self, greeting: Greeting) -> None:
+        if self.client.find(ConfigMap, object_name(greeting)) is None:
+            config = ConfigMap(metadata=meta_for(greeting), data={"text": greeting.spec.text})
+            self.client.create(config, owner=greeting)
+
+
+def test_field_that_is_applied_only_on_creation_is_found() -> None:
+    results = perturb(OnlyOnCreation, [create(greeting())], only=["transition"])
+    [first, *_] = results.failed
+    assert first.findings[0].oracle == "transition"
+    assert "after text = 'hello-b' the state is not as created" in str(first.findings[0])
+    assert perturb(OnlyOnCreation, [create(greeting())], plans=[str(first.plan)]).failed
+
+
+def test_correct_controller_passes_all_transitions() -> None:
+    results = perturb(Correct, [create(greeting())], only=["transition"])
+    results.check()
+    assert len(results) > 5
