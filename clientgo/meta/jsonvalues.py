@@ -126,6 +126,24 @@ def canonical(value: Json) -> bytes:
     return text if b"." not in text and b"e" not in text else _encode_sorted(_with_integers(value))
 
 
+# In JSON these occur only in strings.
+_HTML = (
+    (b"<", b"\\u003c"),
+    (b">", b"\\u003e"),
+    (b"&", b"\\u0026"),
+    (b"\xe2\x80\xa8", b"\\u2028"),
+    (b"\xe2\x80\xa9", b"\\u2029"),
+)
+
+
+def html_escaped(encoded: bytes) -> bytes:
+    """Return JSON with those characters escaped that Go's encoding/json escapes because of HTML and JavaScript."""
+    for character, escape in _HTML:
+        if character in encoded:
+            encoded = encoded.replace(character, escape)
+    return encoded
+
+
 def _with_integers(value: Json) -> Json:
     if isinstance(value, dict):
         return {name: _with_integers(item) for name, item in value.items()}

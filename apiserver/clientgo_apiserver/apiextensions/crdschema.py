@@ -10,8 +10,8 @@ from clientgo_apiserver.resources import Converter, Object, Resource, version_pr
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 
 
-def with_defaults(definition: Object, old: Object | None = None) -> Object:
-    """Return the definition with defaults; unless its spec is that of `old`, its status names the stored version."""
+def with_defaults(definition: Object, _: Object | None = None) -> Object:
+    """Return the definition with defaults."""
     spec = {field: value for field, value in (definition.get("spec") or {}).items() if value is not False}
     names = dict(spec.get("names") or {})
     kind = names.get("kind") or ""
@@ -25,12 +25,18 @@ def with_defaults(definition: Object, old: Object | None = None) -> Object:
     if service := (webhook.get("clientConfig") or {}).get("service"):
         client = {**webhook["clientConfig"], "service": {"port": 443, **service}}
         spec["conversion"] = {**spec["conversion"], "webhook": {**webhook, "clientConfig": client}}
-    stored = next((version.get("name", "") for version in spec.get("versions") or () if version.get("storage")), None)
+    return {**definition, "spec": spec}
+
+
+def with_stored_version(definition: Object) -> Object:
+    """Return the definition with the version that is stored in the list of its status."""
+    versions = definition["spec"].get("versions") or ()
+    stored = next((version.get("name", "") for version in versions if version.get("storage")), None)
     status = definition.get("status") or {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None}
-    versions = list(status.get("storedVersions") or ())
-    if stored is not None and stored not in versions and (not versions or old is None or not same(spec, old["spec"])):
-        versions.append(stored)
-    return {**definition, "spec": spec, "status": {**status, "storedVersions": versions}}
+    names = list(status.get("storedVersions") or ())
+    if stored is not None and stored not in names:
+        names.append(stored)
+    return {**definition, "status": {**status, "storedVersions": names}}
 
 
 def served_resources(

@@ -1,8 +1,8 @@
 r"""JSON paths of printed columns in CustomResourceDefinitions.
 
 `.spec.replicas`, `.metadata.annotations['a\.b/c']`, `.metadata.labels.app\.kubernetes\.io/name`, `.items[0]`, `[-1]`,
-`[1:3]`, `[*]`, and filters such as `.status.conditions[?(@.type=="Ready")].status`. A path is parsed once. Absent
-fields give no result and no error, so that a column stays empty.
+`[1:3]`, `[*]`, `[]` for the first, and filters such as `.status.conditions[?(@.type=="Ready")].status`. A path is
+parsed once. Absent fields give no result and no error, so that a column stays empty.
 """
 
 import operator
@@ -27,6 +27,7 @@ _STEP = re.compile(
     \[\s* (?: '(?P<single>(?:\\.|[^'\\])*)' | "(?P<double>(?:\\.|[^"\\])*)" ) \s*\]
     | \[\s* (?: (?P<index>-?\d+)\s* | (?P<all>\*)\s*
       | (?P<slice>(?:-?\d+\s*)?:\s*(?:-?\d+\s*)?(?::\s*(?:-?\d+\s*)?)?) ) \]
+    | \[\]
     | \[\?\(\s* @(?P<left>(?:[^()'"=!<>]|'[^']*'|"[^"]*")*)
       (?: (?P<operator>==|!=|<=|>=|<|>) (?P<right>.+?) )? \)\]
     | (?P<field>(?:\\.|[^.\[\]\\'"])+) )""",

@@ -127,7 +127,7 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
         # Deployments reset the labels, other kinds do not have them changed either.
         config["metadata"] = {field: value for field, value in config["metadata"].items() if field != "labels"}
         return {field: config[field] for field in ("apiVersion", "kind", "metadata", "status") if field in config}
-    return {field: value for field, value in config.items() if field != "status"} if resource.status else config
+    return config
 
 
 def _json_object(body: bytes) -> Any:

@@ -62,9 +62,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
     resource, strategy, revision = write.resource, write.strategy, state.store.revision
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
-    # The storage's check, which a dry run does not reach.
-    if entries is None and not write.dry_run and meta.get("resourceVersion", "0") not in ("", "0"):
-        raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
+    is_versioned = entries is None and meta.get("resourceVersion", "0") not in ("", "0")
     _require_place(state, write, meta.get("name", ""))
     new = decode_object(write, {**obj, "metadata": meta}, None)
     entries = managed_fields(write, {}, new) if entries is None else entries
@@ -78,6 +76,8 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
         raise invalid(resource.kind, resource.storage[0], meta.get("name", ""), causes)
     write.request.warnings += strategy.warnings_on_create(write, new)
     await chain.validate(state, write, "CREATE", new, None)
+    if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
+        raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
     stored = await to_storage(resource, new)
     response = await from_storage(resource, in_order(stored)) if write.dry_run or resource.converter else None
     if state.store.revision != revision:
@@ -107,8 +107,9 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
             raise not_found(resource, write.name)
         old = await from_storage(resource, entry.object)
         obj, applied = updated(old)
+        decoded = decode_object(write, obj, old)
         _check_preconditions(write, obj["metadata"], old["metadata"])
-        new = decode_object(write, strategy.reset_fields(write, obj, old), old)
+        new = strategy.reset_fields(write, decoded, old)
         entries = managed_fields(write, old, new) if applied is None else applied
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)

@@ -14,7 +14,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock, utc
 from clientgo.meta.scheme import Column
 from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.gotext import go_float
-from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, printer_of
+from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
 from clientgo_apiserver.registry.gotypes import metadata_in_order
 from clientgo_apiserver.resources import Resource
@@ -24,6 +24,7 @@ INCLUDES = ("None", "Metadata", "Object")
 """The values of the `includeObject` query parameter."""
 
 _SHOWN = ("name", "type", "format", "description", "priority")
+_FIRST_EXPONENT = 1e21  # the first float that Go writes with an exponent
 _CUSTOM_AGE = Column("Age", "date", ".metadata.creationTimestamp", CREATED_DESCRIPTION)
 
 
@@ -46,7 +47,7 @@ def render(
         raise ValueError(f"includeObject must be one of {', '.join(INCLUDES)}, not {include!r}")
     printer = printer_of(resource.group, resource.kind)
     if resource.custom:
-        printer = (NAME, *map(_custom, resource.columns or (_CUSTOM_AGE,)))
+        printer = _custom_printer(resource)
     now = utc(clock)
     rows = [
         {"cells": [printed.cell(obj, now) for printed in printer], "object": _row_object(obj, include)}
@@ -76,6 +77,14 @@ def _row_object(obj: dict[str, Any], include: str) -> dict[str, Any] | None:
     return {"None": None, "Object": obj}.get(include, partial_metadata(obj))
 
 
+def _custom_printer(resource: Resource) -> Printer:
+    """Return the columns of a custom kind: the default ones if a path is invalid, as a real server does."""
+    try:
+        return (NAME, *map(_custom, resource.columns or (_CUSTOM_AGE,)))
+    except ValueError:
+        return (NAME, _custom(_CUSTOM_AGE))
+
+
 def _custom(column: Column) -> Printed:
     path = jsonpath.parse(column.json_path)
     text = column.description or f"Custom resource definition column (in JSONPath format): {column.json_path}"
@@ -85,9 +94,9 @@ def _custom(column: Column) -> Printed:
 
 def _cell(kind: str, values: list[Any], now: datetime) -> Any:
     """Return the first value found, in the column's type; None if there is none or it has another type."""
-    value = values[0] if values else None
-    if value is None:
+    if not values:
         return None
+    value = values[0]
     if kind == "string":
         return _go_text(value)
     if kind == "date":
@@ -96,11 +105,14 @@ def _cell(kind: str, values: list[Any], now: datetime) -> Any:
         return value if isinstance(value, bool) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return int(value) if kind == "integer" else float(value)
+    is_whole = kind == "integer" or (float(value).is_integer() and abs(value) < _FIRST_EXPONENT)
+    return int(value) if is_whole else value
 
 
 def _go_text(value: Any) -> str:
     """Format a value as Go prints it: lists and objects as JSON, large and tiny numbers with an exponent."""
+    if value is None:
+        return "<no value>"
     if isinstance(value, str):
         return value
     return go_float(value) if isinstance(value, float) else msgspec.json.encode(value, order="sorted").decode()

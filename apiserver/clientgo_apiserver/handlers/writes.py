@@ -115,9 +115,11 @@ def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Ob
         meta = normalize(obj.get("metadata"), write.unknown, custom=write.resource.custom, stored=stored)
     except DecodeError as error:
         raise write.undecodable(error) from error
+    if not write.namespace:  # dropped, as Kubernetes' EnsureObjectNamespaceMatchesRequestNamespace does
+        return {field: value for field, value in meta.items() if field != "namespace"} if "namespace" in meta else meta
     if meta.get("namespace", write.namespace) != write.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    return {**meta, "namespace": write.namespace} if write.namespace else meta
+    return {**meta, "namespace": write.namespace}
 
 
 def name_required(write: Write) -> ApiFailure:

@@ -26,18 +26,6 @@ _TOP, _COLON, _PAIR, _ELEMENT = (
 )
 
 
-# Go escapes the characters of HTML markup; in JSON they occur only in strings.
-_ESCAPES = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
-
-
-def escaped(encoded: bytes) -> bytes:
-    """Return JSON with the characters escaped that have a meaning in HTML, as Go's encoder writes it."""
-    for character, escape in _ESCAPES:
-        if character in encoded:
-            encoded = encoded.replace(character, escape)
-    return encoded
-
-
 def explain(text: str) -> str:
     """Return the first error of the text, or "" if it is JSON."""
     at, expected, empty, brackets = 0, _VALUE, False, ""

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
+from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
-from clientgo_apiserver.http.gojson import escaped
 from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
 from clientgo_apiserver.users import ANONYMOUS, User
 
@@ -192,7 +192,7 @@ class Stream(Protocol):
 
 def json_response(value: Any, status: int = 200) -> HTTPResponse:
     """Return a response with this value as JSON."""
-    return HTTPResponse(status, escaped(_encode(value)))
+    return HTTPResponse(status, html_escaped(_encode(value)))
 
 
 def text_response(text: str, status: int = 200) -> HTTPResponse:

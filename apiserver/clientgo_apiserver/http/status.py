@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from clientgo.errors import Restorable
+from clientgo.meta.jsonvalues import html_escaped
 from clientgo_apiserver.gotext import go_float
-from clientgo_apiserver.http.gojson import escaped
 from clientgo_apiserver.resources import Resource
 
 
@@ -211,7 +211,7 @@ def quoted(value: Any) -> str:
     if isinstance(value, float):
         return go_float(value)
     encoded = _encode(value)
-    return (encoded if isinstance(value, str) else escaped(encoded)).decode()
+    return (encoded if isinstance(value, str) else html_escaped(encoded)).decode()
 
 
 def required(field: str, detail: str = "") -> Cause:

@@ -30,7 +30,7 @@ class _Shape(NamedTuple):
     part: Callable[[str], "_Shape | None"] = lambda _: None
 
 
-_ANY = _Shape("")
+_ANY: _Shape = _Shape("", lambda _: _ANY)
 
 
 def typed_errors(resource: Resource, config: Object, rules: MergeRules) -> str:
@@ -40,19 +40,20 @@ def typed_errors(resource: Resource, config: Object, rules: MergeRules) -> str:
 
 
 def _errors(value: Any, shape: _Shape, rules: MergeRules, field_path: FieldPath, path: str) -> Iterator[str]:
-    if value is None or not shape.kind:
+    kind = shape.kind or ("map" if isinstance(value, dict) else "")
+    if value is None or not kind:
         return
-    reason = _mistyped(value, shape.kind)
+    reason = _mistyped(value, kind)
     if reason:
         yield f"{path}: {reason}"
-    elif shape.kind == "map":
+    elif kind == "map":
         for name, child in value.items():
             inner = shape.part(name)
             if inner is None:
                 yield f"{path}.{name}: field not declared in schema"
             else:
                 yield from _errors(child, inner, rules, (*field_path, name), f"{path}.{name}")
-    elif shape.kind == "list":
+    elif kind == "list":
         yield from _list_errors(value, shape.part("") or _ANY, rules, field_path, path)
 
 
@@ -132,12 +133,15 @@ def _of_field(field: ProtobufField) -> _Shape:
     return _Shape("list", lambda _: shape) if field.repeated else shape
 
 
-def _schema_shape(schema: Object, *, root: bool = False) -> _Shape:
+def _schema_shape(schema: Object, *, root: bool = False, is_open: bool = False) -> _Shape:
+    """Return the type of a schema; all below one that preserves unknown fields preserve them (schemaconv)."""
     if schema.get("x-kubernetes-int-or-string"):
         return _Shape("untyped")
+    is_open = is_open or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     declared = schema.get("type", "")
-    if declared != "object":
-        return _Shape(_SCHEMA_TYPES.get(declared, ""), lambda _: _schema_shape(schema.get("items") or {}))
+    if declared not in ("object", ""):
+        return _Shape(_SCHEMA_TYPES[declared], lambda _: _schema_shape(schema.get("items") or {}, is_open=is_open))
+    properties, additional = schema.get("properties") or {}, schema.get("additionalProperties")
     embedded = root or schema.get("x-kubernetes-embedded-resource")
 
     def member(name: str) -> _Shape | None:
@@ -145,9 +149,11 @@ def _schema_shape(schema: Object, *, root: bool = False) -> _Shape:
             return _Shape("string")
         if embedded and name == "metadata":
             return _message_shape(find_message("meta.k8s.io/v1", "ObjectMeta"))
-        below = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+        below = properties.get(name, additional)
         if isinstance(below, dict):
-            return _schema_shape(below)
-        return _ANY if below is True or schema.get("x-kubernetes-preserve-unknown-fields") else None
+            return _schema_shape(below, is_open=is_open)
+        # An object that declares nothing about its members is free-form.
+        is_free = is_open or not (properties or embedded)
+        return _ANY if below is True or (below is None and is_free) else None
 
-    return _Shape("map", member)
+    return _Shape("map" if declared else "", member)

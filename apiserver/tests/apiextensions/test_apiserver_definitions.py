@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from apiserver.tests.inprocess import definition
-from clientgo_apiserver.apiextensions.crdschema import with_defaults
+from clientgo_apiserver.apiextensions.crdschema import with_defaults, with_stored_version
 from clientgo_apiserver.apiextensions.definitions import definition_errors
 
 Object = dict[str, Any]
@@ -24,8 +24,12 @@ def changed(*changes: tuple[str, Any]) -> Object:
     return found
 
 
+def completed(new: Object) -> Object:
+    return with_stored_version(with_defaults(new))
+
+
 def fields(new: Object, old: Object | None = None) -> list[str]:
-    return [f"{cause.field}: {cause.message}" for cause in definition_errors(with_defaults(new), old)]
+    return [f"{cause.field}: {cause.message}" for cause in definition_errors(completed(new), old)]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,7 @@ def test_schemas_that_differ_are_reported_at_their_versions() -> None:
 
 @pytest.mark.parametrize(("established", "count"), [("True", 4), ("False", 2)])
 def test_scope_and_kind_are_immutable_once_established(established: str, count: int) -> None:
-    old = with_defaults(changed())
+    old = completed(changed())
     old["status"]["conditions"] = [{"type": "Established", "status": established}]
     new = changed(("scope", "Cluster"), ("names.kind", "Baz"), ("names.plural", "bazs"), ("group", "other.com"))
     assert len([text for text in fields(new, old) if text.endswith("field is immutable")]) == count

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clientgo.meta.apply.mergerules import MergeRule
-from clientgo.meta.jsonvalues import canonical, same
+from clientgo.meta.jsonvalues import canonical, html_escaped, same
 
 Tree = dict[str, Any]
 FieldPath = tuple[str, ...]
@@ -241,7 +241,7 @@ def _children_by_element(value: Any, rule: MergeRule | None, *, in_map: bool) ->
 def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
     """Return the items of a list that merges, each with its element: `k:{...}` or `v:...`."""
     if rule.list_type == "set":
-        return [("v:" + canonical(value).decode(), value) for value in values]
+        return [("v:" + html_escaped(canonical(value)).decode(), value) for value in values]
     pairs = []
     defaults = dict(rule.key_defaults)
     for item in values:
@@ -249,7 +249,7 @@ def items(values: list[Any], rule: MergeRule) -> list[tuple[str, Any]]:
         key = {name: members.get(name) for name in rule.map_keys or (rule.patch_key,)}
         key = {name: defaults.get(name) if value is None else value for name, value in key.items()}
         key = {name: value for name, value in key.items() if value is not None}
-        pairs.append(("k:" + canonical(key).decode(), item))
+        pairs.append(("k:" + html_escaped(canonical(key)).decode(), item))
     return pairs
 
 

@@ -24,6 +24,7 @@ from clientgo.meta.apply.fieldsets import (
     union,
 )
 from clientgo.meta.apply.managedfields import FieldManager, ManagedType, after_update, sort
+from clientgo.meta.jsonvalues import html_escaped, same
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -82,8 +83,8 @@ def apply(live: Object, config: Object, who: FieldManager, kind: ManagedType, *,
         for entry in other_entries
         if (fields := difference(entry.get("fieldsV1", {}), lost))
     ]
-    # As on a real server, an apply that changes nothing does not set a time.
-    when = time if changed or removed or not live else mine.get("time", "")
+    # As on a real server, an apply that changes nothing does not set a time; what is ignored here counts there.
+    when = mine.get("time", "") if live and same(managed(live), managed(merged)) else time
     if who.name == _KUBECTL:
         merged = _with_last_applied(merged, config)
     return Applied(merged, sort([*reduced, *([who.entry(applied, when)] if applied else [])]))
@@ -115,7 +116,7 @@ def _with_last_applied(merged: Object, config: Object) -> Object:
     meta = dict(config["metadata"])
     if meta.get("annotations"):
         meta["annotations"] = {key: value for key, value in meta["annotations"].items() if key != LAST_APPLIED}
-    text = msgspec.json.encode({**config, "metadata": meta}, order="sorted").decode() + "\n"
+    text = html_escaped(msgspec.json.encode({**config, "metadata": meta}, order="sorted")).decode() + "\n"
     return {**merged, "metadata": {**merged["metadata"], "annotations": {**notes, LAST_APPLIED: text}}}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from clientgo_apiserver.apiextensions import crdstatus
+from clientgo_apiserver.apiextensions.crdschema import with_stored_version
 from clientgo_apiserver.apiextensions.definitions import definition_warnings
 from clientgo_apiserver.registry.strategies.certificates import (
     ApprovalStrategy,
@@ -63,6 +64,14 @@ class _FinalizeStrategy(_NamespaceStrategy):
 
 class _DefinitionStrategy(Strategy):
     """Strategy of CustomResourceDefinitions."""
+
+    def prepare_for_create(self, _: StrategyContext, new: Object) -> Object:
+        """Return the definition with its stored version in the status."""
+        return with_stored_version(new)
+
+    def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
+        """Return the definition with its stored version in the status, and its generation."""
+        return super().prepare_for_update(context, with_stored_version(new), old)
 
     def warnings_on_create(self, _: StrategyContext, new: Object) -> list[str]:
         """Return the warnings about formats that are not checked."""

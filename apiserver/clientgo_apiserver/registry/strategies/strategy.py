@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.customobjects import object_errors
+from clientgo_apiserver.apiextensions.structural import apply_defaults
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import Cause
 from clientgo_apiserver.registry.validation.validator import builtin_errors
@@ -126,8 +127,12 @@ class CustomStrategy(Strategy):
     """Strategy of custom kinds."""
 
     def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
-        """Return the object without a status, if that is a subresource."""
-        return with_field(new, {}, "status") if context.resource.status else new
+        """Return the object with the default of its status at most, if that is a subresource."""
+        if not context.resource.status:
+            return new
+        status = ((context.resource.schema or {}).get("properties") or {}).get("status")
+        default: Object = apply_defaults({"properties": {"status": status}}, {}) if status else {}
+        return with_field(new, default, "status")
 
     def _counted(self, context: StrategyContext, obj: Object) -> Any:
         return _without_metadata(context, obj)

@@ -1,0 +1,130 @@
+"""What manifests and definitions of public projects need, each answered as by a real server."""
+
+import json
+from typing import Any
+
+import pytest
+
+from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, DEFINITIONS, FOOS, MERGE, Kube, definition, foo
+
+Object = dict[str, Any]
+BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
+BAR: Object = {"apiVersion": "example.com/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def bars(spec: Object, **changes: Any) -> Kube:
+    """Return a server with the kind Bar; `changes` are those of its version."""
+    kube, bar = Kube(), definition("bars", "Bar", "example.com", spec)
+    bar["spec"]["versions"][0].update(changes)
+    kube.ok("POST", DEFINITIONS, bar)
+    return kube
+
+
+def apply(kube: Kube, spec: Object, manager: str = "me") -> Object:
+    return kube.ok("PATCH", f"{BARS}/a?fieldManager={manager}", {**BAR, "spec": spec}, APPLY)
+
+
+@pytest.mark.parametrize("path", ["rbac.authorization.k8s.io/v1/clusterroles", "storage.k8s.io/v1/storageclasses"])
+def test_namespace_of_a_cluster_scoped_object_is_dropped(path: str) -> None:
+    kube, body = Kube(), {"metadata": {"name": "a", "namespace": "other"}, "provisioner": "p"}
+    created = kube.ok("POST", f"/apis/{path}?fieldValidation=Ignore", body)
+    assert "namespace" not in created["metadata"]
+    kube.refused(400, "POST", CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "other"}})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object"},
+        {"type": "array", "items": {"type": "object"}, "x-kubernetes-preserve-unknown-fields": True},
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"b": {"type": "object"}}},
+        {"x-kubernetes-preserve-unknown-fields": True, "properties": {"b": {"type": "object"}}},
+    ],
+    ids=["free-form", "items", "inherited", "untyped"],
+)
+def test_fields_that_no_schema_declares_are_applied_where_unknown_ones_are_kept(schema: Object) -> None:
+    kept = {"type": "object", "properties": {"a": schema}, "x-kubernetes-preserve-unknown-fields": True}
+    kube = bars(kept)
+    value: Object = {"b": {"c": 1, "d": {"e": [1]}}}
+    assert "a" in apply(kube, {"a": [value] if schema.get("type") == "array" else value})["spec"]
+
+
+def test_defaults_of_a_status_are_set_when_an_object_is_created() -> None:
+    kube, bar = Kube(), definition("bars", "Bar", "example.com", {"type": "object"})
+    status = {"type": "object", "properties": {"phase": {"type": "string", "default": "Unknown"}}, "default": {}}
+    bar["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"] = status
+    kube.ok("POST", DEFINITIONS, bar)
+    assert kube.ok("POST", BARS, {**BAR, "status": {"phase": "Mine"}})["status"] == {"phase": "Unknown"}
+    assert kube.ok("GET", f"{BARS}/a")["status"] == {"phase": "Unknown"}
+    changed = kube.ok("PATCH", f"{BARS}/a", {"status": {"phase": "Mine"}, "spec": {}}, MERGE)
+    assert changed["status"] == {"phase": "Unknown"}
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "value", "cell"),
+    [
+        (".spec.hosts[]", "string", ["a", "b"], "a"),
+        (".spec.hosts", "string", None, "<no value>"),
+        (".spec.hosts", "number", 500, 500),
+        (".spec.hosts", "number", 0.5, 0.5),
+    ],
+)
+def test_cells_are_those_of_a_real_server(path: str, kind: str, value: Any, cell: Any) -> None:
+    column = {"name": "C", "type": kind, "jsonPath": path}
+    hosts = {"x-kubernetes-preserve-unknown-fields": True, "nullable": True}
+    kube = bars({"type": "object", "properties": {"hosts": hosts}}, additionalPrinterColumns=[column])
+    kube.ok("POST", BARS, {**BAR, "spec": {"hosts": value}})
+    table = kube.ok("GET", BARS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert json.dumps(table["rows"][0]["cells"][1]) == json.dumps(cell)
+
+
+def test_a_kind_whose_column_has_an_invalid_path_has_the_default_columns() -> None:
+    column = {"name": "C", "type": "string", "jsonPath": ".spec...hosts"}
+    kube = bars({"type": "object"}, additionalPrinterColumns=[column])
+    table = kube.ok("GET", BARS, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert [each["name"] for each in table["columnDefinitions"]] == ["Name", "Age"]
+
+
+def test_json_in_annotations_and_managed_fields_is_escaped_as_by_go() -> None:
+    kube = Kube()
+    body: Object = {**foo("a"), "metadata": {"name": "a", "annotations": {LAST_APPLIED: "{}"}}}
+    kube.ok("POST", FOOS, body)
+    ports = [{"name": "a<b", "port": 1}]
+    applied = kube.ok("PATCH", f"{FOOS}/a?fieldManager=kubectl&force=true", foo("a", ports=ports), APPLY)
+    assert '"name":"a\\u003cb"' in applied["metadata"]["annotations"][LAST_APPLIED]
+    entry = next(each for each in applied["metadata"]["managedFields"] if each["manager"] == "kubectl")
+    assert list(entry["fieldsV1"]["f:spec"]["f:ports"]) == ['k:{"name":"a\\u003cb"}']
+
+
+def test_an_apply_whose_only_change_is_an_ignored_status_sets_the_time() -> None:
+    kube = Kube()
+    kube.ok("PATCH", f"{FOOS}/a?fieldManager=first", foo("a"), APPLY)
+    config = {**foo("a"), "status": {"availableReplicas": 7}}
+    applied = kube.ok("PATCH", f"{FOOS}/a?fieldManager=second", config, APPLY)
+    assert all("time" in entry for entry in applied["metadata"]["managedFields"])
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+def test_a_status_that_a_write_of_the_main_resource_ignores_is_decoded_all_the_same(method: str) -> None:
+    kube = Kube()
+    stored = kube.ok("POST", FOOS, foo("a"))
+    body = {**stored, "status": {"unknown": 1}} if method == "PUT" else {"status": {"unknown": 1}}
+    kind = "application/json" if method == "PUT" else MERGE
+    warned = kube.send(method, f"{FOOS}/a?fieldValidation=Warn", body, kind)
+    assert (warned.status, "status.unknown" in str(warned.headers)) == (200, True)
+    kube.refused(400 if method == "PUT" else 422, method, f"{FOOS}/a?fieldValidation=Strict", body, kind)
+
+
+def test_a_put_of_an_unknown_field_is_rejected_before_its_missing_version() -> None:
+    kube = Kube()
+    kube.ok("POST", FOOS, foo("a"))
+    kube.refused(400, "PUT", f"{FOOS}/a?fieldValidation=Strict", foo("a", unknown=1))
+
+
+def test_an_object_with_a_version_is_validated_before_its_creation_fails() -> None:
+    kube, body = Kube(), foo("a", replicas=99)
+    body["metadata"]["resourceVersion"] = "5"
+    kube.refused(422, "POST", FOOS, body)
+    body["spec"]["replicas"] = 1
+    kube.refused(500, "POST", FOOS, body)
