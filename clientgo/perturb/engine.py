@@ -1,8 +1,5 @@
 """Perturbation of operators in this process: learns a scenario, derives plans, and judges each run.
 
-    results = perturb(FooReconciler, steps=[create(foo), change(foo, {"spec": {"replicas": 3}}), delete(foo)])
-    results.check()
-
 The operator runs as usual, with real caches, queues and threads, on a server in memory; every request and event passes
 one at a time, in an order that depends on nothing but the plan. So equal runs are equal, and a plan's name repeats it.
 """
@@ -20,7 +17,7 @@ from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
 from clientgo.perturb.operators import OperatorProgram, Operators
 from clientgo.perturb.oracles import ORACLES, Judged, judge
-from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, TRANSITION, Plan, derive, perturbation_of
+from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, Plan, derive, perturbation_of
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import NO_SPECS, ScenarioStep, ScenarioUser, Specs
@@ -106,6 +103,10 @@ class PerturbResults:
     results: tuple[PlanResult, ...]
     masks: Masks
     seconds: float
+    left_out: int = 0
+    """Plans that were not run, because the time was over."""
+    steps: tuple[int, ...] = ()
+    """Numbers of the steps that were chosen; empty for all."""
 
     def __iter__(self) -> Iterator[PlanResult]:
         return iter(self.results)
@@ -235,40 +236,6 @@ class Engine:
     def _check(self, run: ScenarioRun, world: World, change: ObjectChange) -> None:
         for invariant in self.scenario.invariants:
             _ask(invariant, world.state, run, f"at revision {change.revision}, when {change.ref} was {change.kind}")
-
-
-def perturb(
-    setup: Operators,
-    steps: Sequence[ScenarioStep],
-    *,
-    plans: Iterable[str] = (),
-    only: Iterable[str] = (),
-    limit: int = MAX_PER_KIND,
-    **options: Any,
-) -> PerturbResults:
-    """Perturb an operator in every way that is derived from a scenario, and return a result for each plan.
-
-    `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
-    (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`.
-
-    Raises:
-        ConfigError: a kind has no CRD, or an option is invalid.
-        ValueError: there is no such plan.
-    """
-    return run_scenario(Scenario(setup, steps, **options), plans=plans, only=only, limit=limit)
-
-
-def run_scenario(
-    scenario: Scenario, *, plans: Iterable[str] = (), only: Iterable[str] = (), limit: int = MAX_PER_KIND
-) -> PerturbResults:
-    """Run the plans of a scenario, see `perturb`."""
-    began, engine = SYSTEM_CLOCK.now(), Engine(scenario)
-    unknown = set(only) - PLANS.keys()
-    if unknown:
-        raise ValueError(f"invalid kind of plan {min(unknown)!r}: expected one of {', '.join(PLANS)}")
-    chosen = [Plan.parse(name) for name in plans] or engine.plans(only, limit)
-    results = tuple(engine.result(plan) for plan in chosen)
-    return PerturbResults(scenario, results, engine.masks, SYSTEM_CLOCK.now() - began)
 
 
 def _ask(invariant: Invariant, state: ClusterState, run: ScenarioRun, when: str) -> None:

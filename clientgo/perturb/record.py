@@ -33,6 +33,7 @@ class TimelineEntry(NamedTuple):
     lane: str
     text: str
     detail: str = ""
+    subject: str = ""
 
 
 class Violation(NamedTuple):

@@ -44,7 +44,9 @@ def judge_transition(
         return run, []
     fresh = run_steps(prefix, {change.ref: alternative.spec})
     violations: list[Violation] = []
-    if not fresh.failure and len(fresh.states) == len(prefix):
+    if fresh.noise:
+        violations.append(Violation("quiet", f"created with {alternative.text}: {fresh.noise}"))
+    elif not fresh.failure and len(fresh.states) == len(prefix):
         violations += _compared(f"after {alternative.text}", "as created", fresh.states[-1], run.states[-2], masks)
     before = reference.states[change.step]
     violations += _compared(f"after {alternative.text} and back", "as before", before, run.states[-1], masks)

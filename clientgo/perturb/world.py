@@ -155,9 +155,9 @@ class World:
             raise AssertionError(f"{method} {target}: {reply.status} {result.get('message', '')}")
         return result
 
-    def note(self, lane: str, text: str, detail: str = "") -> None:
-        """Add a line to the timeline."""
-        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail))
+    def note(self, lane: str, text: str, detail: str = "", subject: str = "") -> None:
+        """Add a line to the timeline, about the object `subject` if it is about one."""
+        self.trace.append(TimelineEntry(self.time.now(), self.step, lane, text, detail, subject))
 
     def start(self) -> None:
         """Start the operator; names that another replica uses are free for it."""
@@ -283,7 +283,7 @@ class World:
             if frame.body.is_open:
                 if frame.type != "BOOKMARK":
                     self.frames.append((self.step, frame))
-                    self.note("saw", f"{frame.type} {frame.ref}")
+                    self.note("saw", f"{frame.type} {frame.ref}", subject=str(frame.ref))
                 frame.body.deliver(frame)
             return True
         return False
@@ -364,7 +364,8 @@ class World:
         self._last_write = self.time.now()
         self._step_writes += 1
         text = f"{write}: {reply.status or 'no response'}{' (injected)' if injected else ''}"
-        self.note("perturb" if injected else "wrote", text, message)
+        ref = str(ObjectRef(*outgoing.subject[:3])) if outgoing.subject.name else ""
+        self.note("perturb" if injected else "wrote", text, message, ref)
 
     def _named(self, outgoing: Outgoing) -> bytes:
         """Return the body, in which a generated name is the next number: a random one would differ in each run."""
@@ -391,6 +392,6 @@ class World:
         else:
             self._objects[ref] = served.new
         self.changes.append(change)
-        self.note("change", f"{served.kind} {ref} by the {change.actor}", f"revision {served.revision}")
+        self.note("change", f"{served.kind} {ref} by the {change.actor}", f"revision {served.revision}", str(ref))
         if self._on_change is not None:
             self._on_change(self, change)

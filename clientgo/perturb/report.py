@@ -1,0 +1,116 @@
+"""Reports of results: a line per plan, failures grouped by cause, timelines, and JUnit XML."""
+
+import re
+from collections.abc import Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+from clientgo.perturb.engine import PerturbResults, PlanResult
+from clientgo.perturb.oracles import ORACLES
+from clientgo.perturb.plans import PLANS, REFERENCE
+from clientgo.perturb.record import ScenarioRun, TimelineEntry, Violation
+
+MARKS = {
+    "step": "──",
+    "saw": "◂ saw",
+    "wrote": "▸ wrote",
+    "read": "  read",
+    "change": "  ",
+    "perturb": "✗",
+    "fault": "!!",
+}
+MAX_TIMELINE = 60
+_CONTEXT = 12
+
+
+def progress(result: PlanResult, done: int, total: int, seconds_left: float) -> str:
+    """Return the line about a plan that has run."""
+    remaining = f", {seconds_left:.0f} s left" if done < total else ""
+    return f"[{done}/{total}{remaining}] {'ok  ' if result.passed else 'FAIL'} {result.verdict.removesuffix(': ok')}"
+
+
+def groups(results: Sequence[PlanResult]) -> list[list[PlanResult]]:
+    """Return the failed results in groups of one cause: the same oracle and difference, the shortest plan first."""
+    causes: dict[tuple[str, str], list[PlanResult]] = {}
+    for result in results:
+        if result.findings:
+            first = result.findings[0]
+            line = first.details[0] if first.details else first.text
+            causes.setdefault((first.oracle, re.sub("[0-9]+", "#", line)), []).append(result)
+    return sorted((sorted(group, key=lambda r: len(str(r.plan))) for group in causes.values()), key=len, reverse=True)
+
+
+def summary(results: PerturbResults, *, command: str = "", timelines: bool = True) -> str:
+    """Return what is wrong, for people: each cause with a plan that shows it, its timeline, and how to repeat it."""
+    lines: list[str] = []
+    for number, group in enumerate(groups(results.results), 1):
+        lines += ["", f"Cause {number}: {len(group)} plans", *_cause(results, group, command, timelines=timelines)]
+    if results.masks.lines():
+        lines += ["", "Not compared, because it differs between two equal runs:"]
+        lines += [f"  {line}" for line in results.masks.lines()]
+    failed, rate = len(results.failed), len(results) / max(results.seconds, 0.001)
+    verdict = f"{failed} of {len(results)} plans failed" if failed else f"{len(results)} plans passed"
+    left_out = f", {results.left_out} plans were not run" if results.left_out else ""
+    lines += ["", f"{verdict} in {results.seconds:.1f} s ({rate:.0f} a second){left_out}"]
+    return "\n".join(lines).lstrip("\n")
+
+
+def _cause(results: PerturbResults, group: list[PlanResult], command: str, *, timelines: bool) -> list[str]:
+    shortest, findings = group[0], group[0].findings
+    lines = [f"  {shortest.plan}: {explanation(shortest)}"]
+    for finding in findings:
+        lines.append(f"  {finding.oracle} ({ORACLES[finding.oracle].explanation})" if finding.oracle in ORACLES else "")
+        lines.append(f"    {finding.text}")
+        lines += [f"      {line}" for line in finding.details]
+    if timelines:
+        lines += ["  Timeline:", *(f"    {line}" for line in timeline(shortest.run))]
+    lines.append(f"  Repeat it: {repeat(results, shortest, command)}")
+    if group[1:]:
+        further = [str(result.plan) for result in group[1:]]
+        lines.append(f"  Also: {', '.join(further[:8])}{f' and {len(further) - 8} more' if len(further) > 8 else ''}")
+    return lines
+
+
+def explanation(result: PlanResult) -> str:
+    """Return what a plan does."""
+    return "the scenario itself" if result.plan == REFERENCE else PLANS[result.plan.kind].explanation
+
+
+def repeat(results: PerturbResults, result: PlanResult, command: str = "") -> str:
+    """Return how to repeat a plan."""
+    steps = f" --steps {','.join(map(str, results.steps))}" if results.steps else ""
+    return f"{command}{steps} --plan {result.plan}" if command else f'perturb(..., plans=["{result.plan}"])'
+
+
+def timeline(run: ScenarioRun) -> list[str]:
+    """Return the timeline around the perturbation, or the whole one if it is short, as lines."""
+    return [_line(entry) for entry in excerpt(run.trace)]
+
+
+def excerpt(trace: Sequence[TimelineEntry], most: int = MAX_TIMELINE) -> list[TimelineEntry]:
+    """Return the part of a timeline that begins shortly before the perturbation."""
+    hits = [index for index, entry in enumerate(trace) if entry.lane == "perturb"]
+    begin = max(0, hits[0] - _CONTEXT) if hits and len(trace) > most else 0
+    return list(trace[begin : begin + most])
+
+
+def _line(entry: TimelineEntry) -> str:
+    detail = f"  ({entry.detail})" if entry.detail else ""
+    return f"{entry.at:8.2f} s {MARKS.get(entry.lane, ''):8}{entry.text}{detail}"
+
+
+def junit(results: PerturbResults) -> str:
+    """Return the results as JUnit XML, a test case for each plan."""
+    name = quoteattr(results.scenario.name)
+    cases = []
+    for result in results:
+        failure = "".join(map(_junit_failure, result.findings))
+        case = f'<testcase classname={name} name={quoteattr(str(result.plan))} time="{result.seconds:.3f}">'
+        cases.append(f"  {case}{failure}</testcase>")
+    head = f'tests="{len(results)}" failures="{len(results.failed)}" time="{results.seconds:.3f}"'
+    body = "\n".join(cases)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuite name={name} {head}>\n{body}\n</testsuite>\n'
+
+
+def _junit_failure(finding: Violation) -> str:
+    details = escape("\n".join(finding.details))
+    return f"<failure type={quoteattr(finding.oracle)} message={quoteattr(finding.text)}>{details}</failure>"

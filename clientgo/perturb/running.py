@@ -1,0 +1,171 @@
+"""Runs of a scenario's plans: all or some, in one process or several, within a time."""
+
+import multiprocessing
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection, wait
+from typing import Any, cast
+
+from clientgo.clock import SYSTEM_CLOCK
+from clientgo.errors import ConfigError
+from clientgo.perturb.engine import Engine, PerturbResults, PlanResult, Scenario
+from clientgo.perturb.operators import Operators
+from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, Plan
+from clientgo.perturb.record import ScenarioRun
+from clientgo.perturb.steps import ScenarioStep
+
+SMOKE_LIMIT = 2
+"""Plans of each kind in a smoke test."""
+
+Progress = Callable[[PlanResult, int, int, float], object]
+"""Called after each plan with its result, the number of plans that have run, that of all, and the seconds left."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which plans run, and how.
+
+    `plans` are names of single plans, `only` are kinds of plans, of which at most `limit` each run; `steps` are the
+    numbers of the scenario's steps to run, from 1. `shard` (i, n) runs every n-th plan from the i-th. No plan begins
+    after `max_time` seconds. Plans run in `processes` processes, if the program can be forked.
+    """
+
+    plans: Sequence[str] = ()
+    only: Sequence[str] = ()
+    limit: int = MAX_PER_KIND
+    steps: Sequence[int] = ()
+    shard: tuple[int, int] = (1, 1)
+    max_time: float = 0.0
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.only) - PLANS.keys():
+            raise ConfigError(f"invalid kind of plan {min(unknown)!r}: expected one of {', '.join(PLANS)}")
+        part, total = self.shard
+        if not 1 <= part <= total:
+            raise ConfigError(f"invalid shard {part}/{total}: expected 1/{total} to {total}/{total}")
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with the chosen steps; ConfigError if there is no such step."""
+        if not self.steps:
+            return scenario
+        if unknown := [number for number in self.steps if not 1 <= number <= len(scenario.steps)]:
+            raise ConfigError(f"invalid step {unknown[0]}: scenario {scenario.name} has {len(scenario.steps)} steps")
+        return replace(scenario, steps=[scenario.steps[number - 1] for number in self.steps])
+
+    def chosen(self, engine: Engine) -> list[Plan]:
+        """Return the plans; the reference first, if they are derived from it."""
+        if self.plans:
+            return [Plan.parse(name) for name in self.plans]
+        part, total = self.shard
+        reference, *plans = engine.plans(self.only, self.limit)
+        return [reference, *plans[part - 1 :: total]]
+
+
+def perturb(
+    setup: Operators,
+    steps: Sequence[ScenarioStep],
+    *,
+    plans: Sequence[str] = (),
+    only: Sequence[str] = (),
+    limit: int = MAX_PER_KIND,
+    processes: int = 1,
+    **options: Any,
+) -> PerturbResults:
+    """Perturb an operator in every way that is derived from a scenario, and return a result for each plan.
+
+    `plans` are the names of single plans to repeat, such as `crash-stored:3`; `only` are the kinds of plans to derive
+    (see `clientgo.perturb.plans.PLANS`), at most `limit` of each kind. The other options are those of `Scenario`.
+
+    Raises:
+        ConfigError: a kind has no CRD, or an option is invalid.
+        ValueError: there is no such plan.
+    """
+    selection = Selection(plans=plans, only=only, limit=limit, processes=processes)
+    return run_scenario(Scenario(setup, steps, **options), selection)
+
+
+def run_scenario(
+    scenario: Scenario, selection: Selection = Selection(), progress: Progress | None = None
+) -> PerturbResults:
+    """Run the selected plans of a scenario.
+
+    Raises:
+        ConfigError: a kind has no CRD, or the selection is invalid.
+        ValueError: there is no such plan.
+    """
+    began = SYSTEM_CLOCK.now()
+    deadline = began + selection.max_time if selection.max_time else None
+    engine = Engine(selection.scenario(scenario))
+    plans = selection.chosen(engine)
+    results: dict[Plan, PlanResult] = {}
+    run = _run_in_processes if selection.processes > 1 and len(plans) > 2 else _run_here
+    for result in run(engine, plans, selection.processes, deadline):
+        results[result.plan] = result
+        if progress is not None:
+            seconds = (SYSTEM_CLOCK.now() - began) / len(results) * (len(plans) - len(results))
+            progress(result, len(results), len(plans), seconds)
+    ordered = tuple(results[plan] for plan in plans if plan in results)
+    left_out, seconds = len(plans) - len(ordered), SYSTEM_CLOCK.now() - began
+    return PerturbResults(engine.scenario, ordered, engine.masks, seconds, left_out, tuple(selection.steps))
+
+
+def _run_here(engine: Engine, plans: Sequence[Plan], _: int, deadline: float | None) -> Iterator[PlanResult]:
+    for plan in plans:
+        if plan != REFERENCE and deadline is not None and SYSTEM_CLOCK.now() >= deadline:
+            return
+        yield engine.result(plan)
+
+
+def _run_in_processes(
+    engine: Engine, plans: Sequence[Plan], processes: int, deadline: float | None
+) -> Iterator[PlanResult]:
+    yield engine.result(plans[0])  # here, so that the processes begin with what was learned
+    context = multiprocessing.get_context("fork")
+    receivers: list[Connection] = []
+    for part in range(processes):
+        receiver, sender = context.Pipe(duplex=False)
+        arguments = (engine, plans[1 + part :: processes], deadline, sender)
+        process = context.Process(target=_send_results, args=arguments, daemon=True)
+        with _may_fork():
+            process.start()
+        sender.close()
+        receivers.append(receiver)
+    while receivers:
+        for ready in wait(receivers):
+            receiver = cast(Connection, ready)
+            try:
+                result = receiver.recv()
+            except EOFError:
+                receivers.remove(receiver)
+                continue
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+
+def _send_results(engine: Engine, plans: Sequence[Plan], deadline: float | None, sender: Connection) -> None:
+    try:
+        for result in _run_here(engine, plans, 1, deadline):
+            sender.send(_portable(result))
+    except Exception as error:  # noqa: BLE001  # raised in the parent
+        sender.send(ConfigError(f"{type(error).__name__}: {error}"))
+    sender.close()
+
+
+def _portable(result: PlanResult) -> PlanResult:
+    """Return a result without what a process cannot send, or need not if the plan passed."""
+    run = result.run
+    if result.passed:
+        return replace(result, run=ScenarioRun(run.steps))
+    return replace(result, run=replace(run, frames=[], outside=[]))
+
+
+@contextmanager
+def _may_fork() -> Iterator[None]:
+    # Threads of the library survive a fork (clientgo.internal.forks); no operator runs now.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield

@@ -1,0 +1,60 @@
+"""Reports of perturbations: causes, timelines, the page, JUnit XML, and shorter forms of a failure."""
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from clientgo.perturb import PerturbResults, change, create, delete, perturb
+from clientgo.perturb.page import page
+from clientgo.perturb.report import groups, junit, progress, summary
+from clientgo.perturb.shrink import shrunk
+from tests.perturb.greetings import Correct, StatusFirst, greeting
+
+STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
+
+
+@pytest.fixture(scope="module")
+def failures() -> PerturbResults:
+    return perturb(StatusFirst, STEPS, only=["crash-before", "crash-stored"], name="status first")
+
+
+def test_failures_of_one_cause_are_one_group(failures: PerturbResults) -> None:
+    causes = [[str(result.plan) for result in group] for group in groups(failures.results)]
+    assert causes == [["crash-before:2", "crash-stored:1"], ["crash-before:4", "crash-stored:3"]]
+
+
+def test_summary_explains_each_cause_and_how_to_repeat_it(failures: PerturbResults) -> None:
+    text = summary(failures, command="clientgo perturb scenario.py")
+    assert "Cause 1: 2 plans\n  crash-before:2: the operator crashes before a write is sent" in text
+    assert "final-state (the state after each step equals the reference's)" in text
+    assert "- configmaps default/a is missing" in text
+    assert "✗       operator crashes before write 2 is sent" in text
+    assert "Repeat it: clientgo perturb scenario.py --plan crash-before:2\n  Also: crash-stored:1" in text
+    assert text.splitlines()[-1].startswith("4 of 9 plans failed in ")
+
+
+def test_progress_has_one_line_per_plan(failures: PerturbResults) -> None:
+    reference, *_ = failures
+    assert progress(reference, 1, 9, 3.2) == "[1/9, 3 s left] ok   reference"
+    assert progress(failures.failed[0], 9, 9, 0.0).startswith("[9/9] FAIL crash-before:2: final-state: after step 1")
+
+
+def test_junit_has_a_case_for_each_plan(failures: PerturbResults) -> None:
+    suite = ET.fromstring(junit(failures))
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("status first", "9", "4")
+    failed = {case.get("name"): failure.get("type") for case in suite for failure in case}
+    assert failed["crash-before:2"] == "final-state"
+
+
+def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults) -> None:
+    html = page(failures, "clientgo perturb scenario.py")
+    assert html.count("<svg") == 2
+    assert "http" not in html
+    assert "operator crashes before write 2 is sent" in html
+    assert "<!--" not in html
+    assert "<svg" in page(perturb(Correct, STEPS, plans=["reference"]))
+
+
+def test_failure_is_shrunk_to_the_steps_that_it_needs(failures: PerturbResults) -> None:
+    steps, result = shrunk(failures.scenario, failures.failed[-1])
+    assert (steps, str(result.plan)) == ([1], "crash-stored:1")
