@@ -10,7 +10,7 @@ A test names the operator and what happens to it, and requires that no perturbat
 from clientgo.perturb.engine import Outside, PerturbResults, PlanResult, Scenario
 from clientgo.perturb.operators import Standalone
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.running import Selection, perturb, run_scenario
+from clientgo.perturb.running import PlanSelection, perturb, run_scenario
 from clientgo.perturb.state import ClusterState, ObjectRef
 from clientgo.perturb.steps import (
     ScenarioStep,
@@ -25,7 +25,7 @@ from clientgo.perturb.steps import (
 )
 
 __all__ = [
-    "perturb", "run_scenario", "Scenario", "Selection", "Standalone", "Outside",
+    "perturb", "run_scenario", "Scenario", "PlanSelection", "Standalone", "Outside",
     "PerturbResults", "PlanResult", "Violation", "ScenarioRun", "ObjectRef", "ClusterState",
     "ScenarioStep", "ScenarioUser", "create", "change", "replace", "delete", "advance", "mark_ready", "call",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ Progress = Callable[[PlanResult, int, int, float], object]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selection:
+class PlanSelection:
     """Which plans run, and how.
 
     `plans` are names of single plans, `only` are kinds of plans, of which at most `limit` each run; `steps` are the
@@ -83,12 +83,12 @@ def perturb(
         ConfigError: a kind has no CRD, or an option is invalid.
         ValueError: there is no such plan.
     """
-    selection = Selection(plans=plans, only=only, limit=limit, processes=processes)
+    selection = PlanSelection(plans=plans, only=only, limit=limit, processes=processes)
     return run_scenario(Scenario(setup, steps, **options), selection)
 
 
 def run_scenario(
-    scenario: Scenario, selection: Selection = Selection(), progress: Progress | None = None
+    scenario: Scenario, selection: PlanSelection = PlanSelection(), progress: Progress | None = None
 ) -> PerturbResults:
     """Run the selected plans of a scenario.
 

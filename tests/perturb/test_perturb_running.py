@@ -3,50 +3,50 @@
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.perturb import Scenario, Selection, change, create, delete, run_scenario
+from clientgo.perturb import PlanSelection, Scenario, change, create, delete, run_scenario
 from tests.perturb.greetings import Correct, StatusFirst, greeting
 
 STEPS = [create(greeting()), change(greeting(), {"spec": {"text": "goodbye"}}), delete(greeting())]
 
 
-def names(selection: Selection, operator: type = Correct) -> list[str]:
+def names(selection: PlanSelection, operator: type = Correct) -> list[str]:
     return [str(result.plan) for result in run_scenario(Scenario(operator, STEPS), selection)]
 
 
 def test_shards_have_all_plans_together_and_the_reference_each() -> None:
     kinds = ["crash-before", "down"]
-    every = names(Selection(only=kinds))
-    first, second = (names(Selection(only=kinds, shard=(part, 2))) for part in (1, 2))
+    every = names(PlanSelection(only=kinds))
+    first, second = (names(PlanSelection(only=kinds, shard=(part, 2))) for part in (1, 2))
     assert first[0] == second[0] == "reference"
     assert sorted(first[1:] + second[1:]) == sorted(every[1:])
 
 
 def test_no_plan_begins_after_the_time_and_those_left_out_are_counted() -> None:
-    results = run_scenario(Scenario(Correct, STEPS), Selection(only=["crash-before"], max_time=1e-6))
+    results = run_scenario(Scenario(Correct, STEPS), PlanSelection(only=["crash-before"], max_time=1e-6))
     assert [str(result.plan) for result in results] == ["reference"]
-    assert results.left_out == 6
+    assert results.left_out == 8
 
 
 def test_steps_are_chosen_by_number() -> None:
-    assert names(Selection(only=["down"], steps=[1, 3])) == ["reference", "down:2"]
+    assert names(PlanSelection(only=["down"], steps=[1, 3])) == ["reference", "down:2"]
     with pytest.raises(ConfigError, match="invalid step 4: scenario scenario has 3 steps"):
-        names(Selection(steps=[4]))
+        names(PlanSelection(steps=[4]))
 
 
 def test_invalid_selections_are_rejected() -> None:
     with pytest.raises(ConfigError, match="invalid shard 3/2: expected 1/2 to 2/2"):
-        Selection(shard=(3, 2))
+        PlanSelection(shard=(3, 2))
     with pytest.raises(ConfigError, match="invalid kind of plan 'crush'"):
-        Selection(only=["crush"])
+        PlanSelection(only=["crush"])
 
 
 @pytest.mark.e2e
 def test_several_processes_find_the_same() -> None:
     scenario, kinds = Scenario(StatusFirst, STEPS), ["crash-before", "crash-stored"]
-    here = run_scenario(scenario, Selection(only=kinds))
+    here = run_scenario(scenario, PlanSelection(only=kinds))
     lines: list[tuple[int, int]] = []
     there = run_scenario(
-        scenario, Selection(only=kinds, processes=2), lambda result, done, total, left: lines.append((done, total))
+        scenario, PlanSelection(only=kinds, processes=2), lambda result, done, total, left: lines.append((done, total))
     )
     assert [result.verdict for result in there] == [result.verdict for result in here]
     assert lines == [(number, len(here)) for number in range(1, len(here) + 1)]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clientgo.perturb import PerturbResults, Selection, run_scenario
+from clientgo.perturb import PerturbResults, PlanSelection, run_scenario
 from clientgo.perturb.plans import PLANS
 from clientgo.perturb.running import SMOKE_LIMIT
 from tests.perturb.sample import SAMPLE
@@ -18,7 +18,7 @@ def unexpected(results: PerturbResults) -> list[str]:
 
 
 def test_sample_controller_survives_some_plans_of_each_kind() -> None:
-    results = run_scenario(SAMPLE, Selection(limit=SMOKE_LIMIT))
+    results = run_scenario(SAMPLE, PlanSelection(limit=SMOKE_LIMIT))
     assert unexpected(results) == []
     assert {result.plan.kind for result in results} >= PLANS.keys()
 
