@@ -4,12 +4,11 @@ Routing, discovery, OpenAPI and tables read it, so a CustomResourceDefinition ch
 `Registry.version` increases with each change; documents made from the registry are cached by that number.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from clientgo.meta.scheme import Column, ScaleSubresource
+from clientgo.meta.scheme import Column, ScaleSubresource, version_priority
 
 Object = dict[str, Any]
 """An API object as decoded JSON."""
@@ -166,14 +165,3 @@ class Registry:
         if removed is not None:
             self._by_kind.pop((removed.group, removed.version, removed.kind), None)
             self.version += 1
-
-
-_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d*))?")
-
-
-def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Return a sort key for Kubernetes' order of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then any other name."""
-    match = _VERSION.fullmatch(version)
-    if match is None:
-        return (3, 0, 0, version)
-    return ({None: 0, "beta": 1, "alpha": 2}[match[2]], -int(match[1]), -int(match[3] or 0), "")

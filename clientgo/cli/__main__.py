@@ -60,6 +60,7 @@ _COMMANDS = {
     "generate": "generating:run_codegen",
     "run": "running:run",
     "doctor": "doctor:doctor",
+    "explain": "explaining:explain",
     "completion": "__main__:completion",
     "version": "__main__:version",
 }

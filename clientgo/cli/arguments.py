@@ -94,6 +94,7 @@ def parser() -> Parser:
         )
     _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
     _doctor(_command(commands, "doctor", "check Python, the cluster, CRDs, permissions, ports and certificates"))
+    _explain(_command(commands, "explain", "describe a kind or one of its fields, as kubectl explain does, offline"))
     for name, further in FURTHER.items():  # `clientgo.cli.__main__` passes their arguments on
         commands.add_parser(name, help=further.help, add_help=False)
     completion = _command(commands, "completion", "print a shell completion script")
@@ -146,6 +147,16 @@ def _doctor(command: Parser) -> None:
     add("--context", metavar="NAME", help="context of the kubeconfig (default: its current one)")
     add("--as", dest="as_user", default="", metavar="USER",
         help="user to check instead, such as system:serviceaccount:NAMESPACE:NAME")  # fmt: skip
+
+
+def _explain(command: Parser) -> None:
+    add = command.add_argument
+    add("target", metavar="KIND[.FIELD...]",
+        help="built-in kind, kind of a CRD, or MODULE:CLASS, such as deployment.spec.strategy")  # fmt: skip
+    add("--api-version", default="", metavar="GROUP/VERSION", help="version of the kind (default: the preferred one)")
+    add("--crd", type=Path, action="append", default=[], metavar="FILE",
+        help="file with CustomResourceDefinitions; may be repeated")  # fmt: skip
+    add("--recursive", action="store_true", help="print the names and types of all fields below")
 
 
 def _layout(command: Parser) -> None:

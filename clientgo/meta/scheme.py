@@ -5,6 +5,7 @@ recorder need nothing else about a kind, whether its class is a user's dataclass
 are Structs because every program loads them: creating a dataclass takes ten times as long.
 """
 
+import re
 from typing import Literal, TypeVar
 
 import msgspec
@@ -204,3 +205,14 @@ def plural_of(singular: str) -> str:
     if singular.endswith(("s", "x", "z", "ch", "sh")):
         return singular + "es"
     return singular + "s"
+
+
+_VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d*))?")
+
+
+def version_priority(version: str) -> tuple[int, int, int, str]:
+    """Return a sort key for Kubernetes' order of versions: v2, v1, v1beta2, v1beta1, v1alpha1, then any other name."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return (3, 0, 0, version)
+    return ({None: 0, "beta": 1, "alpha": 2}[match[2]], -int(match[1]), -int(match[3] or 0), "")

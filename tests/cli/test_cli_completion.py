@@ -27,6 +27,7 @@ BASH = [
             "chart",
             "run",
             "doctor",
+            "explain",
             "completion",
             "version",
             "--version",

@@ -14,7 +14,7 @@ from clientgo.meta import (
     api_of,
     api_type,
 )
-from clientgo.meta.scheme import ALL_VERBS, plural_of
+from clientgo.meta.scheme import ALL_VERBS, plural_of, version_priority
 
 UNNAMED = ObjectMeta()
 
@@ -109,3 +109,8 @@ def test_api_type_is_immutable() -> None:
 )
 def test_kinds_get_the_english_plural(singular: str, plural: str) -> None:
     assert plural_of(singular) == plural
+
+
+def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
+    mixed = ["v1alpha1", "v1", "foo", "v1beta2", "v2", "v1beta1"]
+    assert sorted(mixed, key=version_priority) == ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clientgo.meta.jsonvalues import same
-from clientgo.meta.scheme import Column, ScaleSubresource
-from clientgo_apiserver.resources import Converter, Object, Resource, version_priority
+from clientgo.meta.scheme import Column, ScaleSubresource, version_priority
+from clientgo_apiserver.resources import Converter, Object, Resource
 
 _AGE = Column("Age", "date", ".metadata.creationTimestamp")
 

@@ -10,7 +10,6 @@ from clientgo_apiserver.http.gojson import duplicate_fields, explain, go_map, su
 from clientgo_apiserver.http.messages import Target, negotiate, parse_path
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.names import generate, label_value_errors, qualified_errors
-from clientgo_apiserver.resources import version_priority
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=4),
@@ -123,8 +122,3 @@ def test_the_first_acceptable_form_wins() -> None:
     with pytest.raises(ApiFailure, match=r"accepted: application/json, application/yaml, application/vnd") as failure:
         negotiate("application/vnd.kubernetes.protobuf")
     assert failure.value.code == 406
-
-
-def test_versions_are_ordered_as_kubernetes_orders_them() -> None:
-    mixed = ["v1alpha1", "v1", "foo", "v1beta2", "v2", "v1beta1"]
-    assert sorted(mixed, key=version_priority) == ["v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]

@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+from clientgo.codegen.builtin.groups import GROUPS, OFFICIAL_VERSION
 from clientgo.codegen.builtin.survey import Survey, in_order
+from clientgo.codegen.crd.builtinfacts import definition_name
+from clientgo.codegen.model import short_name
 from clientgo.codegen.render.applyconfigurations import SUFFIX, apply_text
 from clientgo.codegen.render.structs import StructType, types_text
 from clientgo.codegen.render.templatefiles import Layout
@@ -14,6 +17,9 @@ _TITLES = {
     "pods": "Pods as templates and what they are made of: types that core/v1, apps/v1 and batch/v1 use.",
     "volumes": "Persistent volumes and what they are made of: types that core/v1 and storage.k8s.io/v1 use.",
 }
+
+_REFERENCE = f"https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.{OFFICIAL_VERSION.removesuffix('.0')}/"
+_FULL_GROUPS = {short_name(group): group for group, _ in GROUPS.values()}
 
 _USERS = {
     "shared": "several API groups",
@@ -29,14 +35,22 @@ def type_module(survey: Survey, module: str, layout: Layout) -> str:
     users = _USERS.get(module) or _api_version(survey.kinds[module][0].api)
     title = _TITLES.get(module, f"The types of {users}.")
     borrowed = {layout.module("types", owner): names for owner, names in survey.borrowed(module).items()}
-    records = [_documented(model.record, users) for model in in_order(survey.defined(module))]
+    records = [_documented(model.record, module, users) for model in in_order(survey.defined(module))]
     return types_text(title, records, layout, borrowed)
 
 
-def _documented(record: StructType, users: str) -> StructType:
-    """Return the record with a docstring of our own: the texts of the official models are not copied."""
-    doc = f"{record.name} of {_api_version(record.api)}." if record.api else f"Part of objects of {users}."
-    return replace(record, doc=doc)
+def _documented(record: StructType, module: str, users: str) -> StructType:
+    """Return the record with a docstring of our own and a link: the texts of the official models are not copied."""
+    text = f"{record.name} of {_api_version(record.api)}" if record.api else f"Part of objects of {users}"
+    return replace(record, doc=f"{text} ({reference_url(module, record.name)}).")
+
+
+def reference_url(module: str, name: str) -> str:
+    """Return the address of a type in the API reference of the release that the models are from."""
+    group, version, _ = definition_name(module, name).rsplit(".", 2)[-3:]
+    group = group.rpartition(".")[2]
+    anchor = "-".join((name.lower(), version, *(_FULL_GROUPS.get(group) or group).split(".")))
+    return f"{_REFERENCE}#{anchor}"
 
 
 def _api_version(api: ApiType) -> str:

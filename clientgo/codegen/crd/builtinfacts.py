@@ -69,7 +69,16 @@ _QUANTITY: Schema = {
 }
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
-_OF_META = frozenset(("LabelSelector", "LabelSelectorRequirement", "Condition", "DeleteOptions", "Preconditions"))
+_PACKAGES: Mapping[str, str] = {
+    META: "Condition DeleteOptions FieldSelectorRequirement LabelSelector LabelSelectorRequirement Preconditions",
+    "io.k8s.api.authentication.v1": "BoundObjectReference TokenRequest TokenRequestSpec TokenRequestStatus",
+    "io.k8s.api.core.v1": "TopologySelectorLabelRequirement TopologySelectorTerm",
+    "io.k8s.api.scheduling.v1alpha3": "TopologyConstraint WorkloadPodGroupDisruptionMode"
+    " WorkloadPodGroupGangSchedulingPolicy WorkloadPodGroupResourceClaim WorkloadPodGroupSchedulingConstraints"
+    " WorkloadPodGroupSchedulingPolicy",
+}
+"""Types that other groups use, by the OpenAPI package that defines them."""
+_PACKAGE_OF = {name: package for package, names in _PACKAGES.items() for name in names.split()}
 _BUILT_IN = "clientgo.kubernetes.types."
 _CORE = ("pods", "volumes", "core_events", "shared")
 """Modules whose types belong to the core group."""
@@ -77,13 +86,16 @@ _CORE = ("pods", "volumes", "core_events", "shared")
 
 def borrowed_name(cls: type[Any]) -> str:
     """Return the name of a built-in type; empty for other classes."""
-    if cls.__module__ == "clientgo.meta.objects" or cls.__name__ in _OF_META:
+    if cls.__module__ == "clientgo.meta.objects":
         return f"{META}.{cls.__name__}"
-    if not is_generated(cls):
-        return ""
-    module = cls.__module__.removeprefix(_BUILT_IN)
+    return definition_name(cls.__module__.removeprefix(_BUILT_IN), cls.__name__) if is_generated(cls) else ""
+
+
+def definition_name(module: str, name: str) -> str:
+    """Return the name in Kubernetes' OpenAPI of the type that a module of `clientgo.kubernetes.types` defines."""
     group, _, version = ("core_v1" if module in _CORE else module).rpartition("_")
-    return f"io.k8s.api.{group}.{version}.{cls.__name__}"
+    prefix = "io.k8s.apiextensions-apiserver.pkg.apis" if group == "apiextensions" else "io.k8s.api"
+    return f"{_PACKAGE_OF.get(name, f'{prefix}.{group}.{version}')}.{name}"
 
 
 def is_generated(cls: type[Any]) -> bool:

@@ -47,40 +47,40 @@ __all__ = [
 
 
 class ApplyConfiguration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#applyconfiguration-v1-admissionregistration-k8s-io)."""
 
     expression: str | None = None
 
 
 class AuditAnnotation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#auditannotation-v1-admissionregistration-k8s-io)."""
 
     key: str = msgspec.field(default_factory=str)
     value_expression: str = msgspec.field(default_factory=str)
 
 
 class ExpressionWarning(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#expressionwarning-v1-admissionregistration-k8s-io)."""
 
     field_ref: str = msgspec.field(default_factory=str)
     warning: str = msgspec.field(default_factory=str)
 
 
 class JSONPatch(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jsonpatch-v1-admissionregistration-k8s-io)."""
 
     expression: str | None = None
 
 
 class MatchCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#matchcondition-v1-admissionregistration-k8s-io)."""
 
     expression: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
 
 
 class NamedRuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#namedrulewithoperations-v1-admissionregistration-k8s-io)."""
 
     api_groups: ListOf[str] = NO_ITEMS
     api_versions: ListOf[str] = NO_ITEMS
@@ -91,7 +91,7 @@ class NamedRuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename
 
 
 class MatchResources(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#matchresources-v1-admissionregistration-k8s-io)."""
 
     exclude_resource_rules: ListOf[NamedRuleWithOperations] = NO_ITEMS
     match_policy: str | None = None
@@ -101,7 +101,7 @@ class MatchResources(StructWithLists, frozen=True, kw_only=True, rename="camel",
 
 
 class Mutation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutation-v1-admissionregistration-k8s-io)."""
 
     apply_configuration: ApplyConfiguration | None = None
     json_patch: JSONPatch | None = None
@@ -109,14 +109,14 @@ class Mutation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class ParamKind(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#paramkind-v1-admissionregistration-k8s-io)."""
 
     api_version: str | None = None
     kind: str | None = None
 
 
 class Variable(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#variable-v1-admissionregistration-k8s-io)."""
 
     expression: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -125,7 +125,7 @@ class Variable(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class MutatingAdmissionPolicySpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicyspec-v1-admissionregistration-k8s-io)."""
 
     failure_policy: str | None = None
     match_conditions: ListOf[MatchCondition] = NO_ITEMS
@@ -138,14 +138,14 @@ class MutatingAdmissionPolicySpec(
 
 @api_type(group="admissionregistration.k8s.io", version="v1", scope="Cluster", status=False)
 class MutatingAdmissionPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """MutatingAdmissionPolicy of admissionregistration.k8s.io/v1."""
+    """MutatingAdmissionPolicy of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicy-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
 
 
 class ParamRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#paramref-v1-admissionregistration-k8s-io)."""
 
     name: str | None = None
     namespace: str | None = None
@@ -156,7 +156,7 @@ class ParamRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 class MutatingAdmissionPolicyBindingSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybindingspec-v1-admissionregistration-k8s-io)."""
 
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
@@ -167,14 +167,14 @@ class MutatingAdmissionPolicyBindingSpec(
 class MutatingAdmissionPolicyBinding(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1."""
+    """MutatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingadmissionpolicybinding-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MutatingAdmissionPolicyBindingSpec = MutatingAdmissionPolicyBindingSpec()
 
 
 class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicereference-v1-admissionregistration-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
     namespace: str = msgspec.field(default_factory=str)
@@ -183,7 +183,7 @@ class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#webhookclientconfig-v1-admissionregistration-k8s-io)."""
 
     ca_bundle: bytes | None = None
     service: ServiceReference | None = None
@@ -191,7 +191,7 @@ class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class RuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rulewithoperations-v1-admissionregistration-k8s-io)."""
 
     api_groups: ListOf[str] = NO_ITEMS
     api_versions: ListOf[str] = NO_ITEMS
@@ -201,7 +201,7 @@ class RuleWithOperations(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class MutatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingwebhook-v1-admissionregistration-k8s-io)."""
 
     admission_review_versions: ListOf[str] = NO_ITEMS
     client_config: WebhookClientConfig = WebhookClientConfig()
@@ -221,20 +221,20 @@ class MutatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel"
 class MutatingWebhookConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """MutatingWebhookConfiguration of admissionregistration.k8s.io/v1."""
+    """MutatingWebhookConfiguration of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#mutatingwebhookconfiguration-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     webhooks: ListOf[MutatingWebhook] = NO_ITEMS
 
 
 class TypeChecking(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#typechecking-v1-admissionregistration-k8s-io)."""
 
     expression_warnings: ListOf[ExpressionWarning] = NO_ITEMS
 
 
 class Validation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validation-v1-admissionregistration-k8s-io)."""
 
     expression: str = msgspec.field(default_factory=str)
     message: str | None = None
@@ -245,7 +245,7 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class ValidatingAdmissionPolicySpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingadmissionpolicyspec-v1-admissionregistration-k8s-io)."""
 
     audit_annotations: ListOf[AuditAnnotation] = NO_ITEMS
     failure_policy: str | None = None
@@ -259,7 +259,7 @@ class ValidatingAdmissionPolicySpec(
 class ValidatingAdmissionPolicyStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingadmissionpolicystatus-v1-admissionregistration-k8s-io)."""
 
     conditions: ListOf[Condition] = NO_ITEMS
     observed_generation: int | None = None
@@ -270,7 +270,7 @@ class ValidatingAdmissionPolicyStatus(
 class ValidatingAdmissionPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1."""
+    """ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingadmissionpolicy-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ValidatingAdmissionPolicySpec = ValidatingAdmissionPolicySpec()
@@ -280,7 +280,7 @@ class ValidatingAdmissionPolicy(
 class ValidatingAdmissionPolicyBindingSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingadmissionpolicybindingspec-v1-admissionregistration-k8s-io)."""
 
     match_resources: MatchResources | None = None
     param_ref: ParamRef | None = None
@@ -292,14 +292,14 @@ class ValidatingAdmissionPolicyBindingSpec(
 class ValidatingAdmissionPolicyBinding(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1."""
+    """ValidatingAdmissionPolicyBinding of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingadmissionpolicybinding-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ValidatingAdmissionPolicyBindingSpec = ValidatingAdmissionPolicyBindingSpec()
 
 
 class ValidatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of admissionregistration.k8s.io/v1."""
+    """Part of objects of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingwebhook-v1-admissionregistration-k8s-io)."""
 
     admission_review_versions: ListOf[str] = NO_ITEMS
     client_config: WebhookClientConfig = WebhookClientConfig()
@@ -318,7 +318,7 @@ class ValidatingWebhook(StructWithLists, frozen=True, kw_only=True, rename="came
 class ValidatingWebhookConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1."""
+    """ValidatingWebhookConfiguration of admissionregistration.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validatingwebhookconfiguration-v1-admissionregistration-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     webhooks: ListOf[ValidatingWebhook] = NO_ITEMS

@@ -37,7 +37,7 @@ __all__ = [
 class CustomResourceColumnDefinition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcecolumndefinition-v1-apiextensions-k8s-io)."""
 
     description: str | None = None
     format: str | None = None
@@ -48,7 +48,7 @@ class CustomResourceColumnDefinition(
 
 
 class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicereference-v1-apiextensions-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
     namespace: str = msgspec.field(default_factory=str)
@@ -57,7 +57,7 @@ class ServiceReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#webhookclientconfig-v1-apiextensions-k8s-io)."""
 
     ca_bundle: bytes | None = None
     service: ServiceReference | None = None
@@ -65,14 +65,14 @@ class WebhookClientConfig(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class WebhookConversion(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#webhookconversion-v1-apiextensions-k8s-io)."""
 
     client_config: WebhookClientConfig | None = None
     conversion_review_versions: ListOf[str] = NO_ITEMS
 
 
 class CustomResourceConversion(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourceconversion-v1-apiextensions-k8s-io)."""
 
     strategy: str = msgspec.field(default_factory=str)
     webhook: WebhookConversion | None = None
@@ -81,7 +81,7 @@ class CustomResourceConversion(msgspec.Struct, frozen=True, kw_only=True, rename
 class CustomResourceDefinitionNames(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinitionnames-v1-apiextensions-k8s-io)."""
 
     categories: ListOf[str] = NO_ITEMS
     kind: str = msgspec.field(default_factory=str)
@@ -94,7 +94,7 @@ class CustomResourceDefinitionNames(
 class CustomResourceSubresourceScale(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcesubresourcescale-v1-apiextensions-k8s-io)."""
 
     label_selector_path: str | None = None
     spec_replicas_path: str = msgspec.field(default_factory=str)
@@ -104,21 +104,21 @@ class CustomResourceSubresourceScale(
 class CustomResourceSubresources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcesubresources-v1-apiextensions-k8s-io)."""
 
     scale: CustomResourceSubresourceScale | None = None
     status: Mapping[str, Any] | None = None
 
 
 class ExternalDocumentation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#externaldocumentation-v1-apiextensions-k8s-io)."""
 
     description: str | None = None
     url: str | None = None
 
 
 class ValidationRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#validationrule-v1-apiextensions-k8s-io)."""
 
     field_path: str | None = None
     message: str | None = None
@@ -129,7 +129,7 @@ class ValidationRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jsonschemaprops-v1-apiextensions-k8s-io)."""
 
     ref: str | None = msgspec.field(default=None, name="$ref")
     schema: str | None = msgspec.field(default=None, name="$schema")
@@ -180,13 +180,13 @@ class JSONSchemaProps(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class CustomResourceValidation(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcevalidation-v1-apiextensions-k8s-io)."""
 
     open_apiv3_schema: JSONSchemaProps | None = msgspec.field(default=None, name="openAPIV3Schema")
 
 
 class SelectableField(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selectablefield-v1-apiextensions-k8s-io)."""
 
     json_path: str = msgspec.field(default_factory=str)
 
@@ -194,7 +194,7 @@ class SelectableField(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 class CustomResourceDefinitionVersion(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinitionversion-v1-apiextensions-k8s-io)."""
 
     additional_printer_columns: ListOf[CustomResourceColumnDefinition] = NO_ITEMS
     deprecated: bool | None = None
@@ -210,7 +210,7 @@ class CustomResourceDefinitionVersion(
 class CustomResourceDefinitionSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinitionspec-v1-apiextensions-k8s-io)."""
 
     conversion: CustomResourceConversion | None = None
     group: str = msgspec.field(default_factory=str)
@@ -223,7 +223,7 @@ class CustomResourceDefinitionSpec(
 class CustomResourceDefinitionCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinitioncondition-v1-apiextensions-k8s-io)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -236,7 +236,7 @@ class CustomResourceDefinitionCondition(
 class CustomResourceDefinitionStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apiextensions.k8s.io/v1."""
+    """Part of objects of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinitionstatus-v1-apiextensions-k8s-io)."""
 
     accepted_names: CustomResourceDefinitionNames | None = None
     conditions: ListOf[CustomResourceDefinitionCondition] = NO_ITEMS
@@ -246,7 +246,7 @@ class CustomResourceDefinitionStatus(
 
 @api_type(group="apiextensions.k8s.io", version="v1", scope="Cluster")
 class CustomResourceDefinition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CustomResourceDefinition of apiextensions.k8s.io/v1."""
+    """CustomResourceDefinition of apiextensions.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#customresourcedefinition-v1-apiextensions-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CustomResourceDefinitionSpec = CustomResourceDefinitionSpec()

@@ -275,7 +275,7 @@ __all__ = [
 
 @api_type(group="apps", version="v1", status=False)
 class ControllerRevision(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ControllerRevision of apps/v1."""
+    """ControllerRevision of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#controllerrevision-v1-apps)."""
 
     data: Mapping[str, Any] | None = None
     metadata: ObjectMeta = ObjectMeta()
@@ -283,21 +283,21 @@ class ControllerRevision(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class RollingUpdateDaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rollingupdatedaemonset-v1-apps)."""
 
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
 
 
 class DaemonSetUpdateStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonsetupdatestrategy-v1-apps)."""
 
     rolling_update: RollingUpdateDaemonSet | None = None
     type: str | None = None
 
 
 class DaemonSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonsetspec-v1-apps)."""
 
     min_ready_seconds: int | None = None
     revision_history_limit: int | None = None
@@ -307,7 +307,7 @@ class DaemonSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class DaemonSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonsetcondition-v1-apps)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -317,7 +317,7 @@ class DaemonSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class DaemonSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonsetstatus-v1-apps)."""
 
     collision_count: int | None = None
     conditions: ListOf[DaemonSetCondition] = NO_ITEMS
@@ -333,7 +333,7 @@ class DaemonSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 @api_type(group="apps", version="v1")
 class DaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """DaemonSet of apps/v1."""
+    """DaemonSet of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonset-v1-apps)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DaemonSetSpec = DaemonSetSpec()
@@ -341,21 +341,21 @@ class DaemonSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class RollingUpdateDeployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rollingupdatedeployment-v1-apps)."""
 
     max_surge: int | str | None = None
     max_unavailable: int | str | None = None
 
 
 class DeploymentStrategy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deploymentstrategy-v1-apps)."""
 
     rolling_update: RollingUpdateDeployment | None = None
     type: str | None = None
 
 
 class DeploymentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deploymentspec-v1-apps)."""
 
     min_ready_seconds: int | None = None
     paused: bool | None = None
@@ -368,7 +368,7 @@ class DeploymentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deploymentcondition-v1-apps)."""
 
     last_transition_time: Time | None = None
     last_update_time: Time | None = None
@@ -379,7 +379,7 @@ class DeploymentCondition(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class DeploymentStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deploymentstatus-v1-apps)."""
 
     available_replicas: int | None = None
     collision_count: int | None = None
@@ -394,7 +394,7 @@ class DeploymentStatus(StructWithLists, frozen=True, kw_only=True, rename="camel
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Deployment of apps/v1."""
+    """Deployment of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deployment-v1-apps)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
@@ -402,7 +402,7 @@ class Deployment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicasetspec-v1-apps)."""
 
     min_ready_seconds: int | None = None
     replicas: int | None = None
@@ -411,7 +411,7 @@ class ReplicaSetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class ReplicaSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicasetcondition-v1-apps)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -421,7 +421,7 @@ class ReplicaSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class ReplicaSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicasetstatus-v1-apps)."""
 
     available_replicas: int | None = None
     conditions: ListOf[ReplicaSetCondition] = NO_ITEMS
@@ -434,7 +434,7 @@ class ReplicaSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicaSet of apps/v1."""
+    """ReplicaSet of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicaset-v1-apps)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
@@ -444,14 +444,14 @@ class ReplicaSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class RollingUpdateStatefulSetStrategy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rollingupdatestatefulsetstrategy-v1-apps)."""
 
     max_unavailable: int | str | None = None
     partition: int | None = None
 
 
 class StatefulSetOrdinals(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetordinals-v1-apps)."""
 
     start: int | None = None
 
@@ -459,7 +459,7 @@ class StatefulSetOrdinals(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 class StatefulSetPersistentVolumeClaimRetentionPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetpersistentvolumeclaimretentionpolicy-v1-apps)."""
 
     when_deleted: str | None = None
     when_scaled: str | None = None
@@ -468,14 +468,14 @@ class StatefulSetPersistentVolumeClaimRetentionPolicy(
 class StatefulSetUpdateStrategy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetupdatestrategy-v1-apps)."""
 
     rolling_update: RollingUpdateStatefulSetStrategy | None = None
     type: str | None = None
 
 
 class StatefulSetSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetspec-v1-apps)."""
 
     min_ready_seconds: int | None = None
     ordinals: StatefulSetOrdinals | None = None
@@ -491,7 +491,7 @@ class StatefulSetSpec(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class StatefulSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetcondition-v1-apps)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -501,7 +501,7 @@ class StatefulSetCondition(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class StatefulSetStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of apps/v1."""
+    """Part of objects of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulsetstatus-v1-apps)."""
 
     available_replicas: int | None = None
     collision_count: int | None = None
@@ -517,7 +517,7 @@ class StatefulSetStatus(StructWithLists, frozen=True, kw_only=True, rename="came
 
 @api_type(group="apps", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class StatefulSet(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StatefulSet of apps/v1."""
+    """StatefulSet of apps/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#statefulset-v1-apps)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class UserInfo(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authentication.k8s.io/v1."""
+    """Part of objects of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#userinfo-v1-authentication-k8s-io)."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     groups: ListOf[str] = NO_ITEMS
@@ -36,28 +36,28 @@ class UserInfo(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class SelfSubjectReviewStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authentication.k8s.io/v1."""
+    """Part of objects of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectreviewstatus-v1-authentication-k8s-io)."""
 
     user_info: UserInfo | None = None
 
 
 @api_type(group="authentication.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectReview of authentication.k8s.io/v1."""
+    """SelfSubjectReview of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectreview-v1-authentication-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     status: SelfSubjectReviewStatus = SelfSubjectReviewStatus()
 
 
 class TokenReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authentication.k8s.io/v1."""
+    """Part of objects of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenreviewspec-v1-authentication-k8s-io)."""
 
     audiences: ListOf[str] = NO_ITEMS
     token: str = msgspec.field(default_factory=str)
 
 
 class TokenReviewStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authentication.k8s.io/v1."""
+    """Part of objects of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenreviewstatus-v1-authentication-k8s-io)."""
 
     audiences: ListOf[str] = NO_ITEMS
     authenticated: bool | None = None
@@ -67,7 +67,7 @@ class TokenReviewStatus(StructWithLists, frozen=True, kw_only=True, rename="came
 
 @api_type(group="authentication.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class TokenReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenReview of authentication.k8s.io/v1."""
+    """TokenReview of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenreview-v1-authentication-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: TokenReviewSpec = TokenReviewSpec()

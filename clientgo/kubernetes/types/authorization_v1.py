@@ -36,7 +36,7 @@ __all__ = [
 class FieldSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#fieldselectorrequirement-v1-meta)."""
 
     key: str = msgspec.field(default_factory=str)
     operator: str = msgspec.field(default_factory=str)
@@ -44,28 +44,28 @@ class FieldSelectorRequirement(
 
 
 class FieldSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#fieldselectorattributes-v1-authorization-k8s-io)."""
 
     raw_selector: str | None = None
     requirements: ListOf[FieldSelectorRequirement] = NO_ITEMS
 
 
 class LabelSelectorAttributes(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#labelselectorattributes-v1-authorization-k8s-io)."""
 
     raw_selector: str | None = None
     requirements: ListOf[LabelSelectorRequirement] = NO_ITEMS
 
 
 class NonResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nonresourceattributes-v1-authorization-k8s-io)."""
 
     path: str | None = None
     verb: str | None = None
 
 
 class ResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourceattributes-v1-authorization-k8s-io)."""
 
     field_selector: FieldSelectorAttributes | None = None
     group: str | None = None
@@ -79,7 +79,7 @@ class ResourceAttributes(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class SubjectAccessReviewSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#subjectaccessreviewspec-v1-authorization-k8s-io)."""
 
     extra: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     groups: ListOf[str] = NO_ITEMS
@@ -92,7 +92,7 @@ class SubjectAccessReviewSpec(StructWithLists, frozen=True, kw_only=True, rename
 class SubjectAccessReviewStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#subjectaccessreviewstatus-v1-authorization-k8s-io)."""
 
     allowed: bool = msgspec.field(default_factory=bool)
     denied: bool | None = None
@@ -102,7 +102,7 @@ class SubjectAccessReviewStatus(
 
 @api_type(group="authorization.k8s.io", version="v1", status=False, verbs=("create",))
 class LocalSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LocalSubjectAccessReview of authorization.k8s.io/v1."""
+    """LocalSubjectAccessReview of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#localsubjectaccessreview-v1-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()
@@ -110,14 +110,14 @@ class LocalSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class NonResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nonresourcerule-v1-authorization-k8s-io)."""
 
     non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
     verbs: ListOf[str] = NO_ITEMS
 
 
 class ResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcerule-v1-authorization-k8s-io)."""
 
     api_groups: ListOf[str] = NO_ITEMS
     resource_names: ListOf[str] = NO_ITEMS
@@ -128,7 +128,7 @@ class ResourceRule(StructWithLists, frozen=True, kw_only=True, rename="camel", o
 class SelfSubjectAccessReviewSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectaccessreviewspec-v1-authorization-k8s-io)."""
 
     non_resource_attributes: NonResourceAttributes | None = None
     resource_attributes: ResourceAttributes | None = None
@@ -136,7 +136,7 @@ class SelfSubjectAccessReviewSpec(
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectAccessReview of authorization.k8s.io/v1."""
+    """SelfSubjectAccessReview of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectaccessreview-v1-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectAccessReviewSpec = SelfSubjectAccessReviewSpec()
@@ -146,7 +146,7 @@ class SelfSubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename=
 class SelfSubjectRulesReviewSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectrulesreviewspec-v1-authorization-k8s-io)."""
 
     namespace: str | None = None
 
@@ -154,7 +154,7 @@ class SelfSubjectRulesReviewSpec(
 class SubjectRulesReviewStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of authorization.k8s.io/v1."""
+    """Part of objects of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#subjectrulesreviewstatus-v1-authorization-k8s-io)."""
 
     evaluation_error: str | None = None
     incomplete: bool = msgspec.field(default_factory=bool)
@@ -164,7 +164,7 @@ class SubjectRulesReviewStatus(
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SelfSubjectRulesReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SelfSubjectRulesReview of authorization.k8s.io/v1."""
+    """SelfSubjectRulesReview of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selfsubjectrulesreview-v1-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SelfSubjectRulesReviewSpec = SelfSubjectRulesReviewSpec()
@@ -173,7 +173,7 @@ class SelfSubjectRulesReview(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 @api_type(group="authorization.k8s.io", version="v1", scope="Cluster", status=False, verbs=("create",))
 class SubjectAccessReview(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """SubjectAccessReview of authorization.k8s.io/v1."""
+    """SubjectAccessReview of authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#subjectaccessreview-v1-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: SubjectAccessReviewSpec = SubjectAccessReviewSpec()

@@ -20,7 +20,7 @@ __all__ = [
 class CrossVersionObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v1."""
+    """Part of objects of autoscaling/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#crossversionobjectreference-v1-autoscaling)."""
 
     api_version: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -30,7 +30,7 @@ class CrossVersionObjectReference(
 class HorizontalPodAutoscalerSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v1."""
+    """Part of objects of autoscaling/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalerspec-v1-autoscaling)."""
 
     max_replicas: int = msgspec.field(default_factory=int)
     min_replicas: int | None = None
@@ -41,7 +41,7 @@ class HorizontalPodAutoscalerSpec(
 class HorizontalPodAutoscalerStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v1."""
+    """Part of objects of autoscaling/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalerstatus-v1-autoscaling)."""
 
     current_cpu_utilization_percentage: int | None = msgspec.field(default=None, name="currentCPUUtilizationPercentage")
     current_replicas: int = msgspec.field(default_factory=int)
@@ -52,7 +52,7 @@ class HorizontalPodAutoscalerStatus(
 
 @api_type(group="autoscaling", version="v1")
 class HorizontalPodAutoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HorizontalPodAutoscaler of autoscaling/v1."""
+    """HorizontalPodAutoscaler of autoscaling/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscaler-v1-autoscaling)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()

@@ -40,7 +40,7 @@ __all__ = [
 
 
 class MetricTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#metrictarget-v2-autoscaling)."""
 
     average_utilization: int | None = None
     average_value: str | None = None
@@ -51,7 +51,7 @@ class MetricTarget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class ContainerResourceMetricSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerresourcemetricsource-v2-autoscaling)."""
 
     container: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -59,7 +59,7 @@ class ContainerResourceMetricSource(
 
 
 class MetricValueStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#metricvaluestatus-v2-autoscaling)."""
 
     average_utilization: int | None = None
     average_value: str | None = None
@@ -69,7 +69,7 @@ class MetricValueStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 class ContainerResourceMetricStatus(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerresourcemetricstatus-v2-autoscaling)."""
 
     container: str = msgspec.field(default_factory=str)
     current: MetricValueStatus = MetricValueStatus()
@@ -79,7 +79,7 @@ class ContainerResourceMetricStatus(
 class CrossVersionObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#crossversionobjectreference-v2-autoscaling)."""
 
     api_version: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -87,28 +87,28 @@ class CrossVersionObjectReference(
 
 
 class MetricIdentifier(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#metricidentifier-v2-autoscaling)."""
 
     name: str = msgspec.field(default_factory=str)
     selector: LabelSelector | None = None
 
 
 class ExternalMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#externalmetricsource-v2-autoscaling)."""
 
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
 class ExternalMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#externalmetricstatus-v2-autoscaling)."""
 
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
 class HPAScalingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#hpascalingpolicy-v2-autoscaling)."""
 
     period_seconds: int = msgspec.field(default_factory=int)
     type: str = msgspec.field(default_factory=str)
@@ -116,7 +116,7 @@ class HPAScalingPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class HPAScalingRules(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#hpascalingrules-v2-autoscaling)."""
 
     policies: ListOf[HPAScalingPolicy] = NO_ITEMS
     select_policy: str | None = None
@@ -127,14 +127,14 @@ class HPAScalingRules(StructWithLists, frozen=True, kw_only=True, rename="camel"
 class HorizontalPodAutoscalerBehavior(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalerbehavior-v2-autoscaling)."""
 
     scale_down: HPAScalingRules | None = None
     scale_up: HPAScalingRules | None = None
 
 
 class ObjectMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#objectmetricsource-v2-autoscaling)."""
 
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
     metric: MetricIdentifier = MetricIdentifier()
@@ -142,21 +142,21 @@ class ObjectMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class PodsMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podsmetricsource-v2-autoscaling)."""
 
     metric: MetricIdentifier = MetricIdentifier()
     target: MetricTarget = MetricTarget()
 
 
 class ResourceMetricSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcemetricsource-v2-autoscaling)."""
 
     name: str = msgspec.field(default_factory=str)
     target: MetricTarget = MetricTarget()
 
 
 class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#metricspec-v2-autoscaling)."""
 
     container_resource: ContainerResourceMetricSource | None = None
     external: ExternalMetricSource | None = None
@@ -169,7 +169,7 @@ class MetricSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class HorizontalPodAutoscalerSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalerspec-v2-autoscaling)."""
 
     behavior: HorizontalPodAutoscalerBehavior | None = None
     max_replicas: int = msgspec.field(default_factory=int)
@@ -181,7 +181,7 @@ class HorizontalPodAutoscalerSpec(
 class HorizontalPodAutoscalerCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalercondition-v2-autoscaling)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -192,7 +192,7 @@ class HorizontalPodAutoscalerCondition(
 
 
 class ObjectMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#objectmetricstatus-v2-autoscaling)."""
 
     current: MetricValueStatus = MetricValueStatus()
     described_object: CrossVersionObjectReference = CrossVersionObjectReference()
@@ -200,21 +200,21 @@ class ObjectMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class PodsMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podsmetricstatus-v2-autoscaling)."""
 
     current: MetricValueStatus = MetricValueStatus()
     metric: MetricIdentifier = MetricIdentifier()
 
 
 class ResourceMetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcemetricstatus-v2-autoscaling)."""
 
     current: MetricValueStatus = MetricValueStatus()
     name: str = msgspec.field(default_factory=str)
 
 
 class MetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#metricstatus-v2-autoscaling)."""
 
     container_resource: ContainerResourceMetricStatus | None = None
     external: ExternalMetricStatus | None = None
@@ -227,7 +227,7 @@ class MetricStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class HorizontalPodAutoscalerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of autoscaling/v2."""
+    """Part of objects of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscalerstatus-v2-autoscaling)."""
 
     conditions: ListOf[HorizontalPodAutoscalerCondition] = NO_ITEMS
     current_metrics: ListOf[MetricStatus] = NO_ITEMS
@@ -239,7 +239,7 @@ class HorizontalPodAutoscalerStatus(
 
 @api_type(group="autoscaling", version="v2")
 class HorizontalPodAutoscaler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """HorizontalPodAutoscaler of autoscaling/v2."""
+    """HorizontalPodAutoscaler of autoscaling/v2 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#horizontalpodautoscaler-v2-autoscaling)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()

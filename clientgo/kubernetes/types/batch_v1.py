@@ -263,7 +263,7 @@ __all__ = [
 class WorkloadPodGroupDisruptionMode(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupdisruptionmode-v1alpha3-scheduling-k8s-io)."""
 
     all: Mapping[str, Any] | None = None
     single: Mapping[str, Any] | None = None
@@ -272,7 +272,7 @@ class WorkloadPodGroupDisruptionMode(
 class WorkloadPodGroupResourceClaim(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupresourceclaim-v1alpha3-scheduling-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
     resource_claim_name: str | None = None
@@ -280,7 +280,7 @@ class WorkloadPodGroupResourceClaim(
 
 
 class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyconstraint-v1alpha3-scheduling-k8s-io)."""
 
     key: str = msgspec.field(default_factory=str)
 
@@ -288,7 +288,7 @@ class TopologyConstraint(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class WorkloadPodGroupSchedulingConstraints(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingconstraints-v1alpha3-scheduling-k8s-io)."""
 
     topology: ListOf[TopologyConstraint] = NO_ITEMS
 
@@ -296,7 +296,7 @@ class WorkloadPodGroupSchedulingConstraints(
 class WorkloadPodGroupGangSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupgangschedulingpolicy-v1alpha3-scheduling-k8s-io)."""
 
     min_count: int | None = None
 
@@ -304,7 +304,7 @@ class WorkloadPodGroupGangSchedulingPolicy(
 class WorkloadPodGroupSchedulingPolicy(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#workloadpodgroupschedulingpolicy-v1alpha3-scheduling-k8s-io)."""
 
     basic: Mapping[str, Any] | None = None
     gang: WorkloadPodGroupGangSchedulingPolicy | None = None
@@ -313,7 +313,7 @@ class WorkloadPodGroupSchedulingPolicy(
 class JobSchedulingConfiguration(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobschedulingconfiguration-v1-batch)."""
 
     disruption_mode: WorkloadPodGroupDisruptionMode | None = None
     resource_claims: ListOf[WorkloadPodGroupResourceClaim] = NO_ITEMS
@@ -324,7 +324,7 @@ class JobSchedulingConfiguration(
 class PodFailurePolicyOnExitCodesRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podfailurepolicyonexitcodesrequirement-v1-batch)."""
 
     container_name: str | None = None
     operator: str = msgspec.field(default_factory=str)
@@ -334,14 +334,14 @@ class PodFailurePolicyOnExitCodesRequirement(
 class PodFailurePolicyOnPodConditionsPattern(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podfailurepolicyonpodconditionspattern-v1-batch)."""
 
     status: str | None = None
     type: str = msgspec.field(default_factory=str)
 
 
 class PodFailurePolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podfailurepolicyrule-v1-batch)."""
 
     action: str = msgspec.field(default_factory=str)
     on_exit_codes: PodFailurePolicyOnExitCodesRequirement | None = None
@@ -349,26 +349,26 @@ class PodFailurePolicyRule(StructWithLists, frozen=True, kw_only=True, rename="c
 
 
 class PodFailurePolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podfailurepolicy-v1-batch)."""
 
     rules: ListOf[PodFailurePolicyRule] = NO_ITEMS
 
 
 class SuccessPolicyRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#successpolicyrule-v1-batch)."""
 
     succeeded_count: int | None = None
     succeeded_indexes: str | None = None
 
 
 class SuccessPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#successpolicy-v1-batch)."""
 
     rules: ListOf[SuccessPolicyRule] = NO_ITEMS
 
 
 class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobspec-v1-batch)."""
 
     active_deadline_seconds: int | None = None
     backoff_limit: int | None = None
@@ -390,14 +390,14 @@ class JobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class JobTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobtemplatespec-v1-batch)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
 
 
 class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cronjobspec-v1-batch)."""
 
     concurrency_policy: str | None = None
     failed_jobs_history_limit: int | None = None
@@ -410,7 +410,7 @@ class CronJobSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class CronJobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cronjobstatus-v1-batch)."""
 
     active: ListOf[ObjectReference] = NO_ITEMS
     last_schedule_time: Time | None = None
@@ -419,7 +419,7 @@ class CronJobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 @api_type(group="batch", version="v1")
 class CronJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CronJob of batch/v1."""
+    """CronJob of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cronjob-v1-batch)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CronJobSpec = CronJobSpec()
@@ -427,7 +427,7 @@ class CronJob(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobcondition-v1-batch)."""
 
     last_probe_time: Time | None = None
     last_transition_time: Time | None = None
@@ -438,14 +438,14 @@ class JobCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class UncountedTerminatedPods(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#uncountedterminatedpods-v1-batch)."""
 
     failed: ListOf[str] = NO_ITEMS
     succeeded: ListOf[str] = NO_ITEMS
 
 
 class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of batch/v1."""
+    """Part of objects of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#jobstatus-v1-batch)."""
 
     active: int | None = None
     completed_indexes: str | None = None
@@ -462,7 +462,7 @@ class JobStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
 
 @api_type(group="batch", version="v1")
 class Job(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Job of batch/v1."""
+    """Job of batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#job-v1-batch)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()

@@ -13,7 +13,7 @@ __all__ = ["Lease", "LeaseSpec"]
 
 
 class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of coordination.k8s.io/v1."""
+    """Part of objects of coordination.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#leasespec-v1-coordination-k8s-io)."""
 
     acquire_time: MicroTime | None = None
     holder_identity: str | None = None
@@ -26,7 +26,7 @@ class LeaseSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 @api_type(group="coordination.k8s.io", version="v1", status=False)
 class Lease(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Lease of coordination.k8s.io/v1."""
+    """Lease of coordination.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#lease-v1-coordination-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()

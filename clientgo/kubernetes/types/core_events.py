@@ -14,7 +14,7 @@ __all__ = ["Event", "EventSeries", "EventSource", "ObjectReference"]
 
 
 class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#eventseries-v1-core)."""
 
     count: int | None = None
     last_observed_time: MicroTime | None = None
@@ -22,7 +22,7 @@ class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 @api_type(group="", version="v1", status=False)
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Event of core/v1."""
+    """Event of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#event-v1-core)."""
 
     action: str | None = None
     count: int | None = None

@@ -374,7 +374,7 @@ __all__ = [
 
 
 class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#attachedvolume-v1-core)."""
 
     device_path: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -382,21 +382,21 @@ class AttachedVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 @api_type(group="", version="v1", status=False, verbs=("create",))
 class Binding(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Binding of core/v1."""
+    """Binding of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#binding-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     target: ObjectReference = ObjectReference()
 
 
 class ClientIPConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clientipconfig-v1-core)."""
 
     timeout_seconds: int | None = None
 
 
 @api_type(group="", version="v1", status=False)
 class ConfigMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ConfigMap of core/v1."""
+    """ConfigMap of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmap-v1-core)."""
 
     binary_data: Mapping[str, bytes] = EMPTY_MAP
     data: Mapping[str, str] = EMPTY_MAP
@@ -407,7 +407,7 @@ class ConfigMap(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 class ConfigMapNodeConfigSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapnodeconfigsource-v1-core)."""
 
     kubelet_config_key: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -419,7 +419,7 @@ class ConfigMapNodeConfigSource(
 class ContainerExtendedResourceRequest(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerextendedresourcerequest-v1-core)."""
 
     container_name: str = msgspec.field(default_factory=str)
     request_name: str = msgspec.field(default_factory=str)
@@ -427,20 +427,20 @@ class ContainerExtendedResourceRequest(
 
 
 class ContainerImage(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerimage-v1-core)."""
 
     names: ListOf[str] = NO_ITEMS
     size_bytes: int | None = None
 
 
 class ContainerStateRunning(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstaterunning-v1-core)."""
 
     started_at: Time | None = None
 
 
 class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstateterminated-v1-core)."""
 
     container_id: str | None = msgspec.field(default=None, name="containerID")
     exit_code: int = msgspec.field(default_factory=int)
@@ -452,14 +452,14 @@ class ContainerStateTerminated(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class ContainerStateWaiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstatewaiting-v1-core)."""
 
     message: str | None = None
     reason: str | None = None
 
 
 class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstate-v1-core)."""
 
     running: ContainerStateRunning | None = None
     terminated: ContainerStateTerminated | None = None
@@ -467,7 +467,7 @@ class ContainerState(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class LinuxContainerUser(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#linuxcontaineruser-v1-core)."""
 
     gid: int = msgspec.field(default_factory=int)
     supplemental_groups: ListOf[int] = NO_ITEMS
@@ -475,13 +475,13 @@ class LinuxContainerUser(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class ContainerUser(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containeruser-v1-core)."""
 
     linux: LinuxContainerUser | None = None
 
 
 class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcehealth-v1-core)."""
 
     health: str | None = None
     message: str | None = None
@@ -489,26 +489,26 @@ class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class ResourceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcestatus-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     resources: ListOf[ResourceHealth] = NO_ITEMS
 
 
 class ImageVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#imagevolumestatus-v1-core)."""
 
     image_ref: str = msgspec.field(default_factory=str)
 
 
 class VolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumestatus-v1-core)."""
 
     image: ImageVolumeStatus | None = None
 
 
 class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemountstatus-v1-core)."""
 
     mount_path: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
@@ -518,7 +518,7 @@ class VolumeMountStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class ContainerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerstatus-v1-core)."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     allocated_resources_status: ListOf[ResourceStatus] = NO_ITEMS
@@ -538,13 +538,13 @@ class ContainerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class DaemonEndpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#daemonendpoint-v1-core)."""
 
     port: int = msgspec.field(default_factory=int, name="Port")
 
 
 class EndpointAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointaddress-v1-core)."""
 
     hostname: str | None = None
     ip: str = msgspec.field(default_factory=str)
@@ -553,7 +553,7 @@ class EndpointAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointport-v1-core)."""
 
     app_protocol: str | None = None
     name: str | None = None
@@ -562,7 +562,7 @@ class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class EndpointSubset(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointsubset-v1-core)."""
 
     addresses: ListOf[EndpointAddress] = NO_ITEMS
     not_ready_addresses: ListOf[EndpointAddress] = NO_ITEMS
@@ -571,20 +571,20 @@ class EndpointSubset(StructWithLists, frozen=True, kw_only=True, rename="camel",
 
 @api_type(group="", version="v1", status=False)
 class Endpoints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Endpoints of core/v1."""
+    """Endpoints of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpoints-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     subsets: ListOf[EndpointSubset] = NO_ITEMS
 
 
 class HostIP(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#hostip-v1-core)."""
 
     ip: str = msgspec.field(default_factory=str)
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#limitrangeitem-v1-core)."""
 
     default: Mapping[str, str] = EMPTY_MAP
     default_request: Mapping[str, str] = EMPTY_MAP
@@ -595,21 +595,21 @@ class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class LimitRangeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#limitrangespec-v1-core)."""
 
     limits: ListOf[LimitRangeItem] = NO_ITEMS
 
 
 @api_type(group="", version="v1", status=False)
 class LimitRange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """LimitRange of core/v1."""
+    """LimitRange of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#limitrange-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
 class PortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#portstatus-v1-core)."""
 
     error: str | None = None
     port: int = msgspec.field(default_factory=int)
@@ -617,7 +617,7 @@ class PortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class LoadBalancerIngress(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#loadbalanceringress-v1-core)."""
 
     hostname: str | None = None
     ip: str | None = None
@@ -626,19 +626,19 @@ class LoadBalancerIngress(StructWithLists, frozen=True, kw_only=True, rename="ca
 
 
 class LoadBalancerStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#loadbalancerstatus-v1-core)."""
 
     ingress: ListOf[LoadBalancerIngress] = NO_ITEMS
 
 
 class NamespaceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#namespacespec-v1-core)."""
 
     finalizers: ListOf[str] = NO_ITEMS
 
 
 class NamespaceCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#namespacecondition-v1-core)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -648,7 +648,7 @@ class NamespaceCondition(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class NamespaceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#namespacestatus-v1-core)."""
 
     conditions: ListOf[NamespaceCondition] = NO_ITEMS
     phase: str | None = None
@@ -673,7 +673,7 @@ class NamespaceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel"
     ),
 )
 class Namespace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Namespace of core/v1."""
+    """Namespace of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#namespace-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NamespaceSpec = NamespaceSpec()
@@ -681,19 +681,19 @@ class Namespace(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class NodeConfigSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeconfigsource-v1-core)."""
 
     config_map: ConfigMapNodeConfigSource | None = None
 
 
 class NodePodPreemptionPolicy(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodepodpreemptionpolicy-v1-core)."""
 
     disable_resize_preemption: ListOf[str] = NO_ITEMS
 
 
 class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#taint-v1-core)."""
 
     effect: str = msgspec.field(default_factory=str)
     key: str = msgspec.field(default_factory=str)
@@ -702,7 +702,7 @@ class Taint(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class NodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodespec-v1-core)."""
 
     config_source: NodeConfigSource | None = None
     external_id: str | None = msgspec.field(default=None, name="externalID")
@@ -715,14 +715,14 @@ class NodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class NodeAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeaddress-v1-core)."""
 
     address: str = msgspec.field(default_factory=str)
     type: str = msgspec.field(default_factory=str)
 
 
 class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodecondition-v1-core)."""
 
     last_heartbeat_time: Time | None = None
     last_transition_time: Time | None = None
@@ -733,7 +733,7 @@ class NodeCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class NodeConfigStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeconfigstatus-v1-core)."""
 
     active: NodeConfigSource | None = None
     assigned: NodeConfigSource | None = None
@@ -742,13 +742,13 @@ class NodeConfigStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class NodeDaemonEndpoints(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodedaemonendpoints-v1-core)."""
 
     kubelet_endpoint: DaemonEndpoint | None = None
 
 
 class NodeFeatures(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodefeatures-v1-core)."""
 
     supplemental_groups_policy: bool | None = None
 
@@ -756,27 +756,27 @@ class NodeFeatures(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class NodeRuntimeHandlerFeatures(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#noderuntimehandlerfeatures-v1-core)."""
 
     recursive_read_only_mounts: bool | None = None
     user_namespaces: bool | None = None
 
 
 class NodeRuntimeHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#noderuntimehandler-v1-core)."""
 
     features: NodeRuntimeHandlerFeatures | None = None
     name: str | None = None
 
 
 class NodeSwapStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeswapstatus-v1-core)."""
 
     capacity: int | None = None
 
 
 class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodesysteminfo-v1-core)."""
 
     architecture: str = msgspec.field(default_factory=str)
     boot_id: str = msgspec.field(default_factory=str, name="bootID")
@@ -793,7 +793,7 @@ class NodeSystemInfo(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class NodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodestatus-v1-core)."""
 
     addresses: ListOf[NodeAddress] = NO_ITEMS
     allocatable: Mapping[str, str] = EMPTY_MAP
@@ -813,7 +813,7 @@ class NodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omi
 
 @api_type(group="", version="v1", scope="Cluster")
 class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Node of core/v1."""
+    """Node of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#node-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
@@ -823,7 +823,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defau
 class NodeAllocatableMappedResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatablemappedresources-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     quantity: str = msgspec.field(default_factory=str)
@@ -832,7 +832,7 @@ class NodeAllocatableMappedResources(
 class NodeAllocatableOverheadResources(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableoverheadresources-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     per_container: str | None = None
@@ -842,7 +842,7 @@ class NodeAllocatableOverheadResources(
 class NodeAllocatableResourceClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeallocatableresourceclaimstatus-v1-core)."""
 
     containers: ListOf[str] = NO_ITEMS
     mapping: ListOf[NodeAllocatableMappedResources] = NO_ITEMS
@@ -851,7 +851,7 @@ class NodeAllocatableResourceClaimStatus(
 
 
 class PersistentVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumestatus-v1-core)."""
 
     last_phase_transition_time: Time | None = None
     message: str | None = None
@@ -861,7 +861,7 @@ class PersistentVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 @api_type(group="", version="v1", scope="Cluster")
 class PersistentVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolume of core/v1."""
+    """PersistentVolume of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolume-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
@@ -869,7 +869,7 @@ class PersistentVolume(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcondition-v1-core)."""
 
     last_probe_time: Time | None = None
     last_transition_time: Time | None = None
@@ -883,27 +883,27 @@ class PodCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class PodExtendedResourceClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podextendedresourceclaimstatus-v1-core)."""
 
     request_mappings: ListOf[ContainerExtendedResourceRequest] = NO_ITEMS
     resource_claim_name: str = msgspec.field(default_factory=str)
 
 
 class PodIP(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podip-v1-core)."""
 
     ip: str = msgspec.field(default_factory=str)
 
 
 class PodResourceClaimStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podresourceclaimstatus-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     resource_claim_name: str | None = None
 
 
 class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podvolumehealth-v1-core)."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     last_transition_time: Time | None = None
@@ -911,7 +911,7 @@ class PodVolumeHealth(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podstatus-v1-core)."""
 
     allocated_resources: Mapping[str, str] = EMPTY_MAP
     conditions: ListOf[PodCondition] = NO_ITEMS
@@ -939,7 +939,7 @@ class PodStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
 
 @api_type(group="", version="v1")
 class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Pod of core/v1."""
+    """Pod of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#pod-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
@@ -948,7 +948,7 @@ class Pod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaul
 
 @api_type(group="", version="v1", status=False)
 class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodTemplate of core/v1."""
+    """PodTemplate of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podtemplate-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     template: PodTemplateSpec | None = None
@@ -957,7 +957,7 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 class ReplicationControllerSpec(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicationcontrollerspec-v1-core)."""
 
     min_ready_seconds: int | None = None
     replicas: int | None = None
@@ -968,7 +968,7 @@ class ReplicationControllerSpec(
 class ReplicationControllerCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicationcontrollercondition-v1-core)."""
 
     last_transition_time: Time | None = None
     message: str | None = None
@@ -980,7 +980,7 @@ class ReplicationControllerCondition(
 class ReplicationControllerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicationcontrollerstatus-v1-core)."""
 
     available_replicas: int | None = None
     conditions: ListOf[ReplicationControllerCondition] = NO_ITEMS
@@ -992,7 +992,7 @@ class ReplicationControllerStatus(
 
 @api_type(group="", version="v1", scale=ScaleSubresource(".spec.replicas", ".status.replicas"))
 class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ReplicationController of core/v1."""
+    """ReplicationController of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#replicationcontroller-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
@@ -1002,7 +1002,7 @@ class ReplicationController(msgspec.Struct, frozen=True, kw_only=True, rename="c
 class ScopedResourceSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#scopedresourceselectorrequirement-v1-core)."""
 
     operator: str = msgspec.field(default_factory=str)
     scope_name: str = msgspec.field(default_factory=str)
@@ -1010,13 +1010,13 @@ class ScopedResourceSelectorRequirement(
 
 
 class ScopeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#scopeselector-v1-core)."""
 
     match_expressions: ListOf[ScopedResourceSelectorRequirement] = NO_ITEMS
 
 
 class ResourceQuotaSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcequotaspec-v1-core)."""
 
     hard: Mapping[str, str] = EMPTY_MAP
     scope_selector: ScopeSelector | None = None
@@ -1024,7 +1024,7 @@ class ResourceQuotaSpec(StructWithLists, frozen=True, kw_only=True, rename="came
 
 
 class ResourceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcequotastatus-v1-core)."""
 
     hard: Mapping[str, str] = EMPTY_MAP
     used: Mapping[str, str] = EMPTY_MAP
@@ -1032,7 +1032,7 @@ class ResourceQuotaStatus(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 @api_type(group="", version="v1")
 class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ResourceQuota of core/v1."""
+    """ResourceQuota of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcequota-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
@@ -1041,7 +1041,7 @@ class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 @api_type(group="", version="v1", status=False)
 class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Secret of core/v1."""
+    """Secret of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secret-v1-core)."""
 
     data: Mapping[str, bytes] = EMPTY_MAP
     immutable: bool | None = None
@@ -1051,7 +1051,7 @@ class Secret(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class ServicePort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#serviceport-v1-core)."""
 
     app_protocol: str | None = None
     name: str | None = None
@@ -1062,13 +1062,13 @@ class ServicePort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class SessionAffinityConfig(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#sessionaffinityconfig-v1-core)."""
 
     client_ip: ClientIPConfig | None = msgspec.field(default=None, name="clientIP")
 
 
 class ServiceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicespec-v1-core)."""
 
     allocate_load_balancer_node_ports: bool | None = None
     cluster_ip: str | None = msgspec.field(default=None, name="clusterIP")
@@ -1093,7 +1093,7 @@ class ServiceSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", om
 
 
 class ServiceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1."""
+    """Part of objects of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicestatus-v1-core)."""
 
     conditions: ListOf[Condition] = NO_ITEMS
     load_balancer: LoadBalancerStatus | None = None
@@ -1101,7 +1101,7 @@ class ServiceStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 @api_type(group="", version="v1")
 class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Service of core/v1."""
+    """Service of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#service-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceSpec = ServiceSpec()
@@ -1110,7 +1110,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 @api_type(group="", version="v1", status=False)
 class ServiceAccount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceAccount of core/v1."""
+    """ServiceAccount of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#serviceaccount-v1-core)."""
 
     automount_service_account_token: bool | None = None
     image_pull_secrets: ListOf[LocalObjectReference] = NO_ITEMS

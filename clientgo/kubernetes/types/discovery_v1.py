@@ -25,7 +25,7 @@ __all__ = [
 
 
 class EndpointConditions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointconditions-v1-discovery-k8s-io)."""
 
     ready: bool | None = None
     serving: bool | None = None
@@ -33,26 +33,26 @@ class EndpointConditions(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 
 class ForNode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#fornode-v1-discovery-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
 
 
 class ForZone(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#forzone-v1-discovery-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
 
 
 class EndpointHints(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointhints-v1-discovery-k8s-io)."""
 
     for_nodes: ListOf[ForNode] = NO_ITEMS
     for_zones: ListOf[ForZone] = NO_ITEMS
 
 
 class Endpoint(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpoint-v1-discovery-k8s-io)."""
 
     addresses: ListOf[str] = NO_ITEMS
     conditions: EndpointConditions | None = None
@@ -65,7 +65,7 @@ class Endpoint(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of discovery.k8s.io/v1."""
+    """Part of objects of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointport-v1-discovery-k8s-io)."""
 
     app_protocol: str | None = None
     name: str | None = None
@@ -75,7 +75,7 @@ class EndpointPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 @api_type(group="discovery.k8s.io", version="v1", status=False)
 class EndpointSlice(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """EndpointSlice of discovery.k8s.io/v1."""
+    """EndpointSlice of discovery.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#endpointslice-v1-discovery-k8s-io)."""
 
     address_type: str = msgspec.field(default_factory=str)
     endpoints: ListOf[Endpoint] = NO_ITEMS

@@ -14,7 +14,7 @@ __all__ = ["Event", "EventSeries", "EventSource", "ObjectReference"]
 
 
 class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of events.k8s.io/v1."""
+    """Part of objects of events.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#eventseries-v1-events-k8s-io)."""
 
     count: int = msgspec.field(default_factory=int)
     last_observed_time: MicroTime | None = None
@@ -22,7 +22,7 @@ class EventSeries(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 @api_type(group="events.k8s.io", version="v1", status=False)
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Event of events.k8s.io/v1."""
+    """Event of events.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#event-v1-events-k8s-io)."""
 
     action: str | None = None
     deprecated_count: int | None = None

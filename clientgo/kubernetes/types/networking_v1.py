@@ -53,28 +53,28 @@ __all__ = [
 
 
 class ServiceBackendPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicebackendport-v1-networking-k8s-io)."""
 
     name: str | None = None
     number: int | None = None
 
 
 class IngressServiceBackend(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressservicebackend-v1-networking-k8s-io)."""
 
     name: str = msgspec.field(default_factory=str)
     port: ServiceBackendPort | None = None
 
 
 class IngressBackend(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressbackend-v1-networking-k8s-io)."""
 
     resource: TypedLocalObjectReference | None = None
     service: IngressServiceBackend | None = None
 
 
 class HTTPIngressPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpingresspath-v1-networking-k8s-io)."""
 
     backend: IngressBackend = IngressBackend()
     path: str | None = None
@@ -82,13 +82,13 @@ class HTTPIngressPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class HTTPIngressRuleValue(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpingressrulevalue-v1-networking-k8s-io)."""
 
     paths: ListOf[HTTPIngressPath] = NO_ITEMS
 
 
 class ParentReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#parentreference-v1-networking-k8s-io)."""
 
     group: str | None = None
     name: str = msgspec.field(default_factory=str)
@@ -97,42 +97,42 @@ class ParentReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class IPAddressSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ipaddressspec-v1-networking-k8s-io)."""
 
     parent_ref: ParentReference = ParentReference()
 
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster", status=False)
 class IPAddress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IPAddress of networking.k8s.io/v1."""
+    """IPAddress of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ipaddress-v1-networking-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IPAddressSpec = IPAddressSpec()
 
 
 class IPBlock(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ipblock-v1-networking-k8s-io)."""
 
     cidr: str = msgspec.field(default_factory=str)
     except_: ListOf[str] = NO_ITEMS
 
 
 class IngressRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressrule-v1-networking-k8s-io)."""
 
     host: str | None = None
     http: HTTPIngressRuleValue | None = None
 
 
 class IngressTLS(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingresstls-v1-networking-k8s-io)."""
 
     hosts: ListOf[str] = NO_ITEMS
     secret_name: str | None = None
 
 
 class IngressSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressspec-v1-networking-k8s-io)."""
 
     default_backend: IngressBackend | None = None
     ingress_class_name: str | None = None
@@ -141,7 +141,7 @@ class IngressSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", om
 
 
 class IngressPortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressportstatus-v1-networking-k8s-io)."""
 
     error: str | None = None
     port: int = msgspec.field(default_factory=int)
@@ -151,7 +151,7 @@ class IngressPortStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 class IngressLoadBalancerIngress(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressloadbalanceringress-v1-networking-k8s-io)."""
 
     hostname: str | None = None
     ip: str | None = None
@@ -161,20 +161,20 @@ class IngressLoadBalancerIngress(
 class IngressLoadBalancerStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressloadbalancerstatus-v1-networking-k8s-io)."""
 
     ingress: ListOf[IngressLoadBalancerIngress] = NO_ITEMS
 
 
 class IngressStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressstatus-v1-networking-k8s-io)."""
 
     load_balancer: IngressLoadBalancerStatus | None = None
 
 
 @api_type(group="networking.k8s.io", version="v1")
 class Ingress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Ingress of networking.k8s.io/v1."""
+    """Ingress of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingress-v1-networking-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IngressSpec = IngressSpec()
@@ -184,7 +184,7 @@ class Ingress(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 class IngressClassParametersReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressclassparametersreference-v1-networking-k8s-io)."""
 
     api_group: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -194,7 +194,7 @@ class IngressClassParametersReference(
 
 
 class IngressClassSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressclassspec-v1-networking-k8s-io)."""
 
     controller: str | None = None
     parameters: IngressClassParametersReference | None = None
@@ -202,14 +202,14 @@ class IngressClassSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster", status=False)
 class IngressClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """IngressClass of networking.k8s.io/v1."""
+    """IngressClass of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ingressclass-v1-networking-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: IngressClassSpec = IngressClassSpec()
 
 
 class NetworkPolicyPeer(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicypeer-v1-networking-k8s-io)."""
 
     ip_block: IPBlock | None = None
     namespace_selector: LabelSelector | None = None
@@ -217,7 +217,7 @@ class NetworkPolicyPeer(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class NetworkPolicyPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicyport-v1-networking-k8s-io)."""
 
     end_port: int | None = None
     port: int | str | None = None
@@ -225,7 +225,7 @@ class NetworkPolicyPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class NetworkPolicyEgressRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicyegressrule-v1-networking-k8s-io)."""
 
     ports: ListOf[NetworkPolicyPort] = NO_ITEMS
     to: ListOf[NetworkPolicyPeer] = NO_ITEMS
@@ -234,14 +234,14 @@ class NetworkPolicyEgressRule(StructWithLists, frozen=True, kw_only=True, rename
 class NetworkPolicyIngressRule(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicyingressrule-v1-networking-k8s-io)."""
 
     from_: ListOf[NetworkPolicyPeer] = NO_ITEMS
     ports: ListOf[NetworkPolicyPort] = NO_ITEMS
 
 
 class NetworkPolicySpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicyspec-v1-networking-k8s-io)."""
 
     egress: ListOf[NetworkPolicyEgressRule] = NO_ITEMS
     ingress: ListOf[NetworkPolicyIngressRule] = NO_ITEMS
@@ -251,27 +251,27 @@ class NetworkPolicySpec(StructWithLists, frozen=True, kw_only=True, rename="came
 
 @api_type(group="networking.k8s.io", version="v1", status=False)
 class NetworkPolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """NetworkPolicy of networking.k8s.io/v1."""
+    """NetworkPolicy of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#networkpolicy-v1-networking-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: NetworkPolicySpec = NetworkPolicySpec()
 
 
 class ServiceCIDRSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicecidrspec-v1-networking-k8s-io)."""
 
     cidrs: ListOf[str] = NO_ITEMS
 
 
 class ServiceCIDRStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of networking.k8s.io/v1."""
+    """Part of objects of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicecidrstatus-v1-networking-k8s-io)."""
 
     conditions: ListOf[Condition] = NO_ITEMS
 
 
 @api_type(group="networking.k8s.io", version="v1", scope="Cluster")
 class ServiceCIDR(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ServiceCIDR of networking.k8s.io/v1."""
+    """ServiceCIDR of networking.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#servicecidr-v1-networking-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ServiceCIDRSpec = ServiceCIDRSpec()

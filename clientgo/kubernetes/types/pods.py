@@ -145,21 +145,21 @@ __all__ = [
 
 
 class PreferredSchedulingTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#preferredschedulingterm-v1-core)."""
 
     preference: NodeSelectorTerm = NodeSelectorTerm()
     weight: int = msgspec.field(default_factory=int)
 
 
 class NodeAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeaffinity-v1-core)."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[PreferredSchedulingTerm] = NO_ITEMS
     required_during_scheduling_ignored_during_execution: NodeSelector | None = None
 
 
 class PodAffinityTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podaffinityterm-v1-core)."""
 
     label_selector: LabelSelector | None = None
     match_label_keys: ListOf[str] = NO_ITEMS
@@ -170,28 +170,28 @@ class PodAffinityTerm(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class WeightedPodAffinityTerm(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#weightedpodaffinityterm-v1-core)."""
 
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
     weight: int = msgspec.field(default_factory=int)
 
 
 class PodAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podaffinity-v1-core)."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
     required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
 
 
 class PodAntiAffinity(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podantiaffinity-v1-core)."""
 
     preferred_during_scheduling_ignored_during_execution: ListOf[WeightedPodAffinityTerm] = NO_ITEMS
     required_during_scheduling_ignored_during_execution: ListOf[PodAffinityTerm] = NO_ITEMS
 
 
 class Affinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#affinity-v1-core)."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -199,14 +199,14 @@ class Affinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class AppArmorProfile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#apparmorprofile-v1-core)."""
 
     localhost_profile: str | None = None
     type: str = msgspec.field(default_factory=str)
 
 
 class AzureFileVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#azurefilevolumesource-v1-core)."""
 
     read_only: bool | None = None
     secret_name: str = msgspec.field(default_factory=str)
@@ -214,13 +214,13 @@ class AzureFileVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class LocalObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#localobjectreference-v1-core)."""
 
     name: str | None = None
 
 
 class CSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csivolumesource-v1-core)."""
 
     driver: str = msgspec.field(default_factory=str)
     fs_type: str | None = None
@@ -230,14 +230,14 @@ class CSIVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class Capabilities(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#capabilities-v1-core)."""
 
     add: ListOf[str] = NO_ITEMS
     drop: ListOf[str] = NO_ITEMS
 
 
 class CephFSVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cephfsvolumesource-v1-core)."""
 
     monitors: ListOf[str] = NO_ITEMS
     path: str | None = None
@@ -248,7 +248,7 @@ class CephFSVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class CinderVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cindervolumesource-v1-core)."""
 
     fs_type: str | None = None
     read_only: bool | None = None
@@ -259,7 +259,7 @@ class CinderVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class ClusterTrustBundleProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clustertrustbundleprojection-v1-core)."""
 
     label_selector: LabelSelector | None = None
     name: str | None = None
@@ -270,14 +270,14 @@ class ClusterTrustBundleProjection(
 
 
 class ConfigMapEnvSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapenvsource-v1-core)."""
 
     name: str | None = None
     optional: bool | None = None
 
 
 class ConfigMapKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapkeyselector-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     name: str | None = None
@@ -285,7 +285,7 @@ class ConfigMapKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class KeyToPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#keytopath-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     mode: int | None = None
@@ -294,7 +294,7 @@ class KeyToPath(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class ConfigMapProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapprojection-v1-core)."""
 
     items: ListOf[KeyToPath] = NO_ITEMS
     name: str | None = None
@@ -302,7 +302,7 @@ class ConfigMapProjection(StructWithLists, frozen=True, kw_only=True, rename="ca
 
 
 class ConfigMapVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#configmapvolumesource-v1-core)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -312,7 +312,7 @@ class ConfigMapVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="
 
 
 class ContainerPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerport-v1-core)."""
 
     container_port: int = msgspec.field(default_factory=int)
     host_ip: str | None = msgspec.field(default=None, name="hostIP")
@@ -322,7 +322,7 @@ class ContainerPort(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class ContainerResizePolicy(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerresizepolicy-v1-core)."""
 
     resource_name: str = msgspec.field(default_factory=str)
     restart_policy: str = msgspec.field(default_factory=str)
@@ -331,28 +331,28 @@ class ContainerResizePolicy(msgspec.Struct, frozen=True, kw_only=True, rename="c
 class ContainerRestartRuleOnExitCodes(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerrestartruleonexitcodes-v1-core)."""
 
     operator: str = msgspec.field(default_factory=str)
     values: ListOf[int] = NO_ITEMS
 
 
 class ContainerRestartRule(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#containerrestartrule-v1-core)."""
 
     action: str = msgspec.field(default_factory=str)
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
 class SecretEnvSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretenvsource-v1-core)."""
 
     name: str | None = None
     optional: bool | None = None
 
 
 class EnvFromSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#envfromsource-v1-core)."""
 
     config_map_ref: ConfigMapEnvSource | None = None
     prefix: str | None = None
@@ -360,7 +360,7 @@ class EnvFromSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", o
 
 
 class FileKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#filekeyselector-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     optional: bool | None = None
@@ -369,14 +369,14 @@ class FileKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class ObjectFieldSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#objectfieldselector-v1-core)."""
 
     api_version: str | None = None
     field_path: str = msgspec.field(default_factory=str)
 
 
 class ResourceFieldSelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcefieldselector-v1-core)."""
 
     container_name: str | None = None
     divisor: str | None = None
@@ -384,7 +384,7 @@ class ResourceFieldSelector(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class SecretKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretkeyselector-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     name: str | None = None
@@ -392,7 +392,7 @@ class SecretKeySelector(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 
 
 class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#envvarsource-v1-core)."""
 
     config_map_key_ref: ConfigMapKeySelector | None = None
     field_ref: ObjectFieldSelector | None = None
@@ -402,7 +402,7 @@ class EnvVarSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#envvar-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     value: str | None = None
@@ -410,20 +410,20 @@ class EnvVar(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class ExecAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#execaction-v1-core)."""
 
     command: ListOf[str] = NO_ITEMS
 
 
 class HTTPHeader(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpheader-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     value: str = msgspec.field(default_factory=str)
 
 
 class HTTPGetAction(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#httpgetaction-v1-core)."""
 
     host: str | None = None
     http_headers: ListOf[HTTPHeader] = NO_ITEMS
@@ -434,20 +434,20 @@ class HTTPGetAction(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 
 class SleepAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#sleepaction-v1-core)."""
 
     seconds: int = msgspec.field(default_factory=int)
 
 
 class TCPSocketAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tcpsocketaction-v1-core)."""
 
     host: str | None = None
     port: int | str = msgspec.field(default_factory=int)
 
 
 class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#lifecyclehandler-v1-core)."""
 
     exec: ExecAction | None = None
     http_get: HTTPGetAction | None = None
@@ -456,7 +456,7 @@ class LifecycleHandler(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#lifecycle-v1-core)."""
 
     post_start: LifecycleHandler | None = None
     pre_stop: LifecycleHandler | None = None
@@ -464,7 +464,7 @@ class Lifecycle(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class GRPCAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#grpcaction-v1-core)."""
 
     mode: str | None = None
     port: int = msgspec.field(default_factory=int)
@@ -472,7 +472,7 @@ class GRPCAction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#probe-v1-core)."""
 
     exec: ExecAction | None = None
     failure_threshold: int | None = None
@@ -487,14 +487,14 @@ class Probe(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class ResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourceclaim-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     request: str | None = None
 
 
 class ResourceRequirements(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#resourcerequirements-v1-core)."""
 
     claims: ListOf[ResourceClaim] = NO_ITEMS
     limits: Mapping[str, str] = EMPTY_MAP
@@ -502,7 +502,7 @@ class ResourceRequirements(StructWithLists, frozen=True, kw_only=True, rename="c
 
 
 class SELinuxOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#selinuxoptions-v1-core)."""
 
     level: str | None = None
     role: str | None = None
@@ -511,7 +511,7 @@ class SELinuxOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class SeccompProfile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#seccompprofile-v1-core)."""
 
     localhost_profile: str | None = None
     type: str = msgspec.field(default_factory=str)
@@ -520,7 +520,7 @@ class SeccompProfile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 class WindowsSecurityContextOptions(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#windowssecuritycontextoptions-v1-core)."""
 
     gmsa_credential_spec: str | None = None
     gmsa_credential_spec_name: str | None = None
@@ -529,7 +529,7 @@ class WindowsSecurityContextOptions(
 
 
 class SecurityContext(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#securitycontext-v1-core)."""
 
     allow_privilege_escalation: bool | None = None
     app_armor_profile: AppArmorProfile | None = None
@@ -546,14 +546,14 @@ class SecurityContext(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class VolumeDevice(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumedevice-v1-core)."""
 
     device_path: str = msgspec.field(default_factory=str)
     name: str = msgspec.field(default_factory=str)
 
 
 class VolumeMount(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumemount-v1-core)."""
 
     bind_mount_options: ListOf[str] = NO_ITEMS
     mount_path: str = msgspec.field(default_factory=str)
@@ -566,7 +566,7 @@ class VolumeMount(StructWithLists, frozen=True, kw_only=True, rename="camel", om
 
 
 class Container(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#container-v1-core)."""
 
     args: ListOf[str] = NO_ITEMS
     command: ListOf[str] = NO_ITEMS
@@ -596,7 +596,7 @@ class Container(StructWithLists, frozen=True, kw_only=True, rename="camel", omit
 
 
 class DownwardAPIVolumeFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumefile-v1-core)."""
 
     field_ref: ObjectFieldSelector | None = None
     mode: int | None = None
@@ -606,13 +606,13 @@ class DownwardAPIVolumeFile(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class DownwardAPIProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapiprojection-v1-core)."""
 
     items: ListOf[DownwardAPIVolumeFile] = NO_ITEMS
 
 
 class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#downwardapivolumesource-v1-core)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -620,7 +620,7 @@ class DownwardAPIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename
 
 
 class EmptyDirVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#emptydirvolumesource-v1-core)."""
 
     medium: str | None = None
     mode: int | None = None
@@ -628,7 +628,7 @@ class EmptyDirVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class EphemeralContainer(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ephemeralcontainer-v1-core)."""
 
     args: ListOf[str] = NO_ITEMS
     command: ListOf[str] = NO_ITEMS
@@ -659,7 +659,7 @@ class EphemeralContainer(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class TypedObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#typedobjectreference-v1-core)."""
 
     api_group: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -670,7 +670,7 @@ class TypedObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 class VolumeResourceRequirements(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeresourcerequirements-v1-core)."""
 
     limits: Mapping[str, str] = EMPTY_MAP
     requests: Mapping[str, str] = EMPTY_MAP
@@ -679,7 +679,7 @@ class VolumeResourceRequirements(
 class PersistentVolumeClaimSpec(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimspec-v1-core)."""
 
     access_modes: ListOf[str] = NO_ITEMS
     data_source: TypedLocalObjectReference | None = None
@@ -695,27 +695,27 @@ class PersistentVolumeClaimSpec(
 class PersistentVolumeClaimTemplate(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimtemplate-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#ephemeralvolumesource-v1-core)."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
 class EvictionResponder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#evictionresponder-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     priority: int = msgspec.field(default_factory=int)
 
 
 class FlexVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#flexvolumesource-v1-core)."""
 
     driver: str = msgspec.field(default_factory=str)
     fs_type: str | None = None
@@ -725,7 +725,7 @@ class FlexVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class GitRepoVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#gitrepovolumesource-v1-core)."""
 
     directory: str | None = None
     repository: str = msgspec.field(default_factory=str)
@@ -733,7 +733,7 @@ class GitRepoVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class GlusterfsVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#glusterfsvolumesource-v1-core)."""
 
     endpoints: str = msgspec.field(default_factory=str)
     path: str = msgspec.field(default_factory=str)
@@ -741,14 +741,14 @@ class GlusterfsVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class HostAlias(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#hostalias-v1-core)."""
 
     hostnames: ListOf[str] = NO_ITEMS
     ip: str = msgspec.field(default_factory=str)
 
 
 class ISCSIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#iscsivolumesource-v1-core)."""
 
     chap_auth_discovery: bool | None = None
     chap_auth_session: bool | None = None
@@ -764,14 +764,14 @@ class ISCSIVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="came
 
 
 class ImageVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#imagevolumesource-v1-core)."""
 
     pull_policy: str | None = None
     reference: str | None = None
 
 
 class ModifyVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#modifyvolumestatus-v1-core)."""
 
     status: str = msgspec.field(default_factory=str)
     target_volume_attributes_class_name: str | None = None
@@ -780,7 +780,7 @@ class ModifyVolumeStatus(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class PersistentVolumeClaimCondition(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimcondition-v1-core)."""
 
     last_probe_time: Time | None = None
     last_transition_time: Time | None = None
@@ -791,7 +791,7 @@ class PersistentVolumeClaimCondition(
 
 
 class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthcondition-v1-core)."""
 
     message: str | None = None
     reason: str = msgspec.field(default_factory=str)
@@ -799,7 +799,7 @@ class VolumeHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumehealthstatus-v1-core)."""
 
     health_conditions: ListOf[VolumeHealthCondition] = NO_ITEMS
     last_transition_time: Time | None = None
@@ -808,7 +808,7 @@ class VolumeHealthStatus(StructWithLists, frozen=True, kw_only=True, rename="cam
 class PersistentVolumeClaimStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimstatus-v1-core)."""
 
     access_modes: ListOf[str] = NO_ITEMS
     allocated_resource_statuses: Mapping[str, str] = EMPTY_MAP
@@ -823,7 +823,7 @@ class PersistentVolumeClaimStatus(
 
 @api_type(group="", version="v1")
 class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PersistentVolumeClaim of core/v1."""
+    """PersistentVolumeClaim of core/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaim-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
@@ -833,14 +833,14 @@ class PersistentVolumeClaim(msgspec.Struct, frozen=True, kw_only=True, rename="c
 class PersistentVolumeClaimVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumeclaimvolumesource-v1-core)."""
 
     claim_name: str = msgspec.field(default_factory=str)
     read_only: bool | None = None
 
 
 class PodCertificateProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podcertificateprojection-v1-core)."""
 
     certificate_chain_path: str | None = None
     credential_bundle_path: str | None = None
@@ -853,14 +853,14 @@ class PodCertificateProjection(msgspec.Struct, frozen=True, kw_only=True, rename
 
 
 class PodDNSConfigOption(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#poddnsconfigoption-v1-core)."""
 
     name: str | None = None
     value: str | None = None
 
 
 class PodDNSConfig(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#poddnsconfig-v1-core)."""
 
     nameservers: ListOf[str] = NO_ITEMS
     options: ListOf[PodDNSConfigOption] = NO_ITEMS
@@ -868,19 +868,19 @@ class PodDNSConfig(StructWithLists, frozen=True, kw_only=True, rename="camel", o
 
 
 class PodOS(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podos-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
 
 
 class PodReadinessGate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podreadinessgate-v1-core)."""
 
     condition_type: str = msgspec.field(default_factory=str)
 
 
 class PodResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podresourceclaim-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     resource_claim_name: str | None = None
@@ -888,26 +888,26 @@ class PodResourceClaim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class PodSchedulingGate(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podschedulinggate-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
 
 
 class PodSchedulingGroup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podschedulinggroup-v1-core)."""
 
     pod_group_name: str | None = None
 
 
 class Sysctl(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#sysctl-v1-core)."""
 
     name: str = msgspec.field(default_factory=str)
     value: str = msgspec.field(default_factory=str)
 
 
 class PodSecurityContext(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podsecuritycontext-v1-core)."""
 
     app_armor_profile: AppArmorProfile | None = None
     fs_group: int | None = None
@@ -925,7 +925,7 @@ class PodSecurityContext(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#toleration-v1-core)."""
 
     effect: str | None = None
     key: str | None = None
@@ -937,7 +937,7 @@ class Toleration(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit
 class TopologySpreadConstraint(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyspreadconstraint-v1-core)."""
 
     label_selector: LabelSelector | None = None
     match_label_keys: ListOf[str] = NO_ITEMS
@@ -950,7 +950,7 @@ class TopologySpreadConstraint(
 
 
 class SecretProjection(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretprojection-v1-core)."""
 
     items: ListOf[KeyToPath] = NO_ITEMS
     name: str | None = None
@@ -960,7 +960,7 @@ class SecretProjection(StructWithLists, frozen=True, kw_only=True, rename="camel
 class ServiceAccountTokenProjection(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#serviceaccounttokenprojection-v1-core)."""
 
     audience: str | None = None
     expiration_seconds: int | None = None
@@ -969,7 +969,7 @@ class ServiceAccountTokenProjection(
 
 
 class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeprojection-v1-core)."""
 
     cluster_trust_bundle: ClusterTrustBundleProjection | None = None
     config_map: ConfigMapProjection | None = None
@@ -980,7 +980,7 @@ class VolumeProjection(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 
 class ProjectedVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#projectedvolumesource-v1-core)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -988,7 +988,7 @@ class ProjectedVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="
 
 
 class RBDVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rbdvolumesource-v1-core)."""
 
     fs_type: str | None = None
     image: str = msgspec.field(default_factory=str)
@@ -1001,7 +1001,7 @@ class RBDVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel"
 
 
 class ScaleIOVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#scaleiovolumesource-v1-core)."""
 
     fs_type: str | None = None
     gateway: str = msgspec.field(default_factory=str)
@@ -1016,7 +1016,7 @@ class ScaleIOVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class SecretVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretvolumesource-v1-core)."""
 
     default_mode: int | None = None
     default_user: int | None = None
@@ -1026,7 +1026,7 @@ class SecretVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 
 class StorageOSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storageosvolumesource-v1-core)."""
 
     fs_type: str | None = None
     read_only: bool | None = None
@@ -1036,7 +1036,7 @@ class StorageOSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volume-v1-core)."""
 
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
     azure_disk: AzureDiskVolumeSource | None = None
@@ -1072,7 +1072,7 @@ class Volume(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class PodSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podspec-v1-core)."""
 
     active_deadline_seconds: int | None = None
     affinity: Affinity | None = None
@@ -1120,7 +1120,7 @@ class PodSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_d
 
 
 class PodTemplateSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1, apps/v1 and batch/v1."""
+    """Part of objects of core/v1, apps/v1 and batch/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#podtemplatespec-v1-core)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()

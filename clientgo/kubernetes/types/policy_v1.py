@@ -26,14 +26,14 @@ __all__ = [
 
 
 class Preconditions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of policy/v1."""
+    """Part of objects of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#preconditions-v1-meta)."""
 
     resource_version: str | None = None
     uid: str | None = None
 
 
 class DeleteOptions(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of policy/v1."""
+    """Part of objects of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#deleteoptions-v1-meta)."""
 
     api_version: str | None = None
     dry_run: ListOf[str] = NO_ITEMS
@@ -47,14 +47,14 @@ class DeleteOptions(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 @api_type(group="policy", version="v1", status=False, verbs=())
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Eviction of policy/v1."""
+    """Eviction of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#eviction-v1-policy)."""
 
     delete_options: DeleteOptions | None = None
     metadata: ObjectMeta = ObjectMeta()
 
 
 class PodDisruptionBudgetSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of policy/v1."""
+    """Part of objects of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#poddisruptionbudgetspec-v1-policy)."""
 
     max_unavailable: int | str | None = None
     min_available: int | str | None = None
@@ -65,7 +65,7 @@ class PodDisruptionBudgetSpec(msgspec.Struct, frozen=True, kw_only=True, rename=
 class PodDisruptionBudgetStatus(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of policy/v1."""
+    """Part of objects of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#poddisruptionbudgetstatus-v1-policy)."""
 
     conditions: ListOf[Condition] = NO_ITEMS
     current_healthy: int | None = None
@@ -78,7 +78,7 @@ class PodDisruptionBudgetStatus(
 
 @api_type(group="policy", version="v1")
 class PodDisruptionBudget(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PodDisruptionBudget of policy/v1."""
+    """PodDisruptionBudget of policy/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#poddisruptionbudget-v1-policy)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()

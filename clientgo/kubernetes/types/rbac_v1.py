@@ -25,13 +25,13 @@ __all__ = [
 
 
 class AggregationRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of rbac.authorization.k8s.io/v1."""
+    """Part of objects of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#aggregationrule-v1-rbac-authorization-k8s-io)."""
 
     cluster_role_selectors: ListOf[LabelSelector] = NO_ITEMS
 
 
 class PolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of rbac.authorization.k8s.io/v1."""
+    """Part of objects of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#policyrule-v1-rbac-authorization-k8s-io)."""
 
     api_groups: ListOf[str] = NO_ITEMS
     non_resource_urls: ListOf[str] = msgspec.field(default=NO_ITEMS, name="nonResourceURLs")
@@ -42,7 +42,7 @@ class PolicyRule(StructWithLists, frozen=True, kw_only=True, rename="camel", omi
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterRole(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterRole of rbac.authorization.k8s.io/v1."""
+    """ClusterRole of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clusterrole-v1-rbac-authorization-k8s-io)."""
 
     aggregation_rule: AggregationRule | None = None
     metadata: ObjectMeta = ObjectMeta()
@@ -50,7 +50,7 @@ class ClusterRole(StructWithLists, frozen=True, kw_only=True, rename="camel", om
 
 
 class RoleRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of rbac.authorization.k8s.io/v1."""
+    """Part of objects of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#roleref-v1-rbac-authorization-k8s-io)."""
 
     api_group: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -58,7 +58,7 @@ class RoleRef(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of rbac.authorization.k8s.io/v1."""
+    """Part of objects of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#subject-v1-rbac-authorization-k8s-io)."""
 
     api_group: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -68,7 +68,7 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", scope="Cluster", status=False)
 class ClusterRoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """ClusterRoleBinding of rbac.authorization.k8s.io/v1."""
+    """ClusterRoleBinding of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#clusterrolebinding-v1-rbac-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()
@@ -77,7 +77,7 @@ class ClusterRoleBinding(StructWithLists, frozen=True, kw_only=True, rename="cam
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
 class Role(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Role of rbac.authorization.k8s.io/v1."""
+    """Role of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#role-v1-rbac-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     rules: ListOf[PolicyRule] = NO_ITEMS
@@ -85,7 +85,7 @@ class Role(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defa
 
 @api_type(group="rbac.authorization.k8s.io", version="v1", status=False)
 class RoleBinding(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """RoleBinding of rbac.authorization.k8s.io/v1."""
+    """RoleBinding of rbac.authorization.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rolebinding-v1-rbac-authorization-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     role_ref: RoleRef = RoleRef()

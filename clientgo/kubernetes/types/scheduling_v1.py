@@ -14,7 +14,7 @@ __all__ = ["PriorityClass"]
 
 @api_type(group="scheduling.k8s.io", version="v1", scope="Cluster", status=False)
 class PriorityClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """PriorityClass of scheduling.k8s.io/v1."""
+    """PriorityClass of scheduling.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#priorityclass-v1-scheduling-k8s-io)."""
 
     description: str | None = None
     global_default: bool | None = None

@@ -42,7 +42,7 @@ __all__ = [
 class AWSElasticBlockStoreVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#awselasticblockstorevolumesource-v1-core)."""
 
     fs_type: str | None = None
     partition: int | None = None
@@ -51,7 +51,7 @@ class AWSElasticBlockStoreVolumeSource(
 
 
 class AzureDiskVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#azurediskvolumesource-v1-core)."""
 
     caching_mode: str | None = None
     disk_name: str = msgspec.field(default_factory=str)
@@ -62,7 +62,7 @@ class AzureDiskVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="c
 
 
 class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#boundobjectreference-v1-authentication-k8s-io)."""
 
     api_version: str | None = None
     kind: str | None = None
@@ -71,7 +71,7 @@ class BoundObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#condition-v1-meta)."""
 
     last_transition_time: Time | None = None
     message: str = msgspec.field(default_factory=str)
@@ -82,14 +82,14 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
 
 
 class EventSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#eventsource-v1-core)."""
 
     component: str | None = None
     host: str | None = None
 
 
 class FCVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#fcvolumesource-v1-core)."""
 
     fs_type: str | None = None
     lun: int | None = None
@@ -99,7 +99,7 @@ class FCVolumeSource(StructWithLists, frozen=True, kw_only=True, rename="camel",
 
 
 class FlockerVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#flockervolumesource-v1-core)."""
 
     dataset_name: str | None = None
     dataset_uuid: str | None = msgspec.field(default=None, name="datasetUUID")
@@ -108,7 +108,7 @@ class FlockerVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 class GCEPersistentDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#gcepersistentdiskvolumesource-v1-core)."""
 
     fs_type: str | None = None
     partition: int | None = None
@@ -117,7 +117,7 @@ class GCEPersistentDiskVolumeSource(
 
 
 class HostPathVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#hostpathvolumesource-v1-core)."""
 
     path: str = msgspec.field(default_factory=str)
     type: str | None = None
@@ -126,7 +126,7 @@ class HostPathVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 class LabelSelectorRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#labelselectorrequirement-v1-meta)."""
 
     key: str = msgspec.field(default_factory=str)
     operator: str = msgspec.field(default_factory=str)
@@ -134,14 +134,14 @@ class LabelSelectorRequirement(
 
 
 class LabelSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#labelselector-v1-meta)."""
 
     match_expressions: ListOf[LabelSelectorRequirement] = NO_ITEMS
     match_labels: Mapping[str, str] = EMPTY_MAP
 
 
 class NFSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nfsvolumesource-v1-core)."""
 
     path: str = msgspec.field(default_factory=str)
     read_only: bool | None = None
@@ -149,7 +149,7 @@ class NFSVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 
 
 class NodeSelectorRequirement(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeselectorrequirement-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     operator: str = msgspec.field(default_factory=str)
@@ -157,20 +157,20 @@ class NodeSelectorRequirement(StructWithLists, frozen=True, kw_only=True, rename
 
 
 class NodeSelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeselectorterm-v1-core)."""
 
     match_expressions: ListOf[NodeSelectorRequirement] = NO_ITEMS
     match_fields: ListOf[NodeSelectorRequirement] = NO_ITEMS
 
 
 class NodeSelector(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#nodeselector-v1-core)."""
 
     node_selector_terms: ListOf[NodeSelectorTerm] = NO_ITEMS
 
 
 class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#objectreference-v1-core)."""
 
     api_version: str | None = None
     field_path: str | None = None
@@ -184,14 +184,14 @@ class ObjectReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 class PhotonPersistentDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#photonpersistentdiskvolumesource-v1-core)."""
 
     fs_type: str | None = None
     pd_id: str = msgspec.field(default_factory=str, name="pdID")
 
 
 class PortworxVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#portworxvolumesource-v1-core)."""
 
     fs_type: str | None = None
     read_only: bool | None = None
@@ -199,7 +199,7 @@ class PortworxVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#quobytevolumesource-v1-core)."""
 
     group: str | None = None
     read_only: bool | None = None
@@ -210,7 +210,7 @@ class QuobyteVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="cam
 
 
 class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequestspec-v1-authentication-k8s-io)."""
 
     attestations: Mapping[str, tuple[str, ...]] = EMPTY_MAP
     audiences: ListOf[str] = NO_ITEMS
@@ -219,7 +219,7 @@ class TokenRequestSpec(StructWithLists, frozen=True, kw_only=True, rename="camel
 
 
 class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequeststatus-v1-authentication-k8s-io)."""
 
     expiration_timestamp: Time | None = None
     token: str | None = None
@@ -227,7 +227,7 @@ class TokenRequestStatus(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 @api_type(group="authentication.k8s.io", version="v1", status=False, verbs=())
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """TokenRequest of authentication.k8s.io/v1."""
+    """TokenRequest of authentication.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequest-v1-authentication-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: TokenRequestSpec = TokenRequestSpec()
@@ -237,7 +237,7 @@ class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 class TypedLocalObjectReference(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#typedlocalobjectreference-v1-core)."""
 
     api_group: str | None = None
     kind: str = msgspec.field(default_factory=str)
@@ -247,7 +247,7 @@ class TypedLocalObjectReference(
 class VsphereVirtualDiskVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of several API groups."""
+    """Part of objects of several API groups (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#vspherevirtualdiskvolumesource-v1-core)."""
 
     fs_type: str | None = None
     storage_policy_id: str | None = msgspec.field(default=None, name="storagePolicyID")

@@ -102,14 +102,14 @@ __all__ = [
 
 
 class TokenRequest(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#tokenrequest-v1-authentication-k8s-io)."""
 
     audience: str = msgspec.field(default_factory=str)
     expiration_seconds: int | None = None
 
 
 class CSIDriverSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csidriverspec-v1-storage-k8s-io)."""
 
     attach_required: bool | None = None
     fs_group_policy: str | None = None
@@ -126,20 +126,20 @@ class CSIDriverSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class CSIDriver(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSIDriver of storage.k8s.io/v1."""
+    """CSIDriver of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csidriver-v1-storage-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSIDriverSpec = CSIDriverSpec()
 
 
 class VolumeNodeResources(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumenoderesources-v1-storage-k8s-io)."""
 
     count: int | None = None
 
 
 class CSINodeDriver(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinodedriver-v1-storage-k8s-io)."""
 
     allocatable: VolumeNodeResources | None = None
     name: str = msgspec.field(default_factory=str)
@@ -148,13 +148,13 @@ class CSINodeDriver(StructWithLists, frozen=True, kw_only=True, rename="camel", 
 
 
 class CSINodeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinodespec-v1-storage-k8s-io)."""
 
     drivers: ListOf[CSINodeDriver] = NO_ITEMS
 
 
 class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealthcondition-v1-storage-k8s-io)."""
 
     access_mode: str | None = None
     last_transition_time: Time | None = None
@@ -165,21 +165,21 @@ class StorageHealthCondition(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 
 class StorageHealth(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storagehealth-v1-storage-k8s-io)."""
 
     health_conditions: ListOf[StorageHealthCondition] = NO_ITEMS
     name: str = msgspec.field(default_factory=str)
 
 
 class CSINodeStatus(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinodestatus-v1-storage-k8s-io)."""
 
     storage_health: ListOf[StorageHealth] = NO_ITEMS
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster")
 class CSINode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSINode of storage.k8s.io/v1."""
+    """CSINode of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csinode-v1-storage-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()
@@ -188,7 +188,7 @@ class CSINode(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 @api_type(group="storage.k8s.io", version="v1", status=False)
 class CSIStorageCapacity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """CSIStorageCapacity of storage.k8s.io/v1."""
+    """CSIStorageCapacity of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csistoragecapacity-v1-storage-k8s-io)."""
 
     capacity: str | None = None
     maximum_volume_size: str | None = None
@@ -200,21 +200,21 @@ class CSIStorageCapacity(msgspec.Struct, frozen=True, kw_only=True, rename="came
 class TopologySelectorLabelRequirement(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyselectorlabelrequirement-v1-core)."""
 
     key: str = msgspec.field(default_factory=str)
     values: ListOf[str] = NO_ITEMS
 
 
 class TopologySelectorTerm(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#topologyselectorterm-v1-core)."""
 
     match_label_expressions: ListOf[TopologySelectorLabelRequirement] = NO_ITEMS
 
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class StorageClass(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """StorageClass of storage.k8s.io/v1."""
+    """StorageClass of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storageclass-v1-storage-k8s-io)."""
 
     allow_volume_expansion: bool | None = None
     allowed_topologies: ListOf[TopologySelectorTerm] = NO_ITEMS
@@ -227,14 +227,14 @@ class StorageClass(StructWithLists, frozen=True, kw_only=True, rename="camel", o
 
 
 class VolumeAttachmentSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeattachmentsource-v1-storage-k8s-io)."""
 
     inline_volume_spec: PersistentVolumeSpec | None = None
     persistent_volume_name: str | None = None
 
 
 class VolumeAttachmentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeattachmentspec-v1-storage-k8s-io)."""
 
     attacher: str = msgspec.field(default_factory=str)
     node_name: str = msgspec.field(default_factory=str)
@@ -242,7 +242,7 @@ class VolumeAttachmentSpec(msgspec.Struct, frozen=True, kw_only=True, rename="ca
 
 
 class VolumeError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeerror-v1-storage-k8s-io)."""
 
     error_code: int | None = None
     message: str | None = None
@@ -250,7 +250,7 @@ class VolumeError(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
 
 
 class VolumeAttachmentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of storage.k8s.io/v1."""
+    """Part of objects of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeattachmentstatus-v1-storage-k8s-io)."""
 
     attach_error: VolumeError | None = None
     attached: bool = msgspec.field(default_factory=bool)
@@ -260,7 +260,7 @@ class VolumeAttachmentStatus(msgspec.Struct, frozen=True, kw_only=True, rename="
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster")
 class VolumeAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttachment of storage.k8s.io/v1."""
+    """VolumeAttachment of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeattachment-v1-storage-k8s-io)."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
@@ -269,7 +269,7 @@ class VolumeAttachment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"
 
 @api_type(group="storage.k8s.io", version="v1", scope="Cluster", status=False)
 class VolumeAttributesClass(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """VolumeAttributesClass of storage.k8s.io/v1."""
+    """VolumeAttributesClass of storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumeattributesclass-v1-storage-k8s-io)."""
 
     driver_name: str = msgspec.field(default_factory=str)
     metadata: ObjectMeta = ObjectMeta()

@@ -59,7 +59,7 @@ __all__ = [
 class AzureFilePersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#azurefilepersistentvolumesource-v1-core)."""
 
     read_only: bool | None = None
     secret_name: str = msgspec.field(default_factory=str)
@@ -68,7 +68,7 @@ class AzureFilePersistentVolumeSource(
 
 
 class SecretReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#secretreference-v1-core)."""
 
     name: str | None = None
     namespace: str | None = None
@@ -77,7 +77,7 @@ class SecretReference(msgspec.Struct, frozen=True, kw_only=True, rename="camel",
 class CSIPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#csipersistentvolumesource-v1-core)."""
 
     controller_expand_secret_ref: SecretReference | None = None
     controller_publish_secret_ref: SecretReference | None = None
@@ -94,7 +94,7 @@ class CSIPersistentVolumeSource(
 class CephFSPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cephfspersistentvolumesource-v1-core)."""
 
     monitors: ListOf[str] = NO_ITEMS
     path: str | None = None
@@ -107,7 +107,7 @@ class CephFSPersistentVolumeSource(
 class CinderPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#cinderpersistentvolumesource-v1-core)."""
 
     fs_type: str | None = None
     read_only: bool | None = None
@@ -118,7 +118,7 @@ class CinderPersistentVolumeSource(
 class FlexPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#flexpersistentvolumesource-v1-core)."""
 
     driver: str = msgspec.field(default_factory=str)
     fs_type: str | None = None
@@ -130,7 +130,7 @@ class FlexPersistentVolumeSource(
 class GlusterfsPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#glusterfspersistentvolumesource-v1-core)."""
 
     endpoints: str = msgspec.field(default_factory=str)
     endpoints_namespace: str | None = None
@@ -141,7 +141,7 @@ class GlusterfsPersistentVolumeSource(
 class ISCSIPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#iscsipersistentvolumesource-v1-core)."""
 
     chap_auth_discovery: bool | None = None
     chap_auth_session: bool | None = None
@@ -157,7 +157,7 @@ class ISCSIPersistentVolumeSource(
 
 
 class LocalVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#localvolumesource-v1-core)."""
 
     fs_type: str | None = None
     path: str = msgspec.field(default_factory=str)
@@ -166,7 +166,7 @@ class LocalVolumeSource(msgspec.Struct, frozen=True, kw_only=True, rename="camel
 class RBDPersistentVolumeSource(
     StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#rbdpersistentvolumesource-v1-core)."""
 
     fs_type: str | None = None
     image: str = msgspec.field(default_factory=str)
@@ -181,7 +181,7 @@ class RBDPersistentVolumeSource(
 class ScaleIOPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#scaleiopersistentvolumesource-v1-core)."""
 
     fs_type: str | None = None
     gateway: str = msgspec.field(default_factory=str)
@@ -198,7 +198,7 @@ class ScaleIOPersistentVolumeSource(
 class StorageOSPersistentVolumeSource(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False
 ):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#storageospersistentvolumesource-v1-core)."""
 
     fs_type: str | None = None
     read_only: bool | None = None
@@ -208,13 +208,13 @@ class StorageOSPersistentVolumeSource(
 
 
 class VolumeNodeAffinity(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#volumenodeaffinity-v1-core)."""
 
     required: NodeSelector | None = None
 
 
 class PersistentVolumeSpec(StructWithLists, frozen=True, kw_only=True, rename="camel", omit_defaults=True, gc=False):
-    """Part of objects of core/v1 and storage.k8s.io/v1."""
+    """Part of objects of core/v1 and storage.k8s.io/v1 (https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.37/#persistentvolumespec-v1-core)."""
 
     access_modes: ListOf[str] = NO_ITEMS
     aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None

@@ -1,5 +1,6 @@
 """CRDs of kinds that embed built-in types: same merge keys, formats, defaults and validation as in Kubernetes."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,20 +8,27 @@ import pytest
 import yaml
 
 from apiserver.tests.inprocess import APPLY, DEFINITIONS, Kube
+from clientgo.codegen.crd.builtinfacts import borrowed_name
 from clientgo.codegen.problems import field_docs
 from clientgo.codegen.render.source import first_sentence
+from clientgo.kubernetes.scheme import KINDS
 from clientgo.kubernetes.types.apiextensions_v1 import JSONSchemaProps
+from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import (
     Container,
     ContainerPort,
+    PersistentVolumeSpec,
     PodSpec,
     PodTemplateSpec,
     ResourceRequirements,
     ServicePort,
+    TokenRequest,
 )
+from clientgo.kubernetes.types.rbac_v1 import PolicyRule
 from clientgo.kubernetes.types.shared import LabelSelector
-from clientgo.meta import ObjectMeta, from_dict, to_dict
+from clientgo.meta import ObjectMeta, api_of, from_dict, to_dict
 from clientgo.meta.schema.descriptions import descriptions_of
+from clientgo_apiserver.registry.schemas import definition_of
 from tests.codegen.generating import generate
 from tests.codegen.kinds.bakery import Oven, OvenSpec
 
@@ -136,4 +144,27 @@ def test_descriptions_of_built_in_types_are_the_first_sentences_of_the_installed
 
 def test_generated_types_have_no_descriptions_of_kubernetes() -> None:
     assert field_docs(PodSpec) == {}
-    assert PodSpec.__doc__ == "Part of objects of core/v1, apps/v1 and batch/v1."
+    assert (PodSpec.__doc__ or "").startswith("Part of objects of core/v1, apps/v1 and batch/v1 (https:")
+
+
+@pytest.mark.parametrize(
+    ("cls", "anchor"),
+    [
+        (Deployment, "deployment-v1-apps"),
+        (PodSpec, "podspec-v1-core"),
+        (PersistentVolumeSpec, "persistentvolumespec-v1-core"),
+        (PolicyRule, "policyrule-v1-rbac-authorization-k8s-io"),
+        (JSONSchemaProps, "jsonschemaprops-v1-apiextensions-k8s-io"),
+        (LabelSelector, "labelselector-v1-meta"),
+        (TokenRequest, "tokenrequest-v1-authentication-k8s-io"),
+    ],
+)
+def test_generated_type_links_to_its_place_in_the_api_reference(cls: type[Any], anchor: str) -> None:
+    reference = r"https://kubernetes\.io/docs/reference/generated/kubernetes-api/v1\.\d+/#"
+    assert re.search(rf" \({reference}{anchor}\)\.$", cls.__doc__ or "")
+
+
+def test_generated_kinds_have_the_names_of_the_servers_definitions() -> None:
+    newer = {"ClusterTrustBundle", "PodCertificateRequest"}  # than the server's data
+    for api, cls in ((api_of(cls), cls) for cls in KINDS if cls.__name__ not in newer):
+        assert borrowed_name(cls) == definition_of(api.group, api.version, api.kind)
