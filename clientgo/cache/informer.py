@@ -1,6 +1,7 @@
 """Shared informer: one list, one watch and one store of a kind, for any number of handlers.
 
-Reflectors list and watch; a `Distributor` puts each change into the store and into the inbox of every handler.
+Reflectors list and watch; a `Distributor` puts each change into the store and into the inbox of every handler, and
+replays the store to a handler that is added late (client-go's sharedProcessor).
 """
 
 import threading

@@ -3,6 +3,8 @@
 An API server treats a status other than 200 as a failure of the webhook, and applies its failurePolicy. So each review
 with a uid gets a response with 200, even if its handler has a bug: the request is then denied with code 500 in the
 review, and the user sees the reason.
+
+The handlers of `handlers.py` decide, for example `defaulting` about the JSON patch of a defaulted object.
 """
 
 from collections.abc import Callable, Iterator
