@@ -22,7 +22,7 @@ from clientgo.record.broadcaster import EventWatcher
 from clientgo.rest.clientmetrics import ConnectionMetrics, RequestMetrics
 from clientgo.serving.certificates import CertificateMetrics
 from clientgo.sharding.shards import ShardingMetrics
-from clientgo.webhook.answering import WebhookMetrics
+from clientgo.webhook.routes import WebhookMetrics
 from clientgo.workqueue.metrics import metrics_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "metrics.md"
@@ -99,7 +99,7 @@ def all_metrics() -> list[Metric]:
         ElectionMetrics("")
         ShardingMetrics("")
         CertificateMetrics()
-        WebhookMetrics("").answered(200)
+        WebhookMetrics("").count(200)
         EventWatcher("", Group(), lambda _: None).stop()
         requests = RequestMetrics(recorder, "")
         requests.answered("", "", 0.0, 0, 0)

@@ -16,10 +16,10 @@ from clientgo.log import context, get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.serving import Route
 from clientgo.webhook.admission import BadReview
-from clientgo.webhook.answering import WebhookMetrics, review_route
 from clientgo.webhook.field import Errors
 from clientgo.webhook.handlers import raised_at
 from clientgo.webhook.hub import ConversionError, Hub
+from clientgo.webhook.routes import WebhookMetrics, review_route
 
 log = get_logger(__name__)
 

@@ -27,11 +27,11 @@ from clientgo.log import get_logger
 from clientgo.serving import Check, Handler, Limits, Server, TLSSource, Unhealthy
 from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
 from clientgo.tls import add_authorities
-from clientgo.webhook.answering import LARGEST_ADMISSION, admission_route
 from clientgo.webhook.conversion import PATH as CONVERSION_PATH
 from clientgo.webhook.conversion import conversion_route
 from clientgo.webhook.handlers import AdmissionHandler
 from clientgo.webhook.hub import Hub
+from clientgo.webhook.routes import LARGEST_ADMISSION, admission_route
 
 log = get_logger(__name__)
 

@@ -25,7 +25,7 @@ from clientgo.webhook import (
     validate_path,
     webhooks_enabled,
 )
-from clientgo.webhook.answering import LARGEST_ADMISSION
+from clientgo.webhook.routes import LARGEST_ADMISSION
 from clientgo.webhook.server import LARGEST_CONVERSION, default_cert_dir
 from tests.webhook.homes import Home, HomeV2, answer_of, ask, certificate, home, review, running, stopped
 

@@ -1,4 +1,4 @@
-"""HTTP handlers of webhooks: decode reviews, call the handler, encode the response, count and log.
+"""Routes of webhooks: decode reviews, call the handler, encode the response, count and log.
 
 An API server treats a status other than 200 as a failure of the webhook, and applies its failurePolicy. So each review
 with a uid gets a response with 200, even if its handler has a bug: the request is then denied with code 500 in the
@@ -55,7 +55,7 @@ class WebhookMetrics:
         )
 
     @contextmanager
-    def answering(self) -> Iterator[None]:
+    def measuring(self) -> Iterator[None]:
         """Measure the block as one request."""
         began = self._clock.now()
         self._in_flight.inc()
@@ -65,7 +65,7 @@ class WebhookMetrics:
             self._in_flight.dec()
             self._seconds.observe(self._clock.now() - began)
 
-    def answered(self, code: int) -> None:
+    def count(self, code: int) -> None:
         """Count a request with this HTTP status."""
         text = str(code)
         if text not in self._codes:
@@ -81,7 +81,7 @@ class WebhookMetrics:
 LARGEST_ADMISSION = 7 * 1024 * 1024
 """Bytes: two objects of 3 MiB, the maximum of an API server, and their envelope (controller-runtime's)."""
 
-Answer = Callable[[bytes, WebhookMetrics], bytes]
+ReviewFunc = Callable[[bytes, WebhookMetrics], bytes]
 """Returns the response to a body; raises `BadReview`."""
 
 
@@ -89,21 +89,21 @@ def admission_route(path: str, handler: AdmissionHandler, *, clock: Clock = SYST
     """Return the route that handles AdmissionReviews at `path`."""
     handle_request = with_rejections(handler)
 
-    def answer(body: bytes, metrics: WebhookMetrics) -> bytes:
+    def review(body: bytes, metrics: WebhookMetrics) -> bytes:
         request = read_review(body)
         return _decision(path, handle_request, request, metrics)
 
-    return review_route(path, answer, clock=clock)
+    return review_route(path, review, clock=clock)
 
 
-def review_route(path: str, review: Answer, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
+def review_route(path: str, review: ReviewFunc, *, largest: int | None = None, clock: Clock = SYSTEM_CLOCK) -> Route:
     """Return the route that handles reviews at `path`, of at most `largest` bytes (default: the server's limit)."""
     metrics = WebhookMetrics(path, clock=clock)
 
     def handle(request: ServingRequest) -> Response:
-        with metrics.answering():
+        with metrics.measuring():
             response = _rejection(request) or _response(request, review, metrics)
-        metrics.answered(response.status)
+        metrics.count(response.status)
         return response
 
     return Route(handle, methods=("POST",), access=Access.OPEN, largest=largest)
@@ -119,7 +119,7 @@ def _rejection(request: ServingRequest) -> Response | None:
     return None
 
 
-def _response(request: ServingRequest, review: Answer, metrics: WebhookMetrics) -> Response:
+def _response(request: ServingRequest, review: ReviewFunc, metrics: WebhookMetrics) -> Response:
     try:
         return Response(HTTPStatus.OK, review(request.body, metrics), JSON)
     except BadReview as error:

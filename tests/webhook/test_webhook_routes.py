@@ -14,7 +14,7 @@ from clientgo.metrics import NoMetrics, set_provider
 from clientgo.serving import Route
 from clientgo.serving.prometheus import PrometheusProvider
 from clientgo.webhook import AdmissionRequest, AdmissionResponse, allowed, defaulting, patched, validating
-from clientgo.webhook.answering import admission_route
+from clientgo.webhook.routes import admission_route
 from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, answer_of, home, patch_of, posted, review
 
 PATH = "/validate-ajd-my-domain-v1-home"
