@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from clientgo.explain.fields import Field
 from clientgo.explain.kinds import ExplainedKind, ExplainError, find, kind_of_class
 from clientgo.meta.classes.hints import camel
@@ -93,7 +95,9 @@ def _summary(field: Field) -> str:
 
 def _default(field: Field) -> list[str]:
     default = field.schema.get("default", "")
-    return [] if default in ("", {}, []) else [str(default)]
+    if default in ("", {}, []):
+        return []
+    return [default if isinstance(default, str) else msgspec.json.encode(default).decode()]
 
 
 def _table(fields: dict[str, Field]) -> Iterator[str]:

@@ -16,9 +16,9 @@ line of defence; the library itself logs no credentials.
 from typing import TYPE_CHECKING
 
 from clientgo.internal.exports import on_demand
-from clientgo.log.choices import FORMATS, LEVELS
 
 if TYPE_CHECKING:
+    from clientgo.log.choices import FORMATS, LEVELS
     from clientgo.log.config import current_level, level_of, set_level, setup, verbosity
     from clientgo.log.credentials import REDACTED, redact, register_secret
     from clientgo.log.fields import context
@@ -29,6 +29,7 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
+            "choices": "FORMATS LEVELS",
             "config": "current_level level_of set_level setup verbosity",
             "credentials": "REDACTED redact register_secret",
             "fields": "context",

@@ -33,6 +33,7 @@ class LibrarySpec:
     shelves: tuple[Shelf, ...] = ()
     """Shelves from left to right."""
     rooms: Mapping[str, Shelf] = EMPTY_MAP
+    open: bool = True
     most_loans: Annotated[int, Meta(ge=1)] = 3
     port: int | str | None = None
     template: PodTemplateSpec | None = None

@@ -43,6 +43,10 @@ FIELDS:
   rooms\t<map[string]Shelf>
     A shelf with books.
 
+  open\t<boolean>
+  default: true
+    <no description>
+
   mostLoans\t<integer>
   default: 3
     <no description>
