@@ -59,6 +59,7 @@ _COMMANDS = {
     "manifests": "generating:run_codegen",
     "generate": "generating:run_codegen",
     "run": "running:run",
+    "perturb": "perturbing:perturb",
     "doctor": "doctor:doctor",
     "explain": "explaining:explain",
     "completion": "__main__:completion",

@@ -58,8 +58,11 @@ def several(text: str) -> list[str]:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; `run` leaves the flags of the manager unparsed, in `arguments`."""
+    """Parse a command line; `run` leaves the flags of the manager unparsed, `perturb` a command, in `arguments`."""
     own_arguments, passed_on = list(arguments), []
+    if own_arguments[:1] == ["perturb"] and "--" in own_arguments:
+        split = own_arguments.index("--")
+        own_arguments, passed_on = own_arguments[:split], own_arguments[split + 1 :]
     for number, argument in enumerate(own_arguments[1:], 1) if own_arguments[:1] == ["run"] else ():
         if argument == "--" or not argument.startswith("-"):
             own_arguments, passed_on = own_arguments[: number + (argument != "--")], own_arguments[number + 1 :]
@@ -93,6 +96,7 @@ def parser() -> Parser:
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
     _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
+    _perturb(_command(commands, "perturb", "prove controllers by perturbation, without a cluster"))
     _doctor(_command(commands, "doctor", "check Python, the cluster, CRDs, permissions, ports and certificates"))
     _explain(_command(commands, "explain", "describe a kind or one of its fields, as kubectl explain does, offline"))
     for name, further in FURTHER.items():  # `clientgo.cli.__main__` passes their arguments on
@@ -135,6 +139,34 @@ def _run(command: Parser) -> None:
     command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py [FLAG ...] | -- [FLAG ...]",
         help="file whose reconcilers to run instead of the project; flags after it are the manager's")  # fmt: skip
+
+
+def _perturb(command: Parser) -> None:
+    add = command.add_argument
+    add("file", type=Path, metavar="FILE.py | FILE.yaml -- COMMAND ...",
+        help="Python file with scenarios, or YAML file with steps for the operator that COMMAND starts")  # fmt: skip
+    add("--scenario", default="", metavar="NAME", help="run only the scenario of this name")
+    add("--plan", action="append", default=[], metavar="NAME", help="repeat this plan; repeatable")
+    add(
+        "--kind", type=several, action="extend", default=[], metavar="KIND[,KIND]", help="run only these kinds of plans"
+    )
+    add("--smoke", action="store_true", help="run only a few plans of each kind")
+    add(
+        "--steps",
+        type=several,
+        action="extend",
+        default=[],
+        metavar="N[,N]",
+        help="run only these steps of the scenario",
+    )
+    add("--shard", default="1/1", metavar="I/N", help="run only every n-th plan (default: %(default)s)")
+    add("--max-time", type=float, default=0.0, metavar="SECONDS", help="begin no plan after this time")
+    add("--processes", type=int, default=0, metavar="N", help="number of processes (default: one per processor)")
+    add("--shrink", action="store_true", help="look for the fewest steps that show each failure")
+    add("--list", action="store_true", help="print the plans and oracles, and run nothing")
+    add("--html", type=Path, metavar="FILE", help="write a page with pictures of the failures")
+    add("--junit", type=Path, metavar="FILE", help="write the results as JUnit XML")
+    add("--quiet", action="store_true", help="print no line for plans that pass")
 
 
 def _doctor(command: Parser) -> None:

@@ -55,7 +55,7 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
     """
     parser = FlagParser(FileFlags, prog=f"clientgo run {path}", description=f"Run the reconcilers of {path}.")
     flags = parser.parse(arguments)
-    module = _load(path)
+    module = load_file(path)
     classes = list(reconcilers(module))
     if not classes:
         raise CommandError(f"{path}: no reconciler found: define class MyReconciler(Reconciler[Kind])")
@@ -83,7 +83,8 @@ def reconcilers(module: ModuleType) -> Iterator[type[Reconciler[Any]]]:
             yield cls
 
 
-def _load(path: Path) -> ModuleType:
+def load_file(path: Path) -> ModuleType:
+    """Import a Python file; CommandError if that fails."""
     if not path.is_file():
         raise CommandError(f"{path}: no such file")
     sys.path.insert(0, str(path.parent.resolve()))

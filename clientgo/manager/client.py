@@ -168,6 +168,19 @@ class Client:
             return self.api_reader.find(cls, name)
         return self._cached(cls, name.namespace).overlay.get_by_key(name)
 
+    def still_exists(self, obj: ApiObject) -> bool:
+        """Read from the server whether an object, with this uid, exists and is not being deleted.
+
+        A cache may still show an object that was deleted, or deleted and created again under its name. Check before
+        creating for it what garbage collection does not delete: objects without an owner, or outside the cluster.
+        """
+        stored = self.api_reader.find(type(obj), object_name(obj))
+        return (
+            stored is not None
+            and stored.metadata.uid == obj.metadata.uid
+            and stored.metadata.deletion_timestamp is None
+        )
+
     def list(
         self,
         cls: type[T],

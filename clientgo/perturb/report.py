@@ -76,9 +76,10 @@ def explanation(result: PlanResult) -> str:
 
 
 def repeat(results: PerturbResults, result: PlanResult, command: str = "") -> str:
-    """Return how to repeat a plan."""
+    """Return how to repeat a plan: `command`, in which {plan} and {steps} stand for the arguments."""
     steps = f" --steps {','.join(map(str, results.steps))}" if results.steps else ""
-    return f"{command}{steps} --plan {result.plan}" if command else f'perturb(..., plans=["{result.plan}"])'
+    command = command or 'perturb(..., plans=["{plan}"])'
+    return command.replace("{steps}", steps).replace("{plan}", str(result.plan))
 
 
 def timeline(run: ScenarioRun) -> list[str]:

@@ -26,6 +26,7 @@ BASH = [
             "bundle",
             "chart",
             "run",
+            "perturb",
             "doctor",
             "explain",
             "completion",

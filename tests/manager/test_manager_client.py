@@ -53,6 +53,20 @@ def test_first_read_starts_an_informer_and_later_reads_need_no_request(
     assert [action.verb for action in requester.actions if action.resource.resource == "configmaps"][:1] == ["list"]
 
 
+def test_object_still_exists_only_with_its_uid_and_until_it_is_deleted(
+    manager: Manager, requester: FakeRequester
+) -> None:
+    foo = manager.client.get(Foo, A)
+    assert manager.client.still_exists(foo)
+    other = replace(foo, metadata=replace(foo.metadata, uid="of an earlier object"))
+    assert not manager.client.still_exists(other)
+    finalizers = replace(foo, metadata=replace(foo.metadata, finalizers=("example.com/cleanup",)))
+    kept = manager.client.update(finalizers)
+    manager.client.delete(kept)
+    assert not manager.client.still_exists(kept)
+    assert not manager.client.still_exists(new_foo("absent"))
+
+
 def test_missing_object_is_not_found(manager: Manager) -> None:
     with pytest.raises(NotFound, match=r'foos.samplecontroller.k8s.io "x" not found'):
         manager.client.get(Foo, ObjectName("ns", "x"))

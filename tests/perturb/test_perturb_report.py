@@ -24,7 +24,7 @@ def test_failures_of_one_cause_are_one_group(failures: PerturbResults) -> None:
 
 
 def test_summary_explains_each_cause_and_how_to_repeat_it(failures: PerturbResults) -> None:
-    text = summary(failures, command="clientgo perturb scenario.py")
+    text = summary(failures, command="clientgo perturb scenario.py{steps} --plan {plan}")
     assert "Cause 1: 2 plans\n  crash-before:2: the operator crashes before a write is sent" in text
     assert "final-state (the state after each step equals the reference's)" in text
     assert "- configmaps default/a is missing" in text

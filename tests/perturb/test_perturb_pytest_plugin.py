@@ -1,0 +1,58 @@
+"""The pytest plugin: one test per plan, with the failing plan's report."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.e2e
+
+TEST = """
+from clientgo.perturb import create
+from tests.perturb.greetings import Correct, StatusFirst, greeting
+
+def test_correct(perturb):
+    perturb(Correct, steps=[create(greeting())])
+
+class TestBroken:
+    def test_status_first(self, perturb):
+        perturb(StatusFirst, steps=[create(greeting())])
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    root = Path(__file__).parents[2]
+    pytester.makeconftest('pytest_plugins = ["clientgo.perturb.pytest_plugin"]')
+    pytester.makeini(f"[pytest]\npythonpath = {root}")
+    return pytester
+
+
+def test_each_plan_is_a_test(project: pytest.Pytester) -> None:
+    project.makepyfile(TEST)
+    result = project.runpytest_subprocess("-q", "-p", "no:cacheprovider", "-k", "crash or reference")
+    result.assert_outcomes(passed=12, failed=4, deselected=result.parseoutcomes()["deselected"])
+    result.stdout.fnmatch_lines(
+        ["*Cause 1: 1 plans", "*final-state (the state after each step equals the reference's)"]
+    )
+    result.stdout.fnmatch_lines(["*Repeat it: pytest '*TestBroken::test_status_first[[]crash-before:2[]]'*"])
+
+
+def test_all_plans_run_on_demand(project: pytest.Pytester) -> None:
+    project.makepyfile(TEST)
+    some, every = (project.runpytest_subprocess("-q", "--collect-only", *more) for more in ([], ["--perturb=all"]))
+    assert sum("test_correct[" in line for line in every.outlines) > sum(
+        "test_correct[" in line for line in some.outlines
+    )
+
+
+def test_other_arguments_are_rejected(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_more(perturb, tmp_path): ...")
+    result = project.runpytest_subprocess("-q")
+    result.stdout.fnmatch_lines(["*a test with the fixture perturb can have no other argument, but has tmp_path*"])
+
+
+def test_function_that_perturbs_nothing_is_rejected(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_nothing(perturb): ...")
+    result = project.runpytest_subprocess("-q")
+    result.stdout.fnmatch_lines(["*test_nothing does not call its fixture perturb*"])
