@@ -41,13 +41,13 @@ class InMemoryServer:
         response = self._answer(method, target, headers, body)
         self._scheduler.run()
         assert isinstance(response, HTTPResponse), "not a watch"
-        return ServedReply(response.status, dict(response.headers), response.body)
+        return _reply(response)
 
     def watch(self, target: str, headers: Mapping[str, str]) -> WatchServer | ServedReply:
         """Open a watch; an error is a reply."""
         response = self._answer("GET", target, headers, b"")
         if isinstance(response, HTTPResponse):
-            return ServedReply(response.status, dict(response.headers), response.body)
+            return _reply(response)
         assert isinstance(response, WatchServer), "other streams have no frames"
         return response
 
@@ -72,6 +72,11 @@ class InMemoryServer:
         path, _, query = target.partition("?")
         answer = _completed(self._api.handle(method, path, query, headers, body))
         return answer() if callable(answer) else answer
+
+
+def _reply(response: HTTPResponse) -> ServedReply:
+    headers = {"content-type": response.content_type, **dict(response.headers)}
+    return ServedReply(response.status, headers, response.body)
 
 
 def _completed(answer: Coroutine[Any, Any, Any]) -> Any:

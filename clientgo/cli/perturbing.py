@@ -18,9 +18,11 @@ from clientgo.cli.names import CommandError
 from clientgo.cli.onefile import load_file
 from clientgo.perturb import PerturbResults, PlanResult, PlanSelection, Scenario, run_scenario
 from clientgo.perturb.engine import Engine
+from clientgo.perturb.files import read_scenario
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.page import page
 from clientgo.perturb.plans import MAX_PER_KIND
+from clientgo.perturb.processes import OperatorCommand
 from clientgo.perturb.report import groups, junit, progress, repeat, summary
 from clientgo.perturb.running import SMOKE_LIMIT
 from clientgo.perturb.shrink import shrunk
@@ -68,6 +70,8 @@ def selection_of(options: argparse.Namespace) -> PlanSelection:
 
 
 def _scenarios(options: argparse.Namespace) -> list[Scenario]:
+    if options.file.suffix in (".yaml", ".yml"):
+        return [read_scenario(options.file, OperatorCommand(options.arguments))]
     if options.arguments:
         raise CommandError("-- COMMAND is for the steps of a YAML file")
     values = vars(load_file(options.file)).items()

@@ -9,6 +9,7 @@ A test names the operator and what happens to it, and requires that no perturbat
 
 from clientgo.perturb.engine import Outside, PerturbResults, PlanResult, Scenario
 from clientgo.perturb.operators import Standalone
+from clientgo.perturb.processes import OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.running import PlanSelection, perturb, run_scenario
 from clientgo.perturb.state import ClusterState, ObjectRef
@@ -25,7 +26,7 @@ from clientgo.perturb.steps import (
 )
 
 __all__ = [
-    "perturb", "run_scenario", "Scenario", "PlanSelection", "Standalone", "Outside",
+    "perturb", "run_scenario", "Scenario", "PlanSelection", "Standalone", "OperatorCommand", "Outside",
     "PerturbResults", "PlanResult", "Violation", "ScenarioRun", "ObjectRef", "ClusterState",
     "ScenarioStep", "ScenarioUser", "create", "change", "replace", "delete", "advance", "mark_ready", "call",
 ]  # fmt: skip

@@ -15,16 +15,24 @@ from clientgo.errors import ConfigError
 from clientgo.manager import Options
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
-from clientgo.perturb.operators import OperatorProgram, Operators
+from clientgo.perturb.operators import OperatorProgram, Operators, PerturbedProgram
 from clientgo.perturb.oracles import ORACLES, Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, Plan, derive, perturbation_of
+from clientgo.perturb.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import NO_SPECS, ScenarioStep, ScenarioUser, Specs
 from clientgo.perturb.transitions import judge_transition
-from clientgo.perturb.world import Invariant, World
+from clientgo.perturb.world import World
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
+
+
+class Invariant(Protocol):
+    """Property that the user requires of the state at every revision, or at rest only."""
+
+    def __call__(self, state: ClusterState, /) -> object:
+        """Return None or True if it holds, else False or a text; or raise AssertionError."""
 
 
 class Outside(Protocol):
@@ -41,8 +49,9 @@ class Outside(Protocol):
 class Scenario:
     """Operator, steps and expectations.
 
-    `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, or a `Standalone`
-    program. `crds` are files, folders or dicts; those of kinds of this process are derived from their classes.
+    `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, a `Standalone`
+    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process are derived
+    from their classes.
     `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
     fields (see `Masks`), `allow` names how many objects of a resource may exist at a time or stay behind, `off`
     switches oracles off, each with a reason. `examples` are further values of fields of custom resources, by path as in
@@ -50,7 +59,7 @@ class Scenario:
     clock.
     """
 
-    setup: Operators
+    setup: Operators | OperatorCommand
     steps: Sequence[ScenarioStep]
     name: str = "scenario"
     crds: Sequence[Path | str | Object] = ()
@@ -182,7 +191,7 @@ class Engine:
         """Run the scenario, or other steps, with a plan; objects in `specs` are created with that spec."""
         scenario = self.scenario
         steps = scenario.steps if steps is None else steps
-        program = OperatorProgram(scenario.setup, scenario.options)
+        program = _program(scenario)
         run = ScenarioRun([step.name for step in steps], definitions=self._crds, examples=scenario.examples)
         if scenario.outside is not None:
             scenario.outside.reset()
@@ -204,7 +213,10 @@ class Engine:
         user, perturbation = ScenarioUser(world, specs), world.perturbation
         world.start()
         world.drive()
+        run.exit = _exit_of(world)
         for number, step in enumerate(steps):
+            if world.noise or run.exit:
+                return
             world.step = number
             perturbation.before_step(world, number)
             world.note("step", f"step {number + 1}: {step.name}")
@@ -221,9 +233,7 @@ class Engine:
             if perturbation.blind:
                 run.blind.add(number)
             self._rest(world, run)
-            run.exit = next((operator.ended for operator in world.operators if operator.ended), "")
-            if world.noise or run.exit:
-                return
+            run.exit = _exit_of(world)
 
     def _rest(self, world: World, run: ScenarioRun) -> None:
         run.states.append(world.state)
@@ -236,6 +246,16 @@ class Engine:
     def _check(self, run: ScenarioRun, world: World, change: ObjectChange) -> None:
         for invariant in self.scenario.invariants:
             _ask(invariant, world.state, run, f"at revision {change.revision}, when {change.ref} was {change.kind}")
+
+
+def _exit_of(world: World) -> str:
+    return next((operator.ended for operator in world.operators if operator.ended), "")
+
+
+def _program(scenario: Scenario) -> PerturbedProgram:
+    if isinstance(scenario.setup, OperatorCommand):
+        return CommandProgram(scenario.setup)
+    return OperatorProgram(scenario.setup, scenario.options)
 
 
 def _ask(invariant: Invariant, state: ClusterState, run: ScenarioRun, when: str) -> None:

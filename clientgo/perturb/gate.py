@@ -205,6 +205,8 @@ class GateTransport:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[Outgoing] = []
+        self.was_used = False
+        """True once there was a request."""
         self._dead = False
 
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
@@ -247,6 +249,7 @@ class GateTransport:
             outgoing.finish(Crashed())
 
     def _pass(self, outgoing: Outgoing) -> HTTPReply | HTTPStream:
+        self.was_used = True
         with self._lock:
             if not self._dead:
                 self._waiting.append(outgoing)

@@ -4,13 +4,14 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from clientgo.clock import Clock
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options, Reconciler
-from clientgo.perturb.clock import Crashed, OperatorClock, WorldTime
+from clientgo.perturb.clock import EPOCH, Crashed, OperatorClock, WorldTime
 from clientgo.perturb.gate import GateTransport, WatchBody
+from clientgo.perturb.threads import OperatorThreads
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester
@@ -73,8 +74,62 @@ Operators = Setup | Standalone | type[Reconciler[Any]] | list[type[Reconciler[An
 """Operator to perturb: a function that adds controllers, a program of its own, or reconciler classes."""
 
 
+class Pace(Protocol):
+    """Progress of an operator: when it waits, and how its time passes."""
+
+    @property
+    def pause(self) -> float:
+        """Seconds after the last action until the operator is idle."""
+
+    def wait_until_idle(self) -> None:
+        """Return once the operator waits for a response, an event or a time."""
+
+    def advance(self, time: WorldTime, until: float) -> None:
+        """Let time pass, at most to `until`."""
+
+    def give_up(self, seconds: float) -> None:
+        """Wait until an operator that was killed has ended, at most this time."""
+
+
+class RunningOperator(Protocol):
+    """One start of a program."""
+
+    gate: GateTransport
+    watches: list[WatchBody]
+    is_paused: bool
+
+    @property
+    def clock(self) -> OperatorClock:
+        """Clock of this start."""
+
+    @property
+    def ended(self) -> str:
+        """Why the program has ended by itself; empty while it runs."""
+
+    def kill(self) -> None:
+        """End it as by a crash."""
+
+    def close(self) -> None:
+        """Release what it uses."""
+
+
+class PerturbedProgram(Protocol):
+    """Operator to perturb, which is started any number of times."""
+
+    log: "BugLog"
+
+    def start(self, time: WorldTime) -> RunningOperator:
+        """Start the operator."""
+
+    def pace(self) -> Pace:
+        """Return the progress of the operators that are started from now on."""
+
+    def epoch(self) -> float:
+        """Return the seconds since the epoch at which a run begins."""
+
+
 class OperatorProgram:
-    """Operator to perturb: reconcilers of a manager, or a function that runs until it is stopped."""
+    """Operator in this process: reconcilers of a manager, or a function that runs until it is stopped."""
 
     def __init__(self, setup: Operators, options: Options) -> None:
         """Describe an operator; its manager has these options."""
@@ -84,6 +139,18 @@ class OperatorProgram:
 
     def __repr__(self) -> str:
         return f"<OperatorProgram {getattr(self.setup, '__name__', self.setup)}>"
+
+    def start(self, time: WorldTime) -> "Operator":
+        """Start the operator."""
+        return Operator(self, time)
+
+    def pace(self) -> Pace:
+        """Return the progress of the threads that are started from now on."""
+        return OperatorThreads()
+
+    def epoch(self) -> float:
+        """Return the same time for each run."""
+        return EPOCH
 
     def run(self, requester: Requester, clock: Clock, stop: threading.Event, opened: list[Callable[[], None]]) -> None:
         """Run until `stop` is set; `opened` receives what releases the names that are in use."""

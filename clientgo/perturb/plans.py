@@ -172,7 +172,7 @@ class Stale(Perturbation):
         self._release(world, "the operator cannot get further")
 
     def _activate(self, world: World) -> None:
-        self._active, self._release_at = True, world.time.now() + STALE_SECONDS
+        self._active, self._release_at = True, world.time.now() + min(STALE_SECONDS, world.settle / 2)
 
     def _release(self, world: World, reason: str) -> None:
         self._active = False

@@ -16,6 +16,7 @@ import clientgo.lifecycle
 import clientgo.record
 import clientgo.stopping
 from clientgo.clock import SYSTEM_CLOCK
+from clientgo.perturb.clock import WorldTime
 
 _WAIT: CodeType = threading.Condition.wait.__code__
 _EVENT_WAIT: CodeType = threading.Event.wait.__code__
@@ -38,7 +39,10 @@ KNOWN_SECONDS = 0.01
 
 
 class OperatorThreads:
-    """The threads that were started since this was created, except for those that were given up."""
+    """The threads that were started since this was created, except for those that were given up; a `Pace`."""
+
+    pause = 0.0
+    """Seconds after the last action until the operator is idle."""
 
     def __init__(self) -> None:
         # Threads and not their identifiers, which later threads may get.
@@ -50,6 +54,10 @@ class OperatorThreads:
         moved: dict[int, tuple[int, int, float]] = {}
         while not self._are_idle(moved):
             time.sleep(0)  # noqa: TID251  # yields the interpreter
+
+    def advance(self, time: WorldTime, until: float) -> None:
+        """Step the time to `until`."""
+        time.step(max(0.0, until - time.now()))
 
     def give_up(self, seconds: float) -> None:
         """Wait until the threads have ended, at most this time; ignore the others from now on."""

@@ -9,9 +9,9 @@ import json
 import random
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
-from clientgo.perturb.clock import EPOCH, Crashed, WorldTime
+from clientgo.perturb.clock import Crashed, WorldTime
 from clientgo.perturb.gate import (
     FAULTS,
     Frame,
@@ -22,10 +22,9 @@ from clientgo.perturb.gate import (
     http_reply,
     timed_out,
 )
-from clientgo.perturb.operators import Operator, OperatorProgram
+from clientgo.perturb.operators import PerturbedProgram, RunningOperator
 from clientgo.perturb.record import OperatorWrite, TimelineEntry
 from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
-from clientgo.perturb.threads import OperatorThreads
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import ServedReply, server_factory
 
@@ -38,9 +37,15 @@ MAX_BLIND_WRITES = 12
 A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
 """
 
+START_SECONDS = 60.0
+"""Seconds in which a process sends its first request."""
+
 MAX_ACTIONS = 5_000
 """Requests, frames and deadlines in one step, after which it will not become quiet."""
 
+
+_ROUNDING = 1e-6
+"""Seconds by which steps of time may be too short."""
 
 _factory = cache(server_factory)  # it looks for distributions each time
 
@@ -81,19 +86,12 @@ class Perturbation:
         """Let the operator see the current state."""
 
 
-class Invariant(Protocol):
-    """Property that the user requires of the state at every revision, or at rest only."""
-
-    def __call__(self, state: ClusterState, /) -> object:
-        """Return None or True if it holds, else False or a text; or raise AssertionError."""
-
-
 class World:
     """One run of a scenario."""
 
     def __init__(
         self,
-        program: OperatorProgram,
+        program: PerturbedProgram,
         *,
         crds: list[Object],
         perturbation: Perturbation | None = None,
@@ -104,11 +102,11 @@ class World:
     ) -> None:
         """`variant` other than 0 has other times, versions and generated names: what differs then, is no result."""
         random.seed(variant)
-        self.time = WorldTime(EPOCH + variant * 100_061.0)
+        self.time = WorldTime(program.epoch() + variant * 100_061.0)
         self.server = _factory().in_memory(self.time, pods=pods)
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change = settle, on_change
-        self.threads = OperatorThreads()
+        self.pace = program.pace()
         self.step, self.steps_left = -1, 0
         self.trace: list[TimelineEntry] = []
         self.writes: list[OperatorWrite] = []
@@ -121,9 +119,9 @@ class World:
         self._deletes_many = False
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
-        self._last_write = 0.0
+        self._last_write = self._active_at = 0.0
         self._step_writes = 0
-        self.operators: list[Operator] = []
+        self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
         self._restart = False
         for crd in crds:
@@ -163,7 +161,7 @@ class World:
         """Start the operator; names that another replica uses are free for it."""
         for operator in self.operators:
             operator.close()
-        self.operators.append(Operator(self._program, self.time))
+        self.operators.append(self._program.start(self.time))
         self.note("change", "operator starts")
 
     def crash(self, reason: str, *, restart: bool = True) -> None:
@@ -189,12 +187,12 @@ class World:
         if operator.is_paused and late:
             self.note("perturb", "the old leader goes on")
             self._write(operator, late[0])
-            self.threads.wait_until_idle()
+            self.pace.wait_until_idle()
         self._abandon(operator)
         self.note("perturb", "the old leader ends")
         return True
 
-    def _abandon(self, operator: Operator) -> None:
+    def _abandon(self, operator: RunningOperator) -> None:
         self.operators.remove(operator)
         self._program.log.muted = True
         operator.kill()
@@ -203,9 +201,9 @@ class World:
             body.served.close()
         self._pending = [frame for frame in self._pending if frame.body not in operator.watches]
         if self.operators:
-            self.threads.wait_until_idle()  # until those of the replica have ended, too
+            self.pace.wait_until_idle()  # until those of the replica have ended, too
         else:
-            self.threads.give_up(2.0)
+            self.pace.give_up(2.0)
         operator.close()
         self._program.log.muted = False
 
@@ -221,7 +219,7 @@ class World:
             if self._restart:
                 self._restart = False
                 self.start()
-            self.threads.wait_until_idle()
+            self.pace.wait_until_idle()
             self._collect()
             woken = [operator for operator in self._active() if operator.clock.wake_due()]
             if woken:
@@ -230,7 +228,10 @@ class World:
                 self.perturbation.release(self)
             if self._step_writes > MAX_WRITES:
                 break
-            if self._deliver() or self._answer() or self.perturbation.idle(self) or self._restart:
+            if self._deliver() or self._answer() or self._restart:
+                self._active_at = self.time.now()
+                continue
+            if self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self):
                 continue
             if not self._pass_time():
                 return
@@ -244,14 +245,12 @@ class World:
 
     def _pass_time(self) -> bool:
         quiet_at = self._last_write + self.settle
+        if self.pace.pause and not all(operator.gate.was_used or operator.ended for operator in self._active()):
+            quiet_at = self._last_write + START_SECONDS  # a process that is starting
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
-        due = min((each for each in dues if each is not None), default=quiet_at + 1)
-        if due > quiet_at:
-            self.time.step(max(0.0, quiet_at - self.time.now()))
-            return False
-        self.time.step(max(0.0, due - self.time.now()))
+        self.pace.advance(self.time, min([quiet_at, *(due for due in dues if due is not None)]))
         self.server.advance()
-        return True
+        return self.time.now() < quiet_at - _ROUNDING
 
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass, and everything happen meanwhile."""
@@ -262,7 +261,7 @@ class World:
             self.drive()
         self.settle = settle
 
-    def _active(self) -> list[Operator]:
+    def _active(self) -> list[RunningOperator]:
         return [operator for operator in self.operators if not operator.is_paused]
 
     def _collect(self) -> None:
@@ -293,6 +292,8 @@ class World:
         if not waiting:
             return False
         operator, outgoing = waiting[0]
+        if self.pace.pause and outgoing.method == "GET" and outgoing.subject.resource not in IGNORED:
+            self._last_write = self.time.now()  # a process that reads will perhaps write
         if outgoing.is_watch:
             operator.gate.finish(outgoing, self._watch(operator, outgoing))
         elif outgoing.is_write:
@@ -301,7 +302,7 @@ class World:
             operator.gate.finish(outgoing, self._read(outgoing))
         return True
 
-    def _watch(self, operator: Operator, outgoing: Outgoing) -> WatchBody | HTTPReply:
+    def _watch(self, operator: RunningOperator, outgoing: Outgoing) -> WatchBody | HTTPReply:
         self.watched.add(outgoing.subject.resource)
         served = self.server.watch(outgoing.target, outgoing.headers)
         if isinstance(served, ServedReply):
@@ -323,7 +324,7 @@ class World:
             self.note("read", f"{outgoing.method} {subject}", str(reply.status))
         return http_reply(reply)
 
-    def _write(self, operator: Operator, outgoing: Outgoing) -> None:
+    def _write(self, operator: RunningOperator, outgoing: Outgoing) -> None:
         number = len(self.writes) + 1
         fault = self.perturbation.write(self, number, outgoing)
         if fault.startswith("leader-"):
@@ -351,7 +352,7 @@ class World:
         else:
             operator.gate.finish(outgoing, http_reply(reply))
             if fault == "crash-after":
-                self.threads.wait_until_idle()
+                self.pace.wait_until_idle()
                 self.crash(f"after the response to write {number}")
 
     def _count(self, number: int, outgoing: Outgoing, reply: ServedReply, *, injected: bool) -> None:

@@ -1,0 +1,95 @@
+"""Scenarios in YAML files: steps of manifests and patches, for an operator that a command runs.
+
+    crds: [config/crd]
+    steps:
+      - create: foo.yaml
+      - patch: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}, spec: {replicas: 3}}
+      - advance: 10
+      - delete: {apiVersion: example.com/v1, kind: Foo, metadata: {name: a}}
+    ignore: ["foos.example.com:status.retries"]
+
+A manifest is an object, a list of objects, or the path of a file next to the scenario's.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from clientgo.errors import ConfigError
+from clientgo.meta.manifests import read_documents
+from clientgo.perturb.engine import Scenario
+from clientgo.perturb.processes import OperatorCommand
+from clientgo.perturb.state import Object
+from clientgo.perturb.steps import ScenarioStep, advance, change, create, delete, mark_ready, replace
+
+SETTLE_SECONDS = 3.0
+"""Seconds, of real time, without a write after which an operator in another process is quiet."""
+
+_OPTIONS = ("ignore", "allow", "off", "examples", "pods", "name")
+
+
+def read_scenario(path: Path, command: OperatorCommand) -> Scenario:
+    """Return the scenario of a file, for the operator that `command` runs.
+
+    Raises:
+        ConfigError: the file, or one that it names, cannot be read or is invalid.
+    """
+    documents = read_documents([path])
+    if len(documents) != 1:
+        raise ConfigError(f"{path} must be one document with steps")
+    [document] = documents
+    if unknown := document.keys() - {"crds", "steps", "settle", *_OPTIONS}:
+        raise ConfigError(
+            f"{path}: unknown field {min(unknown)!r}: expected crds, steps, settle, {', '.join(_OPTIONS)}"
+        )
+    steps = document.get("steps")
+    if not isinstance(steps, list):
+        raise ConfigError(f"{path}: steps must be a list")
+    options: dict[str, Any] = {name: document[name] for name in _OPTIONS if name in document}
+    return Scenario(
+        command,
+        [_step(path, number, step) for number, step in enumerate(steps, 1)],
+        crds=[path.parent / name for name in document.get("crds") or ()],
+        settle=float(document.get("settle", SETTLE_SECONDS)),
+        **{"name": path.stem, **options},
+    )
+
+
+def _step(path: Path, number: int, step: object) -> ScenarioStep:
+    if not isinstance(step, dict) or len(step) != 1 or not (step.keys() <= _STEPS.keys()):
+        raise ConfigError(f"{path}: step {number} must have one of {', '.join(_STEPS)}")
+    [(verb, value)] = step.items()
+    if verb == "advance":
+        return advance(float(value))
+    objects = _objects(path, number, value)
+    return _STEPS[verb](objects)
+
+
+def _objects(path: Path, number: int, value: object) -> list[Object]:
+    if isinstance(value, str):
+        return read_documents([path.parent / value])
+    objects: list[Any] = value if isinstance(value, list) else [value]
+    for obj in objects:
+        if not (
+            isinstance(obj, dict) and isinstance(obj.get("metadata"), dict) and {"apiVersion", "kind"} <= obj.keys()
+        ):
+            raise ConfigError(f"{path}: step {number} must have objects with apiVersion, kind and metadata")
+    return objects
+
+
+def _patch(objects: list[Object]) -> ScenarioStep:
+    [obj] = objects
+    names = ("apiVersion", "kind")
+    metadata = {key: value for key, value in obj["metadata"].items() if key not in ("name", "namespace")}
+    patch = {key: value for key, value in obj.items() if key not in (*names, "metadata")}
+    return change(obj, {**patch, **({"metadata": metadata} if metadata else {})})
+
+
+_STEPS: Mapping[str, Callable[[list[Object]], ScenarioStep]] = {
+    "create": lambda objects: create(*objects),
+    "patch": _patch,
+    "replace": lambda objects: replace(objects[0]),
+    "delete": lambda objects: delete(*objects),
+    "ready": lambda objects: mark_ready(objects[0]),
+    "advance": lambda objects: advance(0.0),
+}

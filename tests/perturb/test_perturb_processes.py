@@ -1,0 +1,71 @@
+"""Operators in other processes: killed, paused, and perturbed at the server."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from clientgo.errors import ConfigError
+from clientgo.perturb import PlanSelection, run_scenario
+from clientgo.perturb.files import read_scenario
+from clientgo.perturb.processes import OperatorCommand
+
+HERE = Path(__file__).parent / "processes"
+
+pytestmark = pytest.mark.e2e
+
+
+def command(kind: str) -> OperatorCommand:
+    return OperatorCommand([sys.executable, str(HERE / "operator.py"), kind, "{kubeconfig}"])
+
+
+def verdicts(kind: str, *plans: str) -> dict[str, str]:
+    results = run_scenario(
+        read_scenario(HERE / "scenario.yaml", command(kind)), PlanSelection(plans=plans, steps=[1, 2])
+    )
+    return {str(result.plan): result.findings[0].oracle if result.findings else "" for result in results}
+
+
+def test_broken_operator_is_found_by_a_kill() -> None:
+    assert verdicts("status-first", "reference", "crash-stored:1") == {"reference": "", "crash-stored:1": "final-state"}
+
+
+@pytest.mark.slow
+def test_correct_operator_survives_one_plan_of_each_kind() -> None:
+    plans = [
+        "crash-before:1", "crash-after:2", "error-409:1", "timeout-after:1", "leader-paused:1", "down:2",
+        "stale:w2:all:0", "late:configmaps:1:quiet", "unobserved:greetings.greetings.example.com:default/a:1",
+    ]  # fmt: skip
+    assert verdicts("correct", *plans) == dict.fromkeys(plans, "")
+
+
+def test_operator_that_ends_is_a_bug() -> None:
+    scenario = read_scenario(
+        HERE / "scenario.yaml", OperatorCommand([sys.executable, "-c", "raise SystemExit('no config')"])
+    )
+    [result] = run_scenario(scenario, PlanSelection(plans=["reference"]))
+    assert [str(finding) for finding in result.findings] == ["bug: the operator ends: exit code 1: no config"]
+
+
+def test_command_that_cannot_start_is_reported() -> None:
+    scenario = read_scenario(HERE / "scenario.yaml", OperatorCommand(["./no-such-operator"]))
+    with pytest.raises(ConfigError, match=r"cannot start the operator \./no-such-operator: No such file"):
+        run_scenario(scenario, PlanSelection(plans=["reference"]))
+    with pytest.raises(ConfigError, match="command is empty"):
+        OperatorCommand([])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("steps: {}", "steps must be a list"),
+        ("steps: []\nstep: 1", "unknown field 'step'"),
+        ("steps: [{run: x}]", "step 1 must have one of create, patch, replace, delete, ready, advance"),
+        ("steps: [{create: {kind: Foo}}]", "step 1 must have objects with apiVersion, kind and metadata"),
+    ],
+    ids=["list", "field", "verb", "object"],
+)
+def test_invalid_scenarios_are_rejected(tmp_path: Path, text: str, message: str) -> None:
+    (path := tmp_path / "scenario.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_scenario(path, command("correct"))
