@@ -29,6 +29,7 @@ from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.controllers.aggregation import AggregationController
 from clientgo_apiserver.controllers.definitions import DefinitionController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
+from clientgo_apiserver.controllers.events import EventExpiry
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.controllers.jobs import JobSimulation
 from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, NamespaceController, QuotaController
@@ -343,7 +344,14 @@ def build(
         create_cluster_objects(state, port)
     api = Api(state)
     internal = Internal(api)
-    for kind in (DefinitionController, NamespaceController, AggregationController, GarbageCollector, QuotaController):
+    for kind in (
+        DefinitionController,
+        NamespaceController,
+        AggregationController,
+        GarbageCollector,
+        QuotaController,
+        EventExpiry,
+    ):
         kind(internal).start()
     if simulate and options.pods:
         start_cluster(internal, ready_seconds=options.ready_seconds)

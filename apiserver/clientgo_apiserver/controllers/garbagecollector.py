@@ -6,13 +6,15 @@ background (the owner is removed at once, its dependents follow), foreground (fi
 waits for every dependent that blocks it) and orphan (finalizer `orphan`: the dependents lose the owner and stay).
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo.log import get_logger
 from clientgo_apiserver.controllers.base import InternalController, is_deleting
+from clientgo_apiserver.controllers.events import EVENTS, ComponentEvents
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object, Resource
@@ -21,9 +23,9 @@ from clientgo_apiserver.storage.stored import Key
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 """The finalizers that record how an owner is deleted."""
 
-_IGNORED: frozenset[Key] = frozenset({("", "events"), ("events.k8s.io", "events")})
+_DEFINITIONS: Key = ("apiextensions.k8s.io", "customresourcedefinitions")
 _BATCH = 64  # items per turn of the event loop, so that a large collection does not delay requests
-_MAX_DELETED = 4096  # uids of deleted owners, for dependents that are created after the owner's kind was removed
+_MAX_DELETED = 4096  # deleted owners, for dependents that are created after the owner's kind was removed
 _RETRY_SECONDS, _RETRIES = 0.05, 8
 
 _log = get_logger(__name__)
@@ -39,13 +41,32 @@ class _Item:
     uid: str
 
 
+class _Unresolvable(Exception):
+    """The owners of an object cannot be determined: of a kind that is not served, or without a namespace."""
+
+
+@dataclass(slots=True)
+class _Owners:
+    """Uids of an object's owners: live ones, absent ones, and those that wait for their dependents."""
+
+    solid: set[str]
+    absent: set[str]
+    waiting: set[str]
+
+
 class GarbageCollector(InternalController):
-    """Follows owner references through every kind."""
+    """Follows owner references through every kind; each change costs the same, however many dependents there are."""
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
+        self._events = ComponentEvents(internal.state, "garbage-collector-controller")
         self._dependents: defaultdict[str, set[_Item]] = defaultdict(set)
-        self._gone: BoundedDict[str, None] = BoundedDict(_MAX_DELETED)
+        self._blocking: Counter[str] = Counter()  # dependents that block the deletion of their owner, by its uid
+        self._leaving: dict[str, _Item] = {}  # owners that wait for their blocking dependents, by uid
+        self._namespaces: dict[str, str] = {}  # of every object, by uid
+        self._gone: BoundedDict[tuple[str, ...], None] = BoundedDict(_MAX_DELETED)
+        self._invalid: deque[tuple[_Item, Object]] = deque()  # references to owners in other namespaces
+        self._unresolved: set[_Item] = set()
         self._waiting: deque[_Item] = deque()
         self._queued: set[_Item] = set()
         self._failures: dict[_Item, int] = {}
@@ -56,48 +77,69 @@ class GarbageCollector(InternalController):
     def start(self) -> None:
         """Check the owners of all stored objects, and react to every change from now on."""
         super().start()
-        for key in self._store.stored_keys():
-            for obj in self._store.list(key):
-                self._changed("ADDED", key, None, obj)
+        stored = [(key, obj) for key in self._store.stored_keys() for obj in self._store.list(key)]
+        for key, obj in stored:
+            self._namespaces[_item(key, obj).uid] = obj["metadata"].get("namespace", "")
+        for key, obj in stored:
+            self._changed("ADDED", key, None, obj)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         obj = new if new is not None else old
-        if obj is None or key in _IGNORED:
+        if obj is None or key == EVENTS:
             return
-        if kind == "DELETED":
-            self._forget(_item(key, obj), obj)
-            return
-        before, after, item = _owners(old) if old is not None else [], _owners(obj), _item(key, obj)
-        if after != before:
-            for uid in {owner.get("uid", "") for owner in before} - {owner.get("uid", "") for owner in after}:
-                self._unlink(item, uid)
-            for owner in after:
-                self._dependents[owner.get("uid", "")].add(item)
-            # An owner that waits for its blocking dependents may have one fewer.
-            for owner in before:
-                self._enqueue_owner(item, owner)
-            if after:
+        if key == _DEFINITIONS:
+            for item in self._unresolved:
                 self._enqueue(item)
-        if is_deleting(obj) and set(_finalizers(obj)) & {FOREGROUND, ORPHAN}:
+        item = _item(key, obj)
+        if new is None:
+            self._namespaces.pop(item.uid, None)
+            self._leaving.pop(item.uid, None)
+            self._relate(item, _owners(obj), [])
+            if item.uid in self._dependents:
+                self._gone[_coordinates(obj["apiVersion"], obj["kind"], item)] = None
+                for dependent in self._dependents[item.uid]:
+                    self._enqueue(dependent)
+            return
+        if old is None:
+            self._namespaces[item.uid] = item.namespace
+        before, after = _owners(old) if old is not None else [], _owners(obj)
+        if before != after:
+            self._relate(item, before, after)
             self._enqueue(item)
+        if is_deleting(obj):
+            self._follow_deletion(item, obj, old)
 
-    def _forget(self, item: _Item, obj: Object) -> None:
-        self._gone[item.uid] = None
-        for owner in _owners(obj):
-            self._unlink(item, owner.get("uid", ""))
-            self._enqueue_owner(item, owner)
-        for dependent in self._dependents.get(item.uid, ()):
-            self._enqueue(dependent)
+    def _follow_deletion(self, item: _Item, obj: Object, old: Object | None) -> None:
+        finalizers = _finalizers(obj)
+        before = _finalizers(old) if old is not None and is_deleting(old) else []
+        if ORPHAN in finalizers:
+            self._enqueue(item)
+        if FOREGROUND in finalizers and FOREGROUND not in before:
+            self._leaving[item.uid] = item
+            self._enqueue(item)
+            for dependent in self._dependents.get(item.uid, ()):
+                self._enqueue(dependent)
 
-    def _unlink(self, item: _Item, uid: str) -> None:
-        self._dependents[uid].discard(item)
-        if not self._dependents[uid]:
-            del self._dependents[uid]
-
-    def _enqueue_owner(self, item: _Item, reference: Object) -> None:
-        owner = self._owner(item, reference)
-        if owner is not None and FOREGROUND in _finalizers(owner[1]):
-            self._enqueue(owner[0])
+    def _relate(self, item: _Item, before: list[Object], after: list[Object]) -> None:
+        """Update the dependents of the owners before and after a change."""
+        blocked, blocks = _blocking(before), _blocking(after)
+        for uid in blocked.keys() - blocks.keys():
+            self._dependents[uid].discard(item)
+            if not self._dependents[uid]:
+                del self._dependents[uid]
+        invalid = None
+        for uid in blocks.keys() - blocked.keys():
+            self._dependents[uid].add(item)
+            if self._namespaces.get(uid, "") not in ("", item.namespace):
+                invalid = uid
+        if invalid is not None:
+            self._invalid.append((item, next(owner for owner in after if owner.get("uid") == invalid)))
+        for uid in blocked.keys() | blocks.keys():
+            self._blocking[uid] += blocks.get(uid, False) - blocked.get(uid, False)
+            if not self._blocking[uid]:
+                del self._blocking[uid]
+                if uid in self._leaving:
+                    self._enqueue(self._leaving[uid])
 
     def _enqueue(self, item: _Item) -> None:
         if item not in self._queued:
@@ -106,6 +148,8 @@ class GarbageCollector(InternalController):
             self._schedule()
 
     def _sync(self, *names: str) -> None:
+        while self._invalid:
+            self._report(*self._invalid.popleft())
         for _ in range(min(_BATCH, len(self._waiting))):
             item = self._waiting.popleft()
             self._queued.discard(item)
@@ -118,6 +162,14 @@ class GarbageCollector(InternalController):
         if self._waiting:
             self._schedule()
 
+    def _report(self, item: _Item, owner: Object) -> None:
+        obj = self._stored(item)
+        if obj is not None:
+            kind = f"{owner.get('apiVersion')}/{owner.get('kind')}"
+            identity = f"[{kind}, namespace: {item.namespace}, name: {owner.get('name')}, uid: {owner.get('uid')}]"
+            message = f'ownerRef {identity} does not exist in namespace "{item.namespace}"'
+            self._events.record(obj, "OwnerRefInvalidNamespace", message, kind="Warning")
+
     def _retry(self, item: _Item, failure: ApiFailure) -> None:
         # Server errors are retried without limit; a rejected write would be rejected again.
         count = self._failures[item] = self._failures.get(item, 0) + (failure.code < 500)
@@ -129,86 +181,84 @@ class GarbageCollector(InternalController):
 
     def _process(self, item: _Item) -> None:
         obj = self._stored(item)
+        self._unresolved.discard(item)
         if obj is None:
             return
-        dependents = list(self._dependents.get(item.uid, ()))
         if not is_deleting(obj):
             if _owners(obj):
                 self._process_owned(item, obj)
         elif ORPHAN in _finalizers(obj):
-            for dependent in dependents:
-                self._drop_owners(dependent, {item.uid})
+            self._orphan(item)
+        elif FOREGROUND in _finalizers(obj) and not self._blocking[item.uid]:
+            self._drop_finalizer(item, FOREGROUND)
+
+    def _orphan(self, item: _Item) -> None:
+        """Remove the owner from some of its dependents, and let it go once none has it."""
+        for dependent in list(islice(self._dependents.get(item.uid, ()), _BATCH)):
+            self._drop_owners(dependent, {item.uid})
+        if self._dependents.get(item.uid):
+            self._enqueue(item)
+        else:
             self._drop_finalizer(item, ORPHAN)
-        elif FOREGROUND in _finalizers(obj):
-            if not any(self._blocks(dependent, item.uid) for dependent in dependents):
-                self._drop_finalizer(item, FOREGROUND)
-            for dependent in dependents:
-                self._enqueue(dependent)
 
     def _stored(self, item: _Item) -> Object | None:
         obj = self._store.get(item.key, item.namespace, item.name)
         return obj if obj is not None and obj["metadata"].get("uid", "") == item.uid else None
 
-    def _blocks(self, dependent: _Item, uid: str) -> bool:
-        obj = self._stored(dependent) or {"metadata": {}}
-        return any(owner.get("uid") == uid and owner.get("blockOwnerDeletion") for owner in _owners(obj))
-
     def _process_owned(self, item: _Item, obj: Object) -> None:
-        if not item.namespace and any(self._is_namespaced(owner) for owner in _owners(obj)):
-            # No namespace to look for the owner in: it is unresolvable, and Kubernetes never collects the object.
+        try:
+            owners = self._classify(item, obj)
+        except _Unresolvable:
+            self._unresolved.add(item)  # the object stays, and is looked at again when other kinds are served
             return
-        solid, absent, leaving = self._classify(item, obj)
-        if solid and absent | leaving:
-            self._drop_owners(item, absent | leaving)
-        if solid or not absent | leaving:
+        if owners.solid:
+            if owners.absent | owners.waiting:
+                self._drop_owners(item, owners.absent | owners.waiting)
             return
         finalizers = _finalizers(obj)
         policy = "Orphan" if ORPHAN in finalizers else "Foreground" if FOREGROUND in finalizers else "Background"
-        if leaving and self._dependents.get(item.uid):
-            # Its own dependents are deleted first, so that an owner that waits for it waits for all of them.
+        dependents = self._dependents.get(item.uid)
+        if owners.waiting and dependents:
+            # Its own dependents are deleted first, so that an owner that waits for it waits for all of them. If one
+            # of them waits as well they own each other in a circle, in which nobody may block.
             policy = "Foreground"
+            if any(dependent.uid in self._leaving for dependent in dependents):
+                self._patch(item, "ownerReferences", [{**each, "blockOwnerDeletion": False} for each in _owners(obj)])
         self._internal.delete(item.key, item.namespace, item.name, uid=item.uid, propagation=policy)
 
-    def _classify(self, item: _Item, obj: Object) -> tuple[set[str], set[str], set[str]]:
-        """Divide the owners' uids into live ones, absent ones, and those that wait for their dependents.
+    def _classify(self, item: _Item, obj: Object) -> _Owners:
+        """Look up the owners.
 
-        An owner of a kind that is not served counts as live: its kind may be served again.
+        Raises:
+            _Unresolvable: one is of a kind that is not served, or is namespaced, unlike the object.
         """
-        solid: set[str] = set()
-        absent: set[str] = set()
-        leaving: set[str] = set()
+        owners = _Owners(set(), set(), set())
         for reference in _owners(obj):
             uid = reference.get("uid", "")
-            if uid in self._gone:
-                absent.add(uid)
-            elif self._resource(reference) is None:
-                solid.add(uid)
-            elif (owner := self._owner(item, reference)) is None:
-                absent.add(uid)
-            elif is_deleting(owner[1]) and FOREGROUND in _finalizers(owner[1]):
-                leaving.add(uid)
+            if self._is_gone(item, reference):
+                owners.absent.add(uid)
+                continue
+            resource = self._resource(reference)
+            if resource is None or (resource.namespaced and not item.namespace):
+                raise _Unresolvable
+            namespace = item.namespace if resource.namespaced else ""
+            owner = self._store.get(resource.storage, namespace, str(reference.get("name", "")))
+            if owner is None or owner["metadata"].get("uid", "") != uid:
+                owners.absent.add(uid)
+            elif is_deleting(owner) and FOREGROUND in _finalizers(owner):
+                owners.waiting.add(uid)
             else:
-                solid.add(uid)
-        return solid, absent, leaving
+                owners.solid.add(uid)
+        return owners
+
+    def _is_gone(self, item: _Item, reference: Object) -> bool:
+        api_version, kind = str(reference.get("apiVersion", "")), str(reference.get("kind", ""))
+        name, uid = str(reference.get("name", "")), reference.get("uid", "")
+        return any((api_version, kind, namespace, name, uid) in self._gone for namespace in ("", item.namespace))
 
     def _resource(self, reference: Object) -> Resource | None:
         group, _, version = str(reference.get("apiVersion", "")).rpartition("/")
         return self._state.registry.by_kind(group, version, str(reference.get("kind", "")))
-
-    def _is_namespaced(self, reference: Object) -> bool:
-        resource = self._resource(reference)
-        return resource is not None and resource.namespaced
-
-    def _owner(self, item: _Item, reference: Object) -> tuple[_Item, Object] | None:
-        resource = self._resource(reference)
-        if resource is None or (resource.namespaced and not item.namespace):
-            return None
-        obj = self._store.get(
-            resource.storage, item.namespace if resource.namespaced else "", str(reference.get("name", ""))
-        )
-        if obj is None or obj["metadata"].get("uid", "") != reference.get("uid"):
-            return None
-        return _item(resource.storage, obj), obj
 
     def _drop_owners(self, item: _Item, uids: set[str]) -> None:
         obj = self._stored(item)
@@ -232,8 +282,22 @@ def _item(key: Key, obj: Object) -> _Item:
     return _Item(key, meta.get("namespace", ""), meta["name"], meta.get("uid", ""))
 
 
+def _coordinates(api_version: str, kind: str, item: _Item) -> tuple[str, ...]:
+    """Return how owner references name an object: an owner is only gone under the name by which it is referenced."""
+    return api_version, kind, item.namespace, item.name, item.uid
+
+
 def _owners(obj: Object) -> list[Object]:
     return obj["metadata"].get("ownerReferences") or []
+
+
+def _blocking(owners: list[Object]) -> dict[str, bool]:
+    """Return the uids of owners, and whether they are blocked."""
+    blocking: dict[str, bool] = {}
+    for owner in owners:
+        uid = owner.get("uid", "")
+        blocking[uid] = blocking.get(uid, False) or bool(owner.get("blockOwnerDeletion"))
+    return blocking
 
 
 def _finalizers(obj: Object) -> list[str]:

@@ -1,5 +1,7 @@
 """Cluster of simulated workloads, in process."""
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from clientgo.testing.clock import FakeClock
@@ -58,3 +60,19 @@ class Cluster:
 
 def image(name: str) -> dict[str, Any]:
     return {"spec": {"containers": [{"name": "c", "image": name}]}}
+
+
+def calls_of(run: Callable[[], object]) -> int:
+    """Return the number of Python functions that a callable calls: work that no other load changes."""
+    calls = 0
+
+    def count(frame: object, event: str, argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return calls

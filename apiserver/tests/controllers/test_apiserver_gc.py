@@ -5,13 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.tests.controllers.clusters import calls_of
 from clientgo.testing.clock import FakeClock
 from clientgo_apiserver.admission.namespaces import create_initial
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.scheduling import ManualScheduler
-from clientgo_apiserver.state import State
+from clientgo_apiserver.server import build
+from clientgo_apiserver.state import ServerOptions, State
 from clientgo_apiserver.storage.stored import Key
 
 MAPS: Key = ("", "configmaps")
@@ -132,6 +134,109 @@ def test_cluster_scoped_object_with_a_namespaced_owner_stays_as_it_is(cluster: C
     stored = cluster.internal.state.store.get(ROLES, "", "role")
     assert stored is not None
     assert stored["metadata"]["ownerReferences"] == [ref(owner), absent]
+
+
+def test_owner_in_another_namespace_is_reported_by_an_event(cluster: Cluster) -> None:
+    owner = cluster.make("owner", namespace="kube-public")
+    cluster.make("child", ref(owner))
+    role = {"metadata": {"name": "role", "ownerReferences": [ref(owner)]}}
+    cluster.internal.create(ROLES, "", role)
+    cluster.settle()
+    uid = owner["metadata"]["uid"]
+    events = cluster.internal.state.store.list(("", "events"), "default")
+    assert sorted((event["involvedObject"]["name"], event["reason"], event["message"]) for event in events) == [
+        (name, "OwnerRefInvalidNamespace", f"ownerRef [v1/ConfigMap, namespace: {namespace}, name: owner, uid: {uid}]"
+         f' does not exist in namespace "{namespace}"')
+        for name, namespace in (("child", "default"), ("role", ""))
+    ]  # fmt: skip
+
+
+def test_dependent_with_an_unserved_and_an_absent_owner_stays_as_it_is(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    references = [ref(owner, name="absent"), ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x")]
+    cluster.make("child", *references)
+    assert cluster.names() == ["child", "owner"]
+    assert cluster.metadata("child")["ownerReferences"] == references
+
+
+def test_dependent_is_collected_once_the_kind_of_its_absent_owner_is_served() -> None:
+    scheduler = ManualScheduler(FakeClock())
+    internal = Internal(build(scheduler, ServerOptions()))
+    owner = {"apiVersion": "example.com/v1", "kind": "Thing", "name": "t", "uid": "x"}
+    meta = {"name": "child", "ownerReferences": [owner]}
+    internal.create(MAPS, "default", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
+    scheduler.run()
+    assert internal.state.store.get(MAPS, "default", "child") is not None
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "things", "kind": "Thing"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    definitions = ("apiextensions.k8s.io", "customresourcedefinitions")
+    internal.create(definitions, "", {**definition, "metadata": {"name": "things.example.com"}, "spec": spec})
+    scheduler.run()
+    assert internal.state.store.get(MAPS, "default", "child") is None
+
+
+@pytest.mark.parametrize("length", [2, 3, 5])
+@pytest.mark.parametrize("propagation", ["Background", "Foreground"])
+def test_circle_of_blocking_owners_is_collected(cluster: Cluster, length: int, propagation: str) -> None:
+    circle = [cluster.make(f"m{number}") for number in range(length)]
+    for number, owner in enumerate(circle):
+        patch = {"metadata": {"ownerReferences": [ref(owner, block=True)]}}
+        cluster.internal.patch(MAPS, "default", f"m{(number + 1) % length}", patch)
+    assert len(cluster.names()) == length
+    cluster.delete("m0", propagation)
+    assert cluster.names() == []
+
+
+def test_dependent_that_joins_a_foreground_deletion_is_waited_for(cluster: Cluster) -> None:
+    owner = cluster.make("owner")
+    cluster.make("first", ref(owner, block=True), finalizers=["example.com/hold"])
+    cluster.delete("owner", "Foreground")
+    cluster.settle()
+    cluster.make("second", ref(owner, block=True), finalizers=["example.com/hold"])
+    cluster.settle()
+    assert cluster.metadata("second")["deletionTimestamp"]
+    for name in ("first", "second"):
+        assert "owner" in cluster.names()
+        cluster.internal.patch(MAPS, "default", name, {"metadata": {"finalizers": None}})
+    assert cluster.names() == []
+
+
+def test_namespaced_dependent_of_a_cluster_scoped_owner_is_waited_for(cluster: Cluster) -> None:
+    owner = cluster.internal.create(ROLES, "", {"metadata": {"name": "role"}})
+    reference = ref({"kind": "ClusterRole", **owner}, block=True, apiVersion="rbac.authorization.k8s.io/v1")
+    cluster.make("child", reference, finalizers=["example.com/hold"])
+    cluster.internal.delete(ROLES, "", "role", propagation="Foreground")
+    cluster.settle()
+    assert cluster.internal.state.store.get(ROLES, "", "role") is not None
+    cluster.internal.patch(MAPS, "default", "child", {"metadata": {"finalizers": None}})
+    assert cluster.names() == []
+    assert cluster.internal.state.store.get(ROLES, "", "role") is None
+
+
+@pytest.mark.parametrize("propagation", ["Background", "Foreground", "Orphan"])
+def test_work_of_a_deletion_is_linear_in_the_dependents(propagation: str) -> None:
+    def release(count: int) -> int:
+        cluster = Cluster()
+        cluster.collector.start()
+        owner = cluster.make("owner")
+        for number in range(count):
+            cluster.make(f"child-{number}", ref(owner, block=True), finalizers=["example.com/hold"])
+        cluster.settle()
+
+        def run() -> None:
+            cluster.delete("owner", propagation)
+            cluster.settle()
+            for number in range(count):
+                cluster.internal.patch(MAPS, "default", f"child-{number}", {"metadata": {"finalizers": None}})
+                cluster.settle()
+
+        return calls_of(run)
+
+    release(10)
+    assert release(400) < 4.2 * release(100)
 
 
 def test_dependent_of_unserved_owner_kind_stays(cluster: Cluster) -> None:

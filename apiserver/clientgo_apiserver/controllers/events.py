@@ -1,0 +1,154 @@
+"""Events: those that simulated controllers record about objects, and the expiry of all.
+
+Repeated events are counted, similar ones combined, and many about one object dropped, as client-go's recorder does.
+"""
+
+import uuid
+from collections import deque
+from dataclasses import dataclass
+
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo_apiserver.controllers.base import InternalController, is_deleting
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.metadata import timestamp
+from clientgo_apiserver.resources import Object
+from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.stored import Key, Name, name_of
+
+EVENTS: Key = ("", "events")
+TTL_SECONDS = 3600.0
+"""Lifetime of an event after its last write (kube-apiserver's --event-ttl)."""
+
+_MAX_REMEMBERED = 4096  # objects and events, as client-go's caches
+_SIMILAR, _SIMILAR_SECONDS = 10, 600.0
+_BURST, _SECONDS_PER_EVENT = 25, 300.0
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Token bucket of one object's events."""
+
+    tokens: float
+    filled_at: float
+
+    def take(self, now: float) -> bool:
+        self.tokens = min(float(_BURST), self.tokens + (now - self.filled_at) / _SECONDS_PER_EVENT)
+        self.filled_at = now
+        if self.tokens < 1.0:
+            return False
+        self.tokens -= 1.0
+        return True
+
+
+class ComponentEvents:
+    """Records events of one component, such as `replicaset-controller`, straight into the store."""
+
+    def __init__(self, state: State, component: str) -> None:
+        self._state = state
+        self._component = component
+        self._buckets: BoundedDict[str, _Bucket] = BoundedDict(_MAX_REMEMBERED)
+        self._stored: BoundedDict[tuple[str, ...], Name] = BoundedDict(_MAX_REMEMBERED)
+        # Messages of one reason about one object, and the time of the first one.
+        self._messages: BoundedDict[tuple[str, ...], tuple[float, set[str]]] = BoundedDict(_MAX_REMEMBERED)
+
+    def __repr__(self) -> str:
+        return f"<ComponentEvents {self._component}>"
+
+    def record(self, obj: Object, reason: str, message: str, *, kind: str = "Normal", host: str = "") -> None:
+        """Record an event about an object; `kind` is Normal or Warning, `host` the node of a kubelet."""
+        meta, now = obj["metadata"], self._state.clock.time()
+        bucket = self._buckets.use(meta["uid"])
+        if bucket is None:
+            bucket = self._buckets[meta["uid"]] = _Bucket(float(_BURST), now)
+        if not bucket.take(now):
+            return
+        group = (meta["uid"], kind, reason)
+        message, is_combined = self._combined(group, message, now)
+        key = group if is_combined else (*group, message)
+        stored = self._stored.use(key)
+        event = self._state.store.get(EVENTS, *stored) if stored is not None else None
+        if event is not None:
+            moment = timestamp(self._state.clock)
+            counted = {**event, "count": event["count"] + 1, "lastTimestamp": moment, "message": message}
+            self._state.store.put(EVENTS, counted)
+            return
+        event = self._new(obj, reason, message, kind, host)
+        namespace = self._state.store.get(NAMESPACES, "", event["metadata"]["namespace"])
+        if namespace is not None and not is_deleting(namespace):  # else a creation would be rejected
+            self._state.store.put(EVENTS, event)
+            self._stored[key] = name_of(event)
+
+    def _combined(self, group: tuple[str, ...], message: str, now: float) -> tuple[str, bool]:
+        """Return the message and whether the event is counted with others of its reason, whose messages differ."""
+        since, messages = self._messages.use(group) or (now, set())
+        if now - since > _SIMILAR_SECONDS:
+            since, messages = now, set()
+        messages.add(message)
+        self._messages[group] = since, messages
+        if len(messages) < _SIMILAR:
+            return message, False
+        messages.discard(message)
+        return f"(combined from similar events): {message}", True
+
+    def _new(self, obj: Object, reason: str, message: str, kind: str, host: str) -> Object:
+        meta, now = obj["metadata"], timestamp(self._state.clock)
+        involved = {
+            "kind": obj["kind"],
+            "namespace": meta.get("namespace", ""),
+            "name": meta["name"],
+            "uid": meta["uid"],
+        }
+        involved |= {"apiVersion": obj["apiVersion"], "resourceVersion": meta.get("resourceVersion", "")}
+        # The revision makes names unique although a clock that tests step stands still.
+        name = f"{meta['name']}.{int(self._state.clock.time() * 1e9) + self._state.store.revision:x}"
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {
+                "name": name,
+                "namespace": meta.get("namespace") or "default",
+                "uid": str(uuid.uuid4()),
+                "creationTimestamp": now,
+            },
+            "involvedObject": {field: value for field, value in involved.items() if value},
+            "reason": reason,
+            "message": message[:1024],
+            "source": {"component": self._component, **({"host": host} if host else {})},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+            "eventTime": None,
+            "reportingComponent": self._component,
+            "reportingInstance": host,
+        }
+
+
+class EventExpiry(InternalController):
+    """Removes each event an hour after its last write."""
+
+    _sources = (EVENTS,)
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        # All have the same lifetime, so they expire in the order in which they were written.
+        self._expiring: deque[tuple[float, Name, str]] = deque()
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key != EVENTS or new is None:
+            return
+        due = self._state.clock.time() + TTL_SECONDS
+        self._expiring.append((due, name_of(new), new["metadata"]["resourceVersion"]))
+        if len(self._expiring) == 1:
+            self._later(TTL_SECONDS, self._sync)
+
+    def _sync(self, *names: str) -> None:
+        now = self._state.clock.time()
+        while self._expiring and self._expiring[0][0] <= now:
+            _, name, version = self._expiring.popleft()
+            event = self._store.get(EVENTS, *name)
+            if event is not None and event["metadata"]["resourceVersion"] == version:
+                self._store.remove(EVENTS, *name)
+        if self._expiring:
+            self._later(max(0.0, self._expiring[0][0] - now), self._sync)
