@@ -220,10 +220,7 @@ class Engine:
             world.step = number
             perturbation.before_step(world, number)
             world.note("step", f"step {number + 1}: {step.name}")
-            try:
-                step.act(user)
-            except AssertionError as error:
-                run.failure = f"step {number + 1} ({step.name}) failed: {error}"
+            if not self._act(world, user, run, step):
                 return
             perturbation.after_change(world, number)
             world.drive()
@@ -234,6 +231,20 @@ class Engine:
                 run.blind.add(number)
             self._rest(world, run)
             run.exit = _exit_of(world)
+
+    def _act(self, world: World, user: ScenarioUser, run: ScenarioRun, step: ScenarioStep) -> bool:
+        try:
+            try:
+                step.act(user)
+            except AssertionError:
+                if not world.perturbation.blind:
+                    raise
+                world.perturbation.release(world)  # the operator holds the step up, such as by a finalizer
+                world.drive()
+                step.act(user)
+        except AssertionError as error:
+            run.failure = f"step {world.step + 1} ({step.name}) failed: {error}"
+        return not run.failure
 
     def _rest(self, world: World, run: ScenarioRun) -> None:
         run.states.append(world.state)

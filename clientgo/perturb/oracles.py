@@ -77,6 +77,20 @@ def _deleted(judged: Judged) -> Iterator[Violation]:
         if change.kind == "DELETED" and change.ref in steady and change.actor != "user":
             yield Violation("deleted", f"{change.ref} is deleted by the {change.actor}, and the reference keeps it")
             return
+    usual = {(change.ref, change.step) for change in _deletions_of_wanted(judged.reference, judged.reference)}
+    for change in _deletions_of_wanted(judged.run, judged.reference):
+        if (change.ref, change.step) not in usual:
+            yield Violation("deleted", f"{change.ref} is deleted by the operator although it is as it should be")
+            return
+
+
+def _deletions_of_wanted(run: ScenarioRun, reference: ScenarioRun) -> Iterator[ObjectChange]:
+    """Yield the operator's deletions of objects that are as those of the reference at the end of the step."""
+    for change in run.changes:
+        if change.kind == "DELETED" and change.actor == "operator" and 0 <= change.step < len(reference.states):
+            expected = reference.states[change.step].get(change.ref)
+            if expected is not None and change.old is not None and _content(expected) == _content(change.old):
+                yield change
 
 
 def _too_many(judged: Judged) -> Iterator[Violation]:

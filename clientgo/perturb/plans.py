@@ -136,13 +136,16 @@ class Stale(Perturbation):
         return self._active
 
     def write(self, world: World, number: int, outgoing: Outgoing) -> str:
-        """Crash after the write of the plan; catch up at the first write after the restart."""
+        """Crash after the write of the plan."""
         if self._at == f"w{number}":
             self._activate(world)
             return "crash-after"
-        if self._active:
-            self._release(world, "it has written")
         return ""
+
+    def written(self, world: World) -> None:
+        """Catch up at the first change after the restart."""
+        if self._active and self._at != f"w{len(world.writes)}":
+            self._release(world, "it has changed something")
 
     def before_step(self, world: World, number: int) -> None:
         """Restart the operator at rest, if the plan is for a step."""

@@ -9,6 +9,7 @@ and the system says that it sleeps.
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -31,11 +32,16 @@ _JOINS = frozenset(
 _SENDERS = (str(Path(clientgo.record.__file__).parent), str(clientgo.stopping.__file__))
 _STARTERS = (str(threading.__file__), str(clientgo.lifecycle.__file__))
 
-STUCK_SECONDS = 0.1
-"""Real seconds without a move after which a thread counts as waiting in C code."""
+STUCK_LOOKS = 60
+"""Looks, each after a pause, without a move after which a thread counts as waiting in C code.
 
-KNOWN_SECONDS = 0.01
+Not a time: while this whole process has no processor, no thread moves either.
+"""
+
+KNOWN_LOOKS = 6
 """The same, where a thread has waited in C code before."""
+
+PAUSE_SECONDS = 0.001
 
 
 class OperatorThreads:
@@ -51,9 +57,12 @@ class OperatorThreads:
 
     def wait_until_idle(self) -> None:
         """Return once every thread waits."""
-        moved: dict[int, tuple[int, int, float]] = {}
-        while not self._are_idle(moved):
-            time.sleep(0)  # noqa: TID251  # yields the interpreter
+        looks: dict[int, _Looks] = {}
+        while active := self._active():
+            if all(self._is_stuck(ident, frame, looks) for ident, frame in active):
+                return
+            is_pausing = any(each.count > 1 for each in looks.values())
+            time.sleep(PAUSE_SECONDS if is_pausing else 0)  # noqa: TID251  # yields the interpreter
 
     def advance(self, time: WorldTime, until: float) -> None:
         """Step the time to `until`."""
@@ -73,27 +82,30 @@ class OperatorThreads:
                 frames.pop(thread.ident or 0, None)
         return list(frames.items())
 
-    def _are_idle(self, moved: dict[int, tuple[int, int, float]]) -> bool:
-        idle = True
-        for ident, frame in self._frames():
-            if not _waits(frame) and not _is_sender(frame) and not self._is_stuck(ident, frame, moved):
-                idle = False
-        return idle
+    def _active(self) -> list[tuple[int, FrameType]]:
+        frames = self._frames()
+        return [(ident, frame) for ident, frame in frames if not _waits(frame) and not _is_sender(frame)]
 
-    def _is_stuck(self, ident: int, frame: FrameType, moved: dict[int, tuple[int, int, float]]) -> bool:
-        at, now = (id(frame), frame.f_lasti), SYSTEM_CLOCK.now()
-        before = moved.get(ident)
-        if before is None or before[:2] != at:
-            moved[ident] = (*at, now)
-            return False
+    def _is_stuck(self, ident: int, frame: FrameType, looks: dict[int, "_Looks"]) -> bool:
         position = (frame.f_code, frame.f_lasti)
-        if now - before[2] < (KNOWN_SECONDS if position in self._known else STUCK_SECONDS):
+        last = looks.get(ident)
+        if last is None or last.frame is not frame or last.position != position or _is_running(ident):
+            looks[ident] = _Looks(frame, position)
             return False
-        if _is_running(ident):
-            moved[ident] = (*at, now)
+        last.count += 1
+        if last.count < (KNOWN_LOOKS if position in self._known else STUCK_LOOKS):
             return False
         self._known.add(position)
         return True
+
+
+@dataclass
+class _Looks:
+    """Number of looks at a thread in which it has not moved."""
+
+    frame: FrameType
+    position: tuple[CodeType, int]
+    count: int = 0
 
 
 def _waits(frame: FrameType) -> bool:

@@ -28,9 +28,6 @@ from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, 
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import ServedReply, server_factory
 
-MAX_WRITES = 150
-"""Writes of the operator in one step, after which it will not become quiet."""
-
 MAX_BLIND_WRITES = 12
 """Writes in one step after which an operator sees the current state again.
 
@@ -40,8 +37,8 @@ A correct operator whose cache shows a deleted owner creates a child, which is c
 START_SECONDS = 60.0
 """Seconds in which a process sends its first request."""
 
-MAX_ACTIONS = 5_000
-"""Requests, frames and deadlines in one step, after which it will not become quiet."""
+MAX_WRITES, MAX_ACTIONS = 150, 5_000
+"""Writes of the operator, and all actions, in one step, after which it will not become quiet."""
 
 
 _ROUNDING = 1e-6
@@ -59,6 +56,9 @@ class Perturbation:
     def write(self, world: "World", number: int, outgoing: Outgoing) -> str:
         """Return what happens to a write: "" to answer it, or one of `FAULTS`, a crash or a change of the leader."""
         return ""
+
+    def written(self, world: "World") -> None:
+        """React to a write that has changed something."""
 
     def holds(self, world: "World", frame: Frame) -> bool:
         """Return whether a frame is not delivered yet."""
@@ -107,7 +107,7 @@ class World:
         self.perturbation = perturbation if perturbation is not None else Perturbation()
         self.settle, self._on_change = settle, on_change
         self.pace = program.pace()
-        self.step, self.steps_left = -1, 0
+        self.step = -1
         self.trace: list[TimelineEntry] = []
         self.writes: list[OperatorWrite] = []
         self.frames: list[tuple[int, Frame]] = []
@@ -221,8 +221,7 @@ class World:
                 self.start()
             self.pace.wait_until_idle()
             self._collect()
-            woken = [operator for operator in self._active() if operator.clock.wake_due()]
-            if woken:
+            if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
                 continue
             if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
                 self.perturbation.release(self)
@@ -340,10 +339,13 @@ class World:
             self._count(number, outgoing, reply, injected=True)
             operator.gate.finish(outgoing, http_reply(reply) if status else timed_out(stored=False))
             return
+        revision = self.server.revision
         self._actor, self._deletes_many = "operator", outgoing.method == "DELETE" and not outgoing.subject.name
         reply = self.server.request(outgoing.method, outgoing.target, outgoing.headers, self._named(outgoing))
         self._actor = "server"
         self._count(number, outgoing, reply, injected=False)
+        if self.server.revision != revision:
+            self.perturbation.written(self)
         if fault == "crash-stored":
             self.crash(f"after write {number} is stored")
         elif fault == "timeout-after":
