@@ -32,7 +32,8 @@ from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.controllers.events import EventExpiry
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.controllers.jobs import JobSimulation
-from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, NamespaceController, QuotaController
+from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, QuotaController
+from clientgo_apiserver.controllers.namespaces import NamespaceContents, NamespaceController
 from clientgo_apiserver.controllers.pods import PodTerminationSimulation
 from clientgo_apiserver.controllers.protection import VolumeProtectionSimulation
 from clientgo_apiserver.controllers.replicasets import ReplicaSetSimulation
@@ -353,6 +354,8 @@ def build(
         EventExpiry,
     ):
         kind(internal).start()
+    if simulate:
+        NamespaceContents(internal).start()
     if simulate and options.pods:
         start_cluster(internal, ready_seconds=options.ready_seconds)
         VolumeProtectionSimulation(internal).start()

@@ -115,12 +115,12 @@ def test_kubectl_shows_pod_security_and_quota_errors(kubectl: Kubectl) -> None:
     )
     warned = kubectl.run("create", "deployment", "d", "--image=nginx", "-n", "strict")
     assert "Warning: would violate PodSecurity" in warned
-    kubectl.run("create", "quota", "few", "--hard=configmaps=1", "-n", "strict")
+    kubectl.run("create", "quota", "few", "--hard=configmaps=2", "-n", "strict")
     kubectl.run("create", "configmap", "a", "-n", "strict")
     refused = kubectl.run("create", "configmap", "b", "-n", "strict", code=1)
-    assert "exceeded quota: few, requested: configmaps=1, used: configmaps=1, limited: configmaps=1" in refused
+    assert "exceeded quota: few, requested: configmaps=1, used: configmaps=2, limited: configmaps=2" in refused
     described = kubectl.run("describe", "quota", "few", "-n", "strict")
-    assert [line.split() for line in described.splitlines()][-1] == ["configmaps", "1", "1"]
+    assert [line.split() for line in described.splitlines()][-1] == ["configmaps", "2", "2"]
 
 
 def test_a_budget_is_shown(kubectl: Kubectl) -> None:

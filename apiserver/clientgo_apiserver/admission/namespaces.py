@@ -11,7 +11,7 @@ from clientgo_apiserver.storage.stored import Key
 KEY: Key = ("", "namespaces")
 INITIAL = ("default", "kube-node-lease", "kube-public", "kube-system")
 _IMMORTAL = ("default", "kube-public", "kube-system")
-_FINALIZER = "kubernetes"
+FINALIZER = "kubernetes"
 
 
 def is_namespace(resource: Resource) -> bool:
@@ -58,6 +58,6 @@ def new_namespace(state: State, name: str) -> Object:
             "creationTimestamp": timestamp(state.clock),
             "labels": {"kubernetes.io/metadata.name": name},
         },
-        "spec": {"finalizers": [_FINALIZER]},
+        "spec": {"finalizers": [FINALIZER]},
         "status": {"phase": "Active"},
     }

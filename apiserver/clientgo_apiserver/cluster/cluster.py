@@ -7,7 +7,6 @@ from clientgo_apiserver.cluster.deployments import DeploymentController
 from clientgo_apiserver.cluster.endpoints import EndpointsController
 from clientgo_apiserver.cluster.jobs import JobController
 from clientgo_apiserver.cluster.kubelet import KubeletSimulation
-from clientgo_apiserver.cluster.namespaces import NamespaceContents
 from clientgo_apiserver.cluster.nodes import NodeSimulation
 from clientgo_apiserver.cluster.owned import Owned
 from clientgo_apiserver.cluster.replicasets import ReplicaSetController
@@ -35,5 +34,4 @@ def start_cluster(internal: Internal, *, ready_seconds: float) -> None:
     KubeletSimulation(internal, ready_seconds=ready_seconds).start()
     EndpointsController(internal).start()
     DisruptionController(internal).start()
-    NamespaceContents(internal).start()
     NodeSimulation(internal, count=NODE_COUNT).start()

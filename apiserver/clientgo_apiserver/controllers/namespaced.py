@@ -1,52 +1,20 @@
-"""Controllers that sync namespaces: their deletion, resource quotas and PodDisruptionBudgets.
+"""Controllers of resource quotas and PodDisruptionBudgets.
 
 There are no pods, so a budget counts the replicas of Deployments, StatefulSets and ReplicaSets without an owner whose
 template has the labels it selects.
 """
 
-from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.admission.quota import CHANGEABLE, usage
 from clientgo_apiserver.admission.quota import KEY as QUOTAS
 from clientgo_apiserver.controllers.base import InternalController, condition_of
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS
 from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
-from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
 from clientgo_apiserver.storage.stored import Key
 
 BUDGETS: Key = ("policy", "poddisruptionbudgets")
 _WORKLOADS = (DEPLOYMENTS, STATEFUL_SETS, REPLICA_SETS)
-
-
-class NamespaceController(InternalController):
-    """Empties and removes namespaces that are being deleted."""
-
-    _sources = (NAMESPACES,)
-
-    def __init__(self, internal: Internal) -> None:
-        super().__init__(internal)
-        self._terminating: set[str] = set()
-
-    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        if key == NAMESPACES:
-            if new is not None and "deletionTimestamp" in new["metadata"]:
-                self._terminating.add(new["metadata"]["name"])
-                self._schedule(new["metadata"]["name"])
-        elif new is None and old is not None and old["metadata"].get("namespace", "") in self._terminating:
-            self._schedule(old["metadata"]["namespace"])
-
-    def _sync(self, *names: str) -> None:
-        (name,) = names
-        namespace = self._store.get(NAMESPACES, "", name)
-        if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
-            self._terminating.discard(name)
-        elif not [key for key in self._store.stored_keys() if not self._delete_all(key, name)]:
-            self._terminating.discard(name)
-            if not namespace["metadata"].get("finalizers"):
-                self._store.remove(NAMESPACES, "", name)
-            elif namespace.get("spec", {}).get("finalizers"):
-                self._store.put(NAMESPACES, {**namespace, "spec": {}})
 
 
 class QuotaController(InternalController):

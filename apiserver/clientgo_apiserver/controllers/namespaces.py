@@ -1,0 +1,224 @@
+"""Controllers of namespaces: their deletion, and the objects that each of them has.
+
+A namespace that is being deleted loses its pods first and then everything else. Its conditions tell what remains; once
+nothing does, it loses the finalizer `kubernetes`, and goes if no others are left.
+"""
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from functools import partial
+
+from clientgo_apiserver.admission.namespaces import FINALIZER
+from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
+from clientgo_apiserver.admission.quota import PODS
+from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
+from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.metadata import mark_deleted
+from clientgo_apiserver.resources import Object
+from clientgo_apiserver.storage.stored import Key, Name, name_of
+
+_ACCOUNTS: Key = ("", "serviceaccounts")
+_CONFIG_MAPS: Key = ("", "configmaps")
+_ROOT_CA = "kube-root-ca.crt"
+_CONTENTS = {_ACCOUNTS: "default", _CONFIG_MAPS: _ROOT_CA}
+_BATCH = 200  # objects deleted in one turn of the event loop, so that requests are not delayed
+_STATUS_SECONDS = 1.0  # between two writes of the conditions, however many objects go meanwhile
+
+_DONE = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": (
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": ("ContentRemoved", "All content successfully removed"),
+}
+"""Reason and message of the conditions whose status is False."""
+
+
+@dataclass(slots=True)
+class _Termination:
+    """Progress of one namespace: the objects to delete, and what remains by kind and by finalizer."""
+
+    due: deque[tuple[Key, Name]] = field(default_factory=deque)
+    remaining: Counter[Key] = field(default_factory=Counter)
+    finalizers: Counter[str] = field(default_factory=Counter)
+    pods_only: bool = True
+    written_at: float = -_STATUS_SECONDS
+
+    def count(self, key: Key, obj: Object | None, number: int) -> None:
+        """Count an object, or with -1 no longer."""
+        if obj is None:
+            return
+        self.remaining[key] += number
+        for name in obj["metadata"].get("finalizers") or ():
+            self.finalizers[name] += number
+
+
+class NamespaceController(InternalController):
+    """Empties and removes namespaces that are being deleted; an object that goes costs the same in a full one."""
+
+    _sources = (NAMESPACES,)
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        self._terminations: dict[str, _Termination] = {}
+
+    def __repr__(self) -> str:
+        return f"<NamespaceController {len(self._terminations)} terminating>"
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == NAMESPACES:
+            if new is None:
+                self._terminations.pop((old or {})["metadata"]["name"], None)
+            elif is_deleting(new):
+                self._schedule(new["metadata"]["name"])
+        elif self._terminations:
+            namespace = (new or old or {})["metadata"].get("namespace", "")
+            termination = self._terminations.get(namespace)
+            if termination is not None:
+                termination.count(key, old, -1)
+                termination.count(key, new, 1)
+                if old is None and new is not None:
+                    termination.due.append((key, name_of(new)))
+                self._schedule(namespace)
+
+    def _sync(self, *names: str) -> None:
+        (name,) = names
+        namespace = self._store.get(NAMESPACES, "", name)
+        if namespace is None or not is_deleting(namespace):
+            self._terminations.pop(name, None)
+            return
+        termination = self._terminations.get(name)
+        if termination is None:
+            termination = self._terminations[name] = self._begin(name)
+        for _ in range(min(_BATCH, len(termination.due))):
+            key, target = termination.due.popleft()
+            self._delete(key, target)
+        if not termination.due and termination.pods_only and not termination.remaining[PODS]:
+            termination.pods_only = False
+            termination.due.extend(self._objects(name))
+        if termination.due:
+            self._schedule(name)
+        elif +termination.remaining:
+            self._show_remaining(namespace, termination)
+        else:
+            self._finalize(namespace)
+
+    def _begin(self, name: str) -> _Termination:
+        termination = _Termination()
+        for key, target in self._objects(name):
+            termination.count(key, self._store.get(key, *target), 1)
+            if key == PODS:
+                termination.due.append((key, target))
+        return termination
+
+    def _objects(self, namespace: str) -> list[tuple[Key, Name]]:
+        keys = self._store.stored_keys()
+        return [(key, name_of(obj)) for key in keys if key != NAMESPACES for obj in self._store.list(key, namespace)]
+
+    def _delete(self, key: Key, name: Name) -> None:
+        obj = self._store.get(key, *name)
+        if obj is None or is_deleting(obj):
+            return
+        if key == PODS and self._state.options.pods:
+            self._attempt("delete the pod", name, partial(self._internal.delete, key, *name))
+        elif obj["metadata"].get("finalizers"):
+            self._store.put(key, {**obj, "metadata": mark_deleted(obj["metadata"], self._state.clock)})
+        else:
+            self._store.remove(key, *name)
+
+    def _show_remaining(self, namespace: Object, termination: _Termination) -> None:
+        now = self._state.clock.time()
+        if now - termination.written_at < _STATUS_SECONDS:
+            self._later(_STATUS_SECONDS, self._schedule, namespace["metadata"]["name"])
+            return
+        changed = self._with_conditions(namespace, termination)
+        if changed != namespace:
+            termination.written_at = now
+            self._store.put(NAMESPACES, changed)
+
+    def _finalize(self, namespace: Object) -> None:
+        """Remove the finalizer of namespaces, and the namespace if no others are left."""
+        name, spec = namespace["metadata"]["name"], namespace.get("spec") or {}
+        remaining = [finalizer for finalizer in spec.get("finalizers") or () if finalizer != FINALIZER]
+        if not remaining and not namespace["metadata"].get("finalizers"):
+            self._store.remove(NAMESPACES, "", name)
+            return
+        fields = {member: value for member, value in spec.items() if member != "finalizers"}
+        changed = {**namespace, "spec": {**fields, **({"finalizers": remaining} if remaining else {})}}
+        changed = self._with_conditions(changed, _Termination())
+        if changed != namespace:
+            self._store.put(NAMESPACES, changed)
+
+    def _with_conditions(self, namespace: Object, termination: _Termination) -> Object:
+        kinds = [
+            f"{plural}.{group} has {count} resource instances"
+            for (group, plural), count in termination.remaining.items()
+            if count > 0
+        ]
+        finalizers = [
+            f"{name} in {count} resource instances" for name, count in termination.finalizers.items() if count > 0
+        ]
+        found = {}
+        if kinds:
+            text = f"Some resources are remaining: {', '.join(sorted(kinds))}"
+            found["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
+        if finalizers:
+            text = f"Some content in the namespace has finalizers remaining: {', '.join(sorted(finalizers))}"
+            found["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
+        conditions = [self._condition(namespace, kind, found.get(kind)) for kind in _DONE]
+        status = namespace.get("status") or {}
+        others = [each for each in status.get("conditions") or () if each.get("type") not in _DONE]
+        return {**namespace, "status": {**status, "conditions": [*others, *conditions]}}
+
+    def _condition(self, namespace: Object, kind: str, remaining: tuple[str, str] | None) -> Object:
+        before, status = condition_of(namespace, kind), str(remaining is not None)
+        reason, message = remaining or _DONE[kind]
+        since = before["lastTransitionTime"] if before.get("status") == status else self._now()
+        return {"type": kind, "status": status, "lastTransitionTime": since, "reason": reason, "message": message}
+
+
+class NamespaceContents(InternalController):
+    """Creates the ServiceAccount `default` and the ConfigMap `kube-root-ca.crt` of each namespace.
+
+    Deleted ones are created again, and a changed ConfigMap gets its certificate back.
+    """
+
+    _sources = (NAMESPACES,)
+
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        if key == NAMESPACES and old is None and new is not None:
+            self._schedule(new["metadata"]["name"])
+        elif key in _CONTENTS and old is not None and old["metadata"]["name"] == _CONTENTS[key]:
+            self._schedule(old["metadata"]["namespace"])
+
+    def _sync(self, *names: str) -> None:
+        (namespace,) = names
+        stored = self._store.get(NAMESPACES, "", namespace)
+        if stored is None or is_deleting(stored):
+            return
+        for key, name in _CONTENTS.items():
+            existing = self._store.get(key, namespace, name)
+            if existing is None:
+                self._attempt("create", (namespace, name), partial(self._create, key, namespace))
+            elif key == _CONFIG_MAPS and existing.get("data") != self._data():
+                patch = [{"op": "add", "path": "/data", "value": self._data()}]
+                write = partial(self._internal.patch, key, namespace, name, patch, kind="json")
+                self._attempt("restore the certificate", (namespace, name), write)
+
+    def _data(self) -> dict[str, str]:
+        return {"ca.crt": self._state.options.root_ca}
+
+    def _create(self, key: Key, namespace: str) -> None:
+        meta: Object = {"name": _CONTENTS[key], "namespace": namespace}
+        obj: Object = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta}
+        if key == _CONFIG_MAPS:
+            described = {"kubernetes.io/description": "Certificate that verifies connections to the API server."}
+            meta = {**meta, "annotations": described}
+            obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": self._data()}
+        self._internal.create(key, namespace, obj)
