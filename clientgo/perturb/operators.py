@@ -106,6 +106,10 @@ class RunningOperator(Protocol):
     def ended(self) -> str:
         """Why the program has ended by itself; empty while it runs."""
 
+    @property
+    def is_busy(self) -> bool:
+        """True if it is about to send something, as far as that can be told."""
+
     def kill(self) -> None:
         """End it as by a crash."""
 
@@ -177,6 +181,7 @@ class Operator:
         self.gate = GateTransport()
         self.watches: list[WatchBody] = []
         self.is_paused = False
+        self.is_busy = False  # the engine acts only while all of its threads wait
         self.ended = ""
         """Why the program has ended by itself; empty while it runs."""
         self._program = program

@@ -24,6 +24,14 @@ from clientgo.rest.kubeconfigwriter import write_kubeconfig
 KUBECONFIG = "{kubeconfig}"
 _BUGS = ("panic: ", "fatal error: ")
 _POLL_SECONDS = 0.002
+_STEP_SECONDS = 0.02
+
+START_SECONDS = 60.0
+"""Seconds in which a process sends its first request."""
+
+BUSY_LOOKS = 3
+"""Looks in a row at which a process runs, after which it is busy."""
+
 _TAIL = 2_000
 _NEVER = threading.Event()
 
@@ -58,7 +66,7 @@ class RealTime:
 
     def advance(self, time: WorldTime, until: float) -> None:
         """Let a moment pass."""
-        _sleep(_POLL_SECONDS)
+        _sleep(_STEP_SECONDS)
         time.step(max(0.0, SYSTEM_CLOCK.now() - self._began - time.now()))
 
     def give_up(self, seconds: float) -> None:
@@ -96,6 +104,8 @@ class ProcessOperator:
         self.gate = GateTransport()
         self.watches: list[WatchBody] = []
         self._log = log
+        self._began = SYSTEM_CLOCK.now()
+        self._busy_looks = 0
         self._is_paused = self._is_killed = False
         self._server = GateServer(self.gate)
         self._folder = TemporaryDirectory(prefix="perturb-")
@@ -132,6 +142,24 @@ class ProcessOperator:
         """Exit code and last output of a process that has ended by itself; empty while it runs."""
         code = None if self._is_killed else self._process.poll()
         return "" if code is None else f"exit code {code}: {self._text()[-_TAIL:].strip()}"
+
+    @property
+    def is_busy(self) -> bool:
+        """True while the process starts, or a thread of it runs."""
+        if self.ended:
+            return False
+        if not self.gate.was_used and SYSTEM_CLOCK.now() < self._began + START_SECONDS:
+            return True
+        self._busy_looks = self._busy_looks + 1 if self._runs() else 0
+        return self._busy_looks >= BUSY_LOOKS
+
+    def _runs(self) -> bool:
+        """Return whether the system runs a thread of the process, or would if it had a processor."""
+        try:
+            files = list(Path(f"/proc/{self._process.pid}/task").glob("*/stat"))
+            return any(file.read_text(errors="replace").rpartition(") ")[2].startswith("R") for file in files)
+        except OSError:
+            return False
 
     def kill(self) -> None:
         """Kill the process, and everything that it has started."""

@@ -34,9 +34,6 @@ MAX_BLIND_WRITES = 12
 A correct operator whose cache shows a deleted owner creates a child, which is collected at once, and creates it again.
 """
 
-START_SECONDS = 60.0
-"""Seconds in which a process sends its first request."""
-
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
 
@@ -243,9 +240,9 @@ class World:
         self._pending.append(frame)
 
     def _pass_time(self) -> bool:
+        if any(operator.is_busy for operator in self._active()):
+            self._last_write = self.time.now()
         quiet_at = self._last_write + self.settle
-        if self.pace.pause and not all(operator.gate.was_used or operator.ended for operator in self._active()):
-            quiet_at = self._last_write + START_SECONDS  # a process that is starting
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
         self.pace.advance(self.time, min([quiet_at, *(due for due in dues if due is not None)]))
         self.server.advance()
