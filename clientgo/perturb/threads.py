@@ -53,6 +53,8 @@ class OperatorThreads:
     def __init__(self) -> None:
         # Threads and not their identifiers, which later threads may get.
         self._ignored = threading.enumerate()
+        # Threads of others that `threading` does not list, such as the receiver of a pytest-xdist worker.
+        self._foreign = sys._current_frames().keys() - {thread.ident for thread in self._ignored}
         self._known: set[tuple[CodeType, int]] = set()
 
     def wait_until_idle(self) -> None:
@@ -80,6 +82,9 @@ class OperatorThreads:
         for thread in self._ignored:
             if thread.is_alive():
                 frames.pop(thread.ident or 0, None)
+        if self._foreign:
+            for ident in self._foreign - {thread.ident for thread in threading.enumerate()}:
+                frames.pop(ident, None)
         return list(frames.items())
 
     def _active(self) -> list[tuple[int, FrameType]]:

@@ -7,7 +7,7 @@ come from `Annotated[..., Meta(...)]`. Types without a structural schema are rej
 import dataclasses
 import enum
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -26,7 +26,7 @@ from clientgo.codegen.inputs.fields import Member, members
 from clientgo.codegen.problems import Problems
 from clientgo.meta.classes.check import is_built_in
 from clientgo.meta.classes.hints import unwrap
-from clientgo.meta.constraints import Meta, Rule, constraints_of
+from clientgo.meta.constraints import ExternalDocs, Meta, Rule, constraints_of
 from clientgo.meta.jsonvalues import Unencodable
 from clientgo.meta.objects import MicroTime, ObjectMeta
 
@@ -163,6 +163,7 @@ class SchemaMaker:
 
     def _of_hint(self, hint: Any, position: "_Place") -> tuple[Schema, bool]:
         bare, metas, nullable = unwrap(hint)
+        self._complain(position, *_misplaced(hint))
         free = bare is float and (self._allow_floats or any(meta.allow_float for meta in metas))
         schema: Schema = {"type": "number"} if free else self._of_type(bare, position)
         self._complain(position, *apply_constraints(schema, metas))
@@ -216,6 +217,19 @@ class _Place:
 
 
 _NOTHING = Meta()
+
+_REMEDIES: Mapping[type[Any], str] = {
+    Rule: "write Meta(rules=(Rule(...),))",
+    ExternalDocs: "write Meta(external_docs=ExternalDocs(...))",
+    msgspec.Meta: "write clientgo.meta.Meta(...)",
+}
+
+
+def _misplaced(hint: Any) -> Iterator[str]:
+    """Yield a complaint about each constraint that is written where no constraint is read."""
+    for note in getattr(hint, "__metadata__", ()):
+        if remedy := _REMEDIES.get(type(note)):
+            yield f"{type(note).__name__} is not read there: {remedy}"
 
 
 def _noted(member: Member, name: str) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 
 from clientgo.codegen.crd.manifest import crds
@@ -198,6 +199,11 @@ class Choice:
 
 
 @pytest.mark.feature("D-82", "D-84")
+@pytest.mark.parametrize("note", [Rule(rule="self > 1"), ExternalDocs("https://example.com"), msgspec.Meta(ge=1)])
+def test_constraint_outside_of_meta_is_reported_with_the_remedy(note: Any) -> None:
+    assert f"{type(note).__name__} is not read there: write " in reported_problems(Annotated[int, note])
+
+
 def test_class_rules_are_rendered_at_the_class() -> None:
     schema = SchemaMaker(Problems()).of_class(Choice)
     assert schema["x-kubernetes-validations"] == [

@@ -1,0 +1,168 @@
+"""The forty cases: a bug in a sentence, the controllers with it, their correct twins, and the scenario for both."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Manager
+from clientgo.meta import ObjectMeta
+from clientgo.perturb import ClusterState, Scenario, ScenarioStep, advance, change, create, delete
+from tests.perturb.bench import buckets, grants, pools, sites, tasks
+from tests.perturb.bench.kinds import (
+    Bucket,
+    BucketSpec,
+    Cloud,
+    Grant,
+    GrantSpec,
+    Pool,
+    PoolSpec,
+    Site,
+    SiteSpec,
+    Task,
+    TaskSpec,
+)
+
+Reconcilers = tuple[type[Any], ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Controller with a bug, and its twin without, in one scenario."""
+
+    name: str
+    broken: type[Any]
+    correct: type[Any]
+    steps: Sequence[ScenarioStep]
+    beside: Reconcilers = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def bug(self) -> str:
+        """The bug in a sentence."""
+        return str(self.broken.__doc__).removeprefix("Bug: ")
+
+    def scenario(self, reconciler: type[Any]) -> Scenario:
+        """Return the scenario of one of the two."""
+        cloud = Cloud()
+        setup, kind = _setup((reconciler, *self.beside), cloud), reconciler.declaration.kind
+        return Scenario(setup, self.steps, name=self.name, crds=[kind], outside=cloud, **self.options)
+
+
+def _setup(reconcilers: Reconcilers, cloud: Cloud) -> Callable[[Manager], None]:
+    def setup(manager: Manager) -> None:
+        for reconciler in reconcilers:
+            manager.add_reconciler(reconciler(manager.client, manager.recorder, cloud, manager.clock))
+
+    return setup
+
+
+def meta(name: str = "a") -> ObjectMeta:
+    """Return metadata in the namespace `default`."""
+    return ObjectMeta(name=name, namespace="default")
+
+
+def config_map(name: str, data: dict[str, str], **labels: str) -> ConfigMap:
+    """Return a ConfigMap of the user."""
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", labels=labels), data=data)
+
+
+def spec(**fields: Any) -> dict[str, Any]:
+    """Return a merge patch of the spec."""
+    return {"spec": fields}
+
+
+SITE = Site(meta(), SiteSpec("v1", replicas=2, content={"title": "A"}))
+HOSTS = Site(meta(), SiteSpec("v1", hosts=("a.example", "b.example")))
+WITH_SETTINGS = Site(meta(), SiteSpec("v1", settings="settings"))
+BUCKET = Bucket(meta(), BucketSpec())
+POOL = Pool(meta(), PoolSpec(replicas=1))
+LISTED = Pool(meta(), PoolSpec(members=("ann", "bob")))
+TASK = Task(meta(), TaskSpec(steps=3))
+GRANT = Grant(meta(), GrantSpec())
+OTHER_GRANT = Grant(meta("b"), GrantSpec())
+SETTINGS = config_map("settings", {"colour": "red"})
+FOREIGN = config_map("a", {"owner": "somebody else"})
+LABELLED = config_map("labelled", {}, grant="a")
+
+
+def each_grant_has_its_config_map(state: ClusterState) -> bool:
+    """A grant that exists has a ConfigMap in `kube-public`."""
+    grants_left = state.all("grants.bench.example.com")
+    return not grants_left or state.find("configmaps", "grant-a", "kube-public") is not None
+
+
+def foreign_data_stays(state: ClusterState) -> bool:
+    """The ConfigMap of somebody else is not changed."""
+    foreign = state.find("configmaps", "a", "default")
+    return foreign is None or foreign.get("data") == {"owner": "somebody else"}
+
+
+CASES = (
+    Case("status-first", sites.StatusFirst, sites.OwningSite, [create(SITE)]),
+    Case("on-creation-only", sites.OnCreationOnly, sites.OwningSite, [create(SITE)]),
+    Case("key-stays", sites.KeyStays, sites.OwningSite, [create(SITE)]),
+    Case("conflict-swallowed", sites.ConflictSwallowed, sites.PutSite, [create(SITE), change(SITE, spec(image="v2"))]),
+    Case("error-swallowed", sites.ErrorSwallowed, sites.OwningSite, [create(SITE)]),
+    Case("absent-replicas", sites.AbsentReplicas, sites.ScaledSite, [create(SITE)]),
+    Case("claims-too-much", sites.ClaimsTooMuch, sites.TruthfulSite, [create(SITE), change(SITE, spec(image="v2"))]),
+    Case(
+        "settings-not-watched", sites.SettingsNotWatched, sites.SettingsSite,
+        [create(SETTINGS, WITH_SETTINGS), change(SETTINGS, {"data": {"colour": "blue"}})],
+    ),
+    Case("fight", sites.FightingSite, sites.PutSite, [create(SITE)], beside=(sites.Autoscaler,)),
+    Case("counts-itself", sites.CountsItself, sites.OwningSite, [create(SITE)]),
+    Case("list-by-order", sites.ListByOrder, sites.HostsSite, [create(HOSTS)]),
+    Case("no-owner", sites.SiteReconciler, sites.OwningSite, [create(SITE), delete(SITE)]),
+    Case("charged-twice", buckets.ChargedTwice, buckets.Charged, [create(BUCKET)]),
+    Case("finalizer-first", buckets.FinalizerFirst, buckets.Finalized, [create(BUCKET), delete(BUCKET)]),
+    Case("without-finalizer", buckets.WithoutFinalizer, buckets.Finalized, [create(BUCKET), delete(BUCKET)]),
+    Case(
+        "done-by-name", buckets.DoneByName, buckets.Finalized,
+        [create(BUCKET), delete(BUCKET), create(Bucket(meta(), BucketSpec(plan="gold")))],
+    ),
+    Case("old-name-stays", buckets.OldNameStays, buckets.SecretBucket, [create(BUCKET)]),
+    Case("password-again", buckets.PasswordAgain, buckets.SecretBucket, [create(BUCKET)]),
+    Case("exists-is-fatal", buckets.ExistsIsFatal, buckets.SecretBucket, [create(BUCKET)]),
+    Case("missing-is-an-error", buckets.MissingIsAnError, buckets.DeletesOther, [create(BUCKET), delete(BUCKET)]),
+    Case("first-part-means-done", buckets.FirstPartMeansDone, buckets.TwoParts, [create(BUCKET)]),
+    Case("failed-for-ever", buckets.FailedForEver, buckets.Sized, [create(BUCKET)]),
+    Case("generated-name", pools.GeneratedName, pools.NamedChild, [create(POOL)]),
+    Case(
+        "stale-scale-down", pools.StaleScaleDown, pools.PoolReconciler,
+        [create(POOL), change(POOL, spec(replicas=3))],
+    ),
+    Case("removed-item-stays", pools.RemovedItemStays, pools.ListedPool, [create(LISTED)]),
+    Case("wrong-end", pools.WrongEnd, pools.PoolReconciler, [create(Pool(meta(), PoolSpec(replicas=3)))]),
+    Case("looks-by-new-tier", pools.LooksByNewTier, pools.TierPool, [create(POOL)]),
+    Case("deletes-by-name", pools.DeletesByName, pools.Session, [create(POOL), change(POOL, spec(session="second"))]),
+    Case("changes-immutable", pools.ChangesImmutable, pools.Session, [create(POOL)]),
+    Case("revision-by-count", pools.RevisionByCount, pools.Revisions, [create(POOL)]),
+    Case("stale-collector", pools.StaleCollector, pools.Collector, [create(POOL), create(Pool(meta("b"), PoolSpec()))]),
+    Case("progress-in-memory", tasks.ProgressInMemory, tasks.TaskReconciler, [create(TASK)]),
+    Case(
+        "deadline-in-memory", tasks.DeadlineInMemory, tasks.Deadline,
+        [create(TASK), advance(30), change(TASK, spec(note="late")), advance(31)],
+        options={"settle": 1.0},
+    ),
+    Case("cleans-up-first", tasks.CleansUpFirst, tasks.Once, [create(TASK)]),
+    Case("remembers-to-create", tasks.RemembersToCreate, tasks.Recreates, [create(TASK), change(TASK, spec(size=5))]),
+    Case("adds-differences", tasks.AddsDifferences, tasks.Sum, [create(TASK), change(TASK, spec(size=5))]),
+    Case("leaves-child", grants.LeavesChild, grants.GrantReconciler, [create(GRANT), delete(GRANT)]),
+    Case(
+        "owner-elsewhere", grants.OwnerElsewhere, grants.GrantReconciler, [create(GRANT)],
+        options={"at_rest": [each_grant_has_its_config_map]},
+    ),
+    Case(
+        "takes-over", grants.TakesOver, grants.Careful, [create(FOREIGN), create(GRANT)],
+        options={"invariants": [foreign_data_stays]},
+    ),
+    Case(
+        "any-label", grants.AnyLabel, grants.LabelledByUser, [create(GRANT)],
+        options={"examples": {"spec.user": ["ann lee"]}},
+    ),
+    Case(
+        "old-label-ignored", grants.OldLabelIgnored, grants.Counter,
+        [create(GRANT, OTHER_GRANT, LABELLED), change(LABELLED, {"metadata": {"labels": {"grant": "b"}}})],
+    ),
+)  # fmt: skip

@@ -1,0 +1,17 @@
+"""Bench: each broken controller is found, and its correct twin is not blamed."""
+
+import pytest
+
+from clientgo.perturb import run_scenario
+from tests.perturb.bench.cases import CASES, Case
+
+QUICK = frozenset(("takes-over", "owner-elsewhere", "charged-twice"))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in CASES],
+)
+def test_bug_is_found_and_its_twin_passes_every_plan(case: Case) -> None:
+    assert run_scenario(case.scenario(case.broken)).failed
+    run_scenario(case.scenario(case.correct)).check()
