@@ -4,7 +4,7 @@ clientgo run examples/configmap_syncer.py
 """
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
-from clientgo.manager import ControllerBuilder, Reconciler
+from clientgo.manager import ApiReader, Client, ControllerBuilder, Reconciler
 from clientgo.meta import ObjectMeta, ObjectName, object_name
 
 TO, SOURCE = "sync.example.com/to", "sync.example.com/source"
@@ -21,16 +21,24 @@ class ConfigMapSyncer(Reconciler[ConfigMap]):
     def reconcile_request(self, request: ObjectName) -> None:
         """Create, update and delete the copies of one ConfigMap, which may be deleted itself."""
         source = self.client.find(ConfigMap, request) or ConfigMap()
-        selector = source.metadata.annotations.get(TO)
-        selected = self.client.list(Namespace, label_selector=selector) if selector else []
-        wanted = {namespace.metadata.name for namespace in selected} - {request.namespace}
+        wanted = namespaces_of(source, self.client)
         copies = {copy.metadata.namespace: copy for copy in self.client.list(ConfigMap) if request in source_of(copy)}
+        if copies.keys() - wanted:  # caches may be old after a restart: what they say is no reason to delete
+            source = self.client.api_reader.find(ConfigMap, request) or ConfigMap()
+            wanted = namespaces_of(source, self.client.api_reader)
         for namespace in copies.keys() - wanted:
             self.client.delete(copies[namespace])
         for namespace in wanted:
             meta = ObjectMeta(name=request.name, namespace=namespace, annotations={SOURCE: str(request)})
             if namespace not in copies or copies[namespace].data != source.data:
                 self.client.apply(ConfigMap(metadata=meta, data=source.data), force=True)
+
+
+def namespaces_of(source: ConfigMap, reader: Client | ApiReader) -> set[str]:
+    """Return the names of the namespaces that get a copy, as the reader sees them."""
+    selector = source.metadata.annotations.get(TO)
+    selected = reader.list(Namespace, label_selector=selector) if selector else []
+    return {namespace.metadata.name for namespace in selected} - {source.metadata.namespace}
 
 
 def source_of(copy: ConfigMap) -> list[ObjectName]:

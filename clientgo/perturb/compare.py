@@ -121,8 +121,8 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: list[F
         for key, member in value.items():
             if key in _TIMES:
                 continue
-            if key == "observedGeneration" and generation is not None:
-                result[key] = "(current)" if member == generation else f"(current - {generation - member})"
+            if key == "observedGeneration" and isinstance(member, int) and generation is not None:
+                result[key] = _observed(member, generation)
             else:
                 result[key] = _normal(member, (*path, key), texts, masks, generation)
         return result
@@ -131,6 +131,12 @@ def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: list[F
     if isinstance(value, str):
         return texts.get(value) or _UUID.sub(lambda match: texts.get(match[0], "(uid)"), value)
     return value
+
+
+def _observed(observed: int, generation: int) -> str:
+    if observed == 0:
+        return "(none)"  # never written, the default
+    return "(current)" if observed == generation else f"(current - {generation - observed})"
 
 
 def _matches(mask: FieldPath, path: FieldPath) -> bool:

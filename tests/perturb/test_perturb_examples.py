@@ -1,0 +1,49 @@
+"""The examples, perturbed."""
+
+import pytest
+
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
+from clientgo.meta import ObjectMeta
+from clientgo.perturb import PlanSelection, Scenario, change, create, delete, run_scenario
+from clientgo.perturb.running import SMOKE_LIMIT
+from controller.api.v1alpha1 import Foo, FooSpec
+from examples.configmap_syncer import TO, ConfigMapSyncer
+from examples.foo_manager import FooReconciler
+from tests.perturb.sample import unexpected
+
+FOO = Foo(metadata=ObjectMeta(name="a", namespace="default"), spec=FooSpec(deployment_name="a", replicas=1))
+CONFIG = ConfigMap(metadata=ObjectMeta(name="c", namespace="default", annotations={TO: "team=x"}), data={"a": "1"})
+LABELS = {"metadata": {"labels": {"team": "x"}}}
+
+SCENARIOS = [
+    Scenario(
+        FooReconciler,
+        [create(FOO), change(FOO, {"spec": {"replicas": 3}}), delete(FOO), create(FOO), delete(FOO)],
+        name="foo_manager",
+    ),
+    Scenario(
+        ConfigMapSyncer,
+        [
+            create(Namespace(metadata=ObjectMeta(name="one")), Namespace(metadata=ObjectMeta(name="two"))),
+            create(CONFIG),
+            change(Namespace(metadata=ObjectMeta(name="one")), LABELS),
+            change(CONFIG, {"data": {"a": "2"}}),
+            change(CONFIG, {"metadata": {"annotations": {TO: None}}}),
+            delete(CONFIG),
+        ],
+        name="configmap_syncer",
+    ),
+]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_example_survives_some_plans_of_each_kind(scenario: Scenario) -> None:
+    results = run_scenario(scenario, PlanSelection(limit=SMOKE_LIMIT))
+    assert unexpected(results) == []
+    assert len(results) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
+def test_example_survives_every_plan(scenario: Scenario) -> None:
+    assert unexpected(run_scenario(scenario)) == []
