@@ -10,8 +10,7 @@ from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource, package_of, types_of
 from clientgo.cli.scaffold import add_package, check_beside, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import parts
+from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.meta.scheme import ApiType, api_of
 
 

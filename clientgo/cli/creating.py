@@ -14,8 +14,7 @@ from clientgo.cli.controllers import Controlling, add_controller, built_in, chec
 from clientgo.cli.names import CommandError, domain, project_name, proposed
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import parts
+from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.cli.webhooks import add_webhooks, asked
 from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of

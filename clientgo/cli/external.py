@@ -9,8 +9,7 @@ from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import check_beside, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import parts
+from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.codegen.inputs.crds import ForeignKind, read_definitions
 from clientgo.codegen.model import short_name
 from clientgo.codegen.names import identifier

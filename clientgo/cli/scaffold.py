@@ -7,8 +7,7 @@ from pathlib import Path
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import Part, parts
+from clientgo.cli.scaffold_writer import Part, ScaffoldWriter, parts
 from clientgo.cli.wheels import install_words
 
 _OWN = frozenset({"controller", "log", "logging", "manager", "name", "rbac", "request", "self"})

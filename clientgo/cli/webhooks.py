@@ -11,8 +11,7 @@ from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_package, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter
-from clientgo.cli.template_files import parts
+from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 
 SERVER = "webhooks/server.py"
 """Module that registers all webhooks."""

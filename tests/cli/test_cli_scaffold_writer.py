@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.cli.names import CommandError
-from clientgo.cli.scaffold_writer import RECORD, ScaffoldWriter, inserted
-from clientgo.cli.template_files import Part
+from clientgo.cli.scaffold_writer import RECORD, Part, ScaffoldWriter, inserted
 from clientgo.errors import ConfigError
 from clientgo.version import VERSION
 from tests.cli.projects import FOO, clientgo, foo_project, read_files
