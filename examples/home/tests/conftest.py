@@ -16,6 +16,8 @@ from tests.webhooks import served
 
 # +clientgo:scaffold:imports
 
+pytest_plugins = ["clientgo.perturb.pytest_plugin"]
+
 CONFIG = Path(__file__).parent.parent / "config"
 
 

@@ -3,6 +3,7 @@ from queue import Queue
 
 from clientgo.manager import Client, Manager, Result
 from clientgo.meta import ApiObject, ObjectName, object_name
+from clientgo.perturb import create, delete
 
 from api.v1.home_types import Home
 from controllers.home_controller import HomeReconciler
@@ -34,3 +35,9 @@ def test_the_sample_is_reconciled(
     created.append(client.create(wanted))
 
     assert reconciler.done.get(timeout=20) == name
+
+
+def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
+    wanted = sample(Home, "ajd_v1_home.yaml", namespace="default", name="perturbed-home")
+    # TODO(user): add a step for each change that a user makes: change(wanted, {"spec": {...}}).
+    perturb(HomeReconciler, [create(wanted), delete(wanted)])

@@ -14,6 +14,8 @@ from clientgo.rest import RESTClient
 
 # +clientgo:scaffold:imports
 
+pytest_plugins = ["clientgo.perturb.pytest_plugin"]
+
 CONFIG = Path(__file__).parent.parent / "config"
 
 
