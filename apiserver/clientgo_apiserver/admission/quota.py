@@ -1,12 +1,14 @@
 """Resource quotas: the usage of a namespace, and admission of objects within its quotas.
 
 Objects are counted (`pods`, `services`, ..., `count/<plural>.<group>` for any kind), and the requests and limits of
-pods (`requests.cpu`, `limits.memory`, ...) and the storage of claims are summed. Usage is always computed from the
-stored objects, so it cannot drift. Updates are checked where they can change the usage: of Services, claims and pods.
+pods (`requests.cpu`, `limits.memory`, ...) and the storage of claims are summed. The usage of a quota is counted once
+and then follows each change of the store, so a creation costs the same in a full namespace. Updates are checked where
+they can change the usage: of Services, claims and pods.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from clientgo.meta.quantities import ParsedQuantity, total
 from clientgo_apiserver.handlers.writes import Write
@@ -52,7 +54,7 @@ def check_quota(state: State, write: Write, new: Object, old: Object | None) -> 
             raise forbidden(write.resource, new["metadata"]["name"], f"failed quota: {name}: must specify {missing}")
         before = _usage_of(key, old) if old is not None and _matches(quota, key, old) else {}
         more = _increase(_usage_of(key, new), before, hard)
-        used = usage(state.store, quota, more)
+        used = usage(state.store, quota)
         beyond = [
             resource for resource in sorted(more) if used[resource].value + more[resource].value > hard[resource].value
         ]
@@ -76,17 +78,71 @@ def _increase(usage_after: Usage, before: Usage, hard: Usage) -> Usage:
     return increases
 
 
-def usage(store: Store, quota: Object, names: Iterable[str] | None = None) -> Usage:
-    """Return the usage of everything the quota limits (or of these `names`)."""
-    counted = set(_hard(quota)) if names is None else set(names)
-    amounts_by_name: dict[str, list[ParsedQuantity]] = {name: [] for name in counted}
-    for key in {_counted_key(name) for name in counted}:
-        for obj in store.list(key, quota["metadata"]["namespace"]):
-            if _matches(quota, key, obj):
-                for name, amount in _usage_of(key, obj).items():
-                    if name in amounts_by_name:
-                        amounts_by_name[name].append(amount)
-    return {name: total(each) for name, each in amounts_by_name.items()}
+class _CountedQuota:
+    """Usage of one quota with this spec."""
+
+    def __init__(self, quota: Object) -> None:
+        self.spec = quota.get("spec")
+        self.used: Usage = {name: ParsedQuantity("0") for name in _hard(quota)}
+        self._keys = {_counted_key(name) for name in self.used}
+
+    def add(self, key: Key, obj: Object | None, sign: int = 1) -> None:
+        """Add the usage of an object, or with -1 subtract it."""
+        if obj is None or key not in self._keys or not _matches({"spec": self.spec}, key, obj):
+            return
+        for name, amount in _usage_of(key, obj).items():
+            if name in self.used:
+                changed = total([self.used[name]])
+                changed.binary = changed.binary if changed.value else amount.binary
+                changed.value += sign * amount.value
+                self.used[name] = changed
+
+
+class QuotaUsage:
+    """Usage of the quotas of a store, from their first use on.
+
+    It refers to no store, which would keep the store alive: that is the key under which it is found.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[str, dict[str, _CountedQuota]] = {}  # by namespace and name
+
+    def of(self, store: Store, quota: Object) -> Usage:
+        """Return the usage of everything that the quota limits."""
+        namespace, name = quota["metadata"]["namespace"], quota["metadata"]["name"]
+        counted = self._counted.setdefault(namespace, {})
+        if name not in counted or counted[name].spec != quota.get("spec"):
+            counted[name] = _CountedQuota(quota)
+            for key in {_counted_key(resource) for resource in counted[name].used}:
+                for obj in store.list(key, namespace):
+                    counted[name].add(key, obj)
+        return counted[name].used
+
+    def changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        """Follow a change of the store."""
+        meta = (new or old or {})["metadata"]
+        quotas = self._counted.get(meta.get("namespace", ""))
+        if quotas is None:
+            return
+        if key == KEY and new is None:
+            quotas.pop(meta["name"], None)
+        if old is not None and new is not None and key not in CHANGEABLE:
+            return
+        for counted in quotas.values():
+            counted.add(key, old, -1)
+            counted.add(key, new)
+
+
+_USAGE: WeakKeyDictionary[Store, QuotaUsage] = WeakKeyDictionary()
+
+
+def usage(store: Store, quota: Object) -> Usage:
+    """Return the usage of everything the quota limits; it must not be modified."""
+    counters = _USAGE.get(store)
+    if counters is None:
+        counters = _USAGE[store] = QuotaUsage()
+        store.subscribe(counters.changed)
+    return counters.of(store, quota)
 
 
 def _hard(quota: Object) -> Usage:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.tests.controllers.clusters import calls_of
 from apiserver.tests.inprocess import CONFIG_MAPS, FOOS, Kube, foo
 from clientgo.meta.quantities import ParsedQuantity, total
 
@@ -155,3 +156,33 @@ def test_quota_of_a_priority_class_counts_only_its_pods(kube: Kube) -> None:
     other = pod("b")
     other["spec"]["priorityClassName"] = "high"
     kube.refused(403, "POST", PODS, other)
+
+
+_POD: Object = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=20))
+def test_counted_usage_is_that_of_the_stored_objects(steps: list[tuple[int, bool]]) -> None:
+    kube = Kube()
+    hard = {"pods": "9", "requests.cpu": "9", "count/configmaps": "99", "configmaps": "99"}
+    kube.ok("POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": hard}})
+    pods = "/api/v1/namespaces/default/pods"
+    for number, is_pod in steps:
+        url, obj = (pods, {"spec": _POD}) if is_pod else (CONFIG_MAPS, {})
+        if kube.send("POST", url, {"metadata": {"name": f"n{number}"}, **obj}).status == 409:
+            kube.ok("DELETE", f"{url}/n{number}")
+    counts = [len(kube.ok("GET", url)["items"]) for url in (pods, CONFIG_MAPS)]
+    used = kube.ok("GET", f"{QUOTAS}/q")["status"]["used"]
+    assert [int(used[name]) for name in hard] == [counts[0], counts[0], counts[1], counts[1]]
+
+
+def test_creation_within_a_quota_costs_the_same_in_a_full_namespace() -> None:
+    def create(present: int) -> int:
+        kube = Kube()
+        kube.ok("POST", QUOTAS, {"metadata": {"name": "q"}, "spec": {"hard": {"configmaps": "99999"}}})
+        for number in range(present):
+            kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": f"c{number}"}})
+        return calls_of(lambda: [kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": f"d{n}"}}) for n in range(20)])
+
+    create(10)
+    assert create(800) < 1.1 * create(100)
