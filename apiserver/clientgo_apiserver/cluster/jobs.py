@@ -20,10 +20,12 @@ from clientgo_apiserver.controllers.base import condition_of, conditions_of, is_
 from clientgo_apiserver.controllers.jobs import (
     FAILURE,
     JOBS,
+    OURS,
     RESUMED,
     SUCCESS,
     SUSPENDED,
     end_of,
+    format_indexes,
     job_condition,
     suspension,
 )
@@ -32,7 +34,6 @@ from clientgo_apiserver.storage.stored import name_of
 
 TRACKED = "batch.kubernetes.io/job-tracking"
 INDEX = "batch.kubernetes.io/job-completion-index"
-_OURS = "kubernetes.io/job-controller"
 _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 600.0
 
 
@@ -52,7 +53,7 @@ class JobController(WorkloadController):
     _kind = "Job"
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
-        if obj["spec"].get("managedBy", _OURS) != _OURS:
+        if obj["spec"].get("managedBy", OURS) != OURS:
             return
         if end_of(obj) is not None:
             for pod in children:
@@ -240,7 +241,7 @@ def _counted(obj: Object, pods: list[Object]) -> Object:
     if spec.get("completionMode") == "Indexed":
         completed = _parse_indexes(before.get("completedIndexes")) | {index_of(pod) for pod in ended["succeeded"]}
         completed &= {*range(int(spec.get("completions") or 0))}
-        counts |= {"completedIndexes": _format_indexes(completed) or None, "succeeded": len(completed) or None}
+        counts |= {"completedIndexes": format_indexes(completed) or None, "succeeded": len(completed) or None}
         if spec.get("backoffLimitPerIndex") is not None:
             failed = _parse_indexes(before.get("failedIndexes"))
             for index in {index_of(pod) for pod in ended["failed"]}:
@@ -248,7 +249,7 @@ def _counted(obj: Object, pods: list[Object]) -> Object:
                 is_failed = any(_matching_action(obj, pod) == "FailIndex" for pod in pods if index_of(pod) == index)
                 if failures > int(spec["backoffLimitPerIndex"]) or is_failed:
                     failed.add(index)
-            counts["failedIndexes"] = _format_indexes(failed - completed)
+            counts["failedIndexes"] = format_indexes(failed - completed)
     counts["uncountedTerminatedPods"] = {}
     return counts
 
@@ -329,19 +330,6 @@ def _parse_indexes(text: str | None) -> set[int]:
         first, _, last = part.partition("-")
         indexes.update(range(int(first), int(last or first) + 1))
     return indexes
-
-
-def _format_indexes(indexes: set[int]) -> str:
-    """Format indexes as ranges: `0,2-4`."""
-    ranges: list[list[int]] = []
-    for index in sorted(indexes):
-        if ranges and index == ranges[-1][1] + 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
-    return ",".join(
-        str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}" for first, last in ranges
-    )
 
 
 def _age(pod: Object) -> tuple[Any, ...]:

@@ -19,6 +19,9 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 JOBS: Key = ("batch", "jobs")
 OUTCOME = "simulation.clientgo.dev/job"
+OURS = "kubernetes.io/job-controller"
+"""Value of `managedBy` of Jobs that are not left to another controller."""
+
 SUSPENDED = ("JobSuspended", "Job suspended")
 RESUMED = ("JobResumed", "Job resumed")
 SUCCESS = ("CompletionsReached", "Reached expected number of succeeded pods")
@@ -54,7 +57,7 @@ class JobSimulation(InternalController):
     def _sync(self, *names: str) -> None:
         namespace, name = names
         job = self._store.get(JOBS, namespace, name)
-        if job is None:
+        if job is None or job["spec"].get("managedBy", OURS) != OURS:
             return
         uid = job["metadata"]["uid"]
         self._cancel(uid)
@@ -64,9 +67,9 @@ class JobSimulation(InternalController):
         elif job["spec"].get("suspend"):
             conditions = suspension(job, "True", SUSPENDED, self._now())
             self._write_status(JOBS, job, {"active": 0, "startTime": None, "conditions": conditions})
-        elif self._seconds or running:
+        elif self._seconds or running or job["spec"].get("parallelism") == 0:
             self._write_status(JOBS, job, self._active(job))
-            if not running:
+            if not running and job["spec"].get("parallelism") != 0:  # without pods it never completes
                 self._timers[uid] = self._later(self._seconds, self._finish, namespace, name, uid)
         else:
             self._finish(namespace, name, uid)
@@ -97,6 +100,8 @@ class JobSimulation(InternalController):
             completions = spec.get("completions")
             status |= {"succeeded": int(spec.get("parallelism", 1) if completions is None else completions)}
             status["completionTime"] = now
+            if spec.get("completionMode") == "Indexed":
+                status["completedIndexes"] = format_indexes({*range(status["succeeded"])})
         self._write_status(JOBS, job, {**status, "conditions": [*conditions_of(job), *ends]})
         self._expire(job)
 
@@ -132,3 +137,16 @@ def job_condition(kind: str, status: str, reason: tuple[str, str], now: str) -> 
     """Return a condition of a Job; `reason` has the message too."""
     times = {"lastProbeTime": now, "lastTransitionTime": now}
     return {"type": kind, "status": status, **times, "reason": reason[0], "message": reason[1]}
+
+
+def format_indexes(indexes: set[int]) -> str:
+    """Format completion indexes as ranges: `0,2-4`."""
+    ranges: list[list[int]] = []
+    for index in sorted(indexes):
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1][1] = index
+        else:
+            ranges.append([index, index])
+    return ",".join(
+        str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}" for first, last in ranges
+    )

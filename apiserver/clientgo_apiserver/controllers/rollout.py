@@ -83,8 +83,11 @@ def stateful_set_status(obj: Object, stage: RolloutProgress) -> Object:
     meta, replicas = obj["metadata"], wanted_replicas(obj)
     revision = f"{meta['name']}-{template_hash(obj)}"
     before = (obj.get("status") or {}).get("currentRevision") or revision
-    rolling = (obj["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-    below_partition = min(int(rolling.get("partition") or 0), replicas) if before != revision else 0
+    strategy = obj["spec"].get("updateStrategy") or {}
+    # With OnDelete no replica gets the new template, as nobody deletes one.
+    on_delete = strategy.get("type") == "OnDelete"
+    partition = replicas if on_delete else int((strategy.get("rollingUpdate") or {}).get("partition") or 0)
+    below_partition = min(partition, replicas) if before != revision else 0
     updated = min(stage.updated, replicas - below_partition)
     moved = below_partition or stage.template_changed
     return {

@@ -83,6 +83,18 @@ def test_a_partition_keeps_the_lower_replicas_of_a_stateful_set(cluster: Kube) -
     assert done["currentRevision"] != done["updateRevision"]
 
 
+def test_on_delete_keeps_the_replicas_of_a_stateful_set(cluster: Kube) -> None:
+    sets = f"{APPS}/statefulsets"
+    cluster.ok("POST", sets, workload("StatefulSet", replicas=2, serviceName="w", updateStrategy={"type": "OnDelete"}))
+    later(cluster)
+    image = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "new"}]}}}}
+    cluster.ok("PATCH", f"{sets}/w", image, MERGE)
+    later(cluster)
+    done = status(cluster, f"{sets}/w")
+    assert (done.get("updatedReplicas"), done["currentReplicas"], done["readyReplicas"]) == (None, 2, 2)
+    assert done["currentRevision"] != done["updateRevision"]
+
+
 def test_a_daemon_set_runs_on_every_node_it_selects(cluster: Kube) -> None:
     sets = f"{APPS}/daemonsets"
     for name, labels in (("a", {"disk": "ssd"}), ("b", {})):
@@ -136,6 +148,29 @@ def test_annotated_job_fails_or_keeps_running(cluster: Kube) -> None:
     assert "completionTime" not in failed
     assert failed["conditions"][-1]["reason"] == "BackoffLimitExceeded"
     assert failed["conditions"][-1]["type"] == "Failed"
+
+
+def test_job_of_another_controller_is_left_alone(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job(managedBy="example.com/queue"))
+    later(cluster)
+    assert status(cluster, f"{JOBS}/j") == {}
+
+
+def test_indexed_job_lists_its_completed_indexes(cluster: Kube) -> None:
+    cluster.ok("POST", JOBS, job(completionMode="Indexed", completions=4, parallelism=2))
+    later(cluster)
+    assert (status(cluster, f"{JOBS}/j")["completedIndexes"], status(cluster, f"{JOBS}/j")["succeeded"]) == ("0-3", 4)
+
+
+@pytest.mark.parametrize("spec", [{}, {"completions": 2}], ids=["work queue", "with completions"])
+def test_job_with_parallelism_0_waits_until_it_is_raised(cluster: Kube, spec: Object) -> None:
+    cluster.ok("POST", JOBS, job(parallelism=0, **spec))
+    later(cluster, 1000)
+    waiting = status(cluster, f"{JOBS}/j")
+    assert (waiting.get("active", 0), waiting.get("conditions")) == (0, None)
+    cluster.ok("PATCH", f"{JOBS}/j", {"spec": {"parallelism": 1}}, MERGE)
+    later(cluster)
+    assert status(cluster, f"{JOBS}/j")["conditions"][-1]["type"] == "Complete"
 
 
 def test_suspended_job_waits_and_resumes(cluster: Kube) -> None:
