@@ -27,15 +27,16 @@ from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
 from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.controllers.aggregation import AggregationController
+from clientgo_apiserver.controllers.budgets import DisruptionSimulation
 from clientgo_apiserver.controllers.definitions import DefinitionController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
 from clientgo_apiserver.controllers.events import EventExpiry
 from clientgo_apiserver.controllers.garbagecollector import GarbageCollector
 from clientgo_apiserver.controllers.jobs import JobSimulation
-from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, QuotaController
 from clientgo_apiserver.controllers.namespaces import NamespaceContents, NamespaceController
 from clientgo_apiserver.controllers.pods import PodTerminationSimulation
 from clientgo_apiserver.controllers.protection import VolumeProtectionSimulation
+from clientgo_apiserver.controllers.quotas import QuotaController
 from clientgo_apiserver.controllers.replicasets import ReplicaSetSimulation
 from clientgo_apiserver.faults import NAME, Faults
 from clientgo_apiserver.internal import Internal

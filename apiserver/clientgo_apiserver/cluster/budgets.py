@@ -1,13 +1,21 @@
 """PodDisruptionBudgets by the pods that they select, as the disruption controller counts them."""
 
-from clientgo_apiserver.cluster.owned import workload_of
+from typing import Any
+
+from clientgo_apiserver.cluster.owned import controller_of, topmost_controller
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, is_ready, phase_of, seconds_of
-from clientgo_apiserver.controllers.base import InternalController, is_deleting
-from clientgo_apiserver.controllers.namespaced import BUDGETS, disruption_status
-from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
+from clientgo_apiserver.controllers.base import is_deleting
+from clientgo_apiserver.controllers.budgets import (
+    BUDGETS,
+    BudgetController,
+    BudgetMember,
+    BudgetMembers,
+    desired_healthy,
+    disruption_status,
+)
+from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.resources import Object
-from clientgo_apiserver.storage.selection import selects
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.storage.stored import Key, Name
 
 _SCALED: dict[str, Key] = {
     "ReplicaSet": ("apps", "replicasets"),
@@ -17,59 +25,63 @@ _SCALED: dict[str, Key] = {
 _DISRUPTED_SECONDS = 120  # an eviction that was not followed by a deletion is forgotten
 
 
-class DisruptionController(InternalController):
+class DisruptionController(BudgetController):
     """Keeps the status of every PodDisruptionBudget."""
 
-    _sources = (BUDGETS,)
+    _kinds = (PODS,)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        namespace = (new or old or {})["metadata"].get("namespace", "")
-        if key == BUDGETS:
-            self._schedule(*name_of(new or old or {}))
-        elif key == PODS or key in _SCALED.values():
-            for budget in self._store.list(BUDGETS, namespace) if self._store.count(BUDGETS) else ():
-                if key != PODS or any(pod is not None and _selects(budget, pod) for pod in (old, new)):
-                    self._schedule(*name_of(budget))
+        super()._changed(kind, key, old, new)
+        if not self._members or key not in _SCALED.values() or old is None or new is None:
+            return
+        if wanted_replicas(old) != wanted_replicas(new):
+            labels = (new["spec"]["template"].get("metadata") or {}).get("labels") or {}
+            for budget in self._selectors.candidates(new["metadata"]["namespace"], labels):
+                self._schedule(*budget)
+
+    def _labels_of(self, key: Key, obj: Object) -> dict[str, str] | None:
+        labels: dict[str, str] = obj["metadata"].get("labels") or {}
+        return labels
+
+    def _member(self, key: Key, obj: Object) -> BudgetMember | None:
+        if phase_of(obj) in FINISHED:
+            return None
+        owner = controller_of(obj) or {}
+        healthy = is_ready(obj) and not is_deleting(obj)
+        return BudgetMember(1, int(healthy), (owner.get("kind", ""), owner.get("name", ""), owner.get("uid", "")))
 
     def _sync(self, *names: str) -> None:
         budget = self._store.get(BUDGETS, *names)
         if budget is None:
             return
-        spec, now = budget.get("spec") or {}, self._state.clock.time()
-        pods = [
-            pod for pod in self._store.list(PODS, names[0]) if _selects(budget, pod) and phase_of(pod) not in FINISHED
-        ]
-        disrupted = {
-            name: time
-            for name, time in ((budget.get("status") or {}).get("disruptedPods") or {}).items()
-            if seconds_of(time) + _DISRUPTED_SECONDS > now
-            and any(pod["metadata"]["name"] == name and not is_deleting(pod) for pod in pods)
-        }
-        healthy = sum(
-            is_ready(pod) and not is_deleting(pod) and pod["metadata"]["name"] not in disrupted for pod in pods
-        )
-        expected, desired = self._expected(spec, pods)
+        now, members = self._state.clock.time(), self._members[names[0], names[1]]
+        disrupted, healthy = {}, members.healthy
+        for name, time in ((budget.get("status") or {}).get("disruptedPods") or {}).items():
+            pod, member = self._store.get(PODS, names[0], name), members.by_name.get((PODS, (names[0], name)))
+            if pod is None or member is None or is_deleting(pod) or seconds_of(time) + _DISRUPTED_SECONDS <= now:
+                continue
+            disrupted[name] = time
+            healthy -= member.healthy
+        expected, desired = self._expected(budget, members)
         self._write(budget, disruption_status(budget, expected, healthy, desired, self._now()), disrupted)
         if disrupted:
             due = min(map(seconds_of, disrupted.values())) + _DISRUPTED_SECONDS
             self._later(max(0.0, due - now), self._schedule, *names)
 
-    def _expected(self, spec: Object, pods: list[Object]) -> tuple[int, int]:
+    def _expected(self, budget: Object, members: BudgetMembers) -> tuple[int, int]:
         """Return the pods that should exist, and how many must be healthy."""
-        if spec.get("maxUnavailable") is not None:
-            expected = self._scale(pods)
-            return expected, max(0, expected - resolve(spec["maxUnavailable"], expected, up=True))
+        spec: dict[str, Any] = budget.get("spec") or {}
         minimum = spec.get("minAvailable", 1)
-        if isinstance(minimum, int):
-            return len(pods), minimum
-        expected = self._scale(pods)
-        return expected, resolve(minimum, expected, up=True)
-
-    def _scale(self, pods: list[Object]) -> int:
-        """Return the sum of the replicas of the pods' workloads."""
-        workloads = [workload_of(self._store, pod, _SCALED) for pod in pods]
-        replicas = {each["metadata"]["uid"]: wanted_replicas(each) for each in workloads if each is not None}
-        return sum(replicas.values())
+        if spec.get("maxUnavailable") is None and isinstance(minimum, int):
+            return members.expected, minimum
+        replicas: dict[Name, int] = {}
+        for kind, name, uid in members.controllers:
+            reference = {"kind": kind, "name": name, "uid": uid}
+            workload = topmost_controller(self._store, budget["metadata"]["namespace"], reference, _SCALED)
+            if workload is not None:
+                replicas[workload["kind"], workload["metadata"]["uid"]] = wanted_replicas(workload)
+        expected = sum(replicas.values())
+        return expected, desired_healthy(budget, expected)
 
     def _write(self, budget: Object, status: Object, disrupted: dict[str, str]) -> None:
         before = budget.get("status") or {}
@@ -79,9 +91,3 @@ class DisruptionController(InternalController):
             changed["disruptedPods"] = {**disrupted, **gone} if disrupted else None
         if changed:
             self._write_status(BUDGETS, budget, changed)
-
-
-def _selects(budget: Object, pod: Object) -> bool:
-    selector = (budget.get("spec") or {}).get("selector")
-    # Unlike elsewhere, an absent selector selects nothing; an empty one selects everything.
-    return selector is not None and selects(selector, pod["metadata"].get("labels") or {})

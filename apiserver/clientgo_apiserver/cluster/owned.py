@@ -21,9 +21,16 @@ def controller_of(obj: Object | None) -> Object | None:
 
 def workload_of(store: Store, pod: Object, kinds: Mapping[str, Key]) -> Object | None:
     """Return the topmost controller of a pod that can be reached by controllers of these kinds, or None."""
-    workload, reference = None, controller_of(pod)
+    return topmost_controller(store, pod["metadata"]["namespace"], controller_of(pod), kinds)
+
+
+def topmost_controller(
+    store: Store, namespace: str, reference: Object | None, kinds: Mapping[str, Key]
+) -> Object | None:
+    """Return the topmost controller that can be reached from an owner reference by controllers of these kinds."""
+    workload = None
     while reference is not None and reference.get("kind") in kinds:
-        stored = store.get(kinds[reference["kind"]], pod["metadata"]["namespace"], reference["name"])
+        stored = store.get(kinds[reference["kind"]], namespace, reference["name"])
         if stored is None or stored["metadata"]["uid"] != reference["uid"]:
             break
         workload, reference = stored, controller_of(stored)

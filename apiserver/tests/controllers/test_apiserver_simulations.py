@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from apiserver.tests.controllers.clusters import calls_of
 from apiserver.tests.inprocess import DEPLOYMENTS, MERGE, Kube, deployment
+from clientgo_apiserver.controllers.budgets import DisruptionSimulation, desired_healthy
 from clientgo_apiserver.controllers.deployments import AVAILABLE, DeploymentSimulation
 from clientgo_apiserver.controllers.jobs import OUTCOME, JobSimulation
-from clientgo_apiserver.controllers.namespaced import DisruptionSimulation, budget_status
 from clientgo_apiserver.internal import Internal
 
 Object = dict[str, Any]
@@ -218,6 +219,38 @@ def test_budget_status_has_allowed_disruptions(cluster: Kube) -> None:
     [({"minAvailable": "50%"}, 3), ({"maxUnavailable": "25%"}, 3), ({"maxUnavailable": 0}, 5), ({}, 1)],
 )
 def test_percentages_are_rounded_as_by_kubernetes(spec: Object, desired: int) -> None:
-    runner = {**deployment("d", 5), "status": {"readyReplicas": 5}}
-    budget = {"metadata": {"name": "b"}, "spec": {**spec, "selector": {}}}
-    assert budget_status(budget, [runner], "now")["desiredHealthy"] == desired
+    assert desired_healthy({"metadata": {"name": "b"}, "spec": spec}, 5) == desired
+
+
+def test_budget_follows_its_selector_and_the_labels_of_workloads(cluster: Kube) -> None:
+    spec = {"selector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]}}
+    cluster.ok("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
+    for name, replicas in (("a", 1), ("b", 2), ("c", 4)):
+        cluster.ok("POST", DEPLOYMENTS, deployment(name, replicas))
+        cluster.ok("POST", f"{APPS}/statefulsets", workload("StatefulSet", name, replicas=replicas, serviceName="w"))
+    cluster.scheduler.run()
+    assert status(cluster, f"{BUDGETS}/b")["expectedPods"] == 6
+    cluster.ok(
+        "PATCH", f"{BUDGETS}/b", {"spec": {"selector": {"matchExpressions": None, "matchLabels": {"app": "c"}}}}, MERGE
+    )
+    cluster.scheduler.run()
+    assert status(cluster, f"{BUDGETS}/b")["expectedPods"] == 8
+    cluster.ok("DELETE", f"{DEPLOYMENTS}/c")
+    cluster.scheduler.run()
+    assert status(cluster, f"{BUDGETS}/b")["expectedPods"] == 4
+
+
+def test_workload_beside_many_budgets_costs_the_same_as_beside_a_few() -> None:
+    def create(present: int) -> int:
+        kube = Kube()
+        internal = Internal(kube.api)
+        DeploymentSimulation(internal).start()
+        DisruptionSimulation(internal).start()
+        for number in range(present):
+            kube.ok("POST", DEPLOYMENTS, deployment(f"d{number}", 1))
+            spec = {"selector": {"matchLabels": {"app": f"d{number}"}}}
+            kube.ok("POST", BUDGETS, {"metadata": {"name": f"b{number}"}, "spec": spec})
+        return calls_of(lambda: [kube.ok("POST", DEPLOYMENTS, deployment(f"e{n}", 1)) for n in range(10)])
+
+    create(5)
+    assert create(200) < 1.1 * create(25)
