@@ -92,6 +92,8 @@ class OperatorThreads:
         return [(ident, frame) for ident, frame in frames if not _waits(frame) and not _is_sender(frame)]
 
     def _is_stuck(self, ident: int, frame: FrameType, looks: dict[int, "_Looks"]) -> bool:
+        if frame.f_code is _WAIT:
+            return False  # notified, or starts a thread that has no processor yet
         position = (frame.f_code, frame.f_lasti)
         last = looks.get(ident)
         if last is None or last.frame is not frame or last.position != position or _is_running(ident):
@@ -115,7 +117,7 @@ class _Looks:
 
 def _waits(frame: FrameType) -> bool:
     if frame.f_code in _JOINS:
-        return True
+        return bool(frame.f_locals.get("block", True))  # `is_alive` does not wait
     if frame.f_code is not _WAIT:
         return False
     values = frame.f_locals
