@@ -128,3 +128,48 @@ def test_an_object_with_a_version_is_validated_before_its_creation_fails() -> No
     kube.refused(422, "POST", FOOS, body)
     body["spec"]["replicas"] = 1
     kube.refused(500, "POST", FOOS, body)
+
+
+@pytest.mark.parametrize("kind", ["kubernetes.io/dockerconfigjson2", "kubernetes.io/dockerconfigjson "])
+def test_a_secret_of_an_unknown_docker_type_is_created(kind: str) -> None:
+    Kube().ok("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": "a"}, "type": kind})
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": 7}}),
+        ("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {"user": "a", "groups": [["a"]]}}),
+        ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": {"resourceAttributes": {"verb": 1}}}),
+        ("/api/v1/namespaces/default/pods/p/binding", {"metadata": {"name": "p"}, "target": {"name": []}}),
+        ("/api/v1/namespaces/default/pods/p/eviction", {"metadata": {"name": "p"}, "deleteOptions": 7}),
+        ("/api/v1/namespaces/default/serviceaccounts/s/token", {"spec": {"audiences": 7}}),
+        ("/api/v1/namespaces/default/serviceaccounts/s/token", []),
+    ],
+)
+def test_a_mistyped_object_that_is_not_stored_is_a_bad_request(path: str, body: Any) -> None:
+    kube = Kube()
+    kube.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "s"}})
+    kube.refused(400, "POST", path, body)
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:1", "IfNotPresent"),
+        ("registry.example.com:5000/a/b", "Always"),
+        ("localhost/a:latest", "Always"),
+        (f"a/b@sha256:{'0' * 64}", "IfNotPresent"),
+        ("ko://a/b", "IfNotPresent"),
+        ("$(IMG)", "IfNotPresent"),
+        ("${HUB}/x:latest", "IfNotPresent"),
+        ("Nginx", "IfNotPresent"),
+        ("a b", "IfNotPresent"),
+        ("0" * 64, "IfNotPresent"),
+    ],
+)
+def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: str) -> None:
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": image}]}}
+    created = Kube().ok("POST", "/api/v1/namespaces/default/pods", pod)
+    assert created["spec"]["containers"][0]["imagePullPolicy"] == policy

@@ -17,12 +17,13 @@ def is_dotted(name: str) -> bool:
     return all(part.isascii() and part.isidentifier() and not keyword.iskeyword(part) for part in name.split("."))
 
 
-def misnamed(api: ApiType, *, built_in: bool = False) -> Iterator[str]:
-    """Yield the invalid names of a kind; built-in groups need no dot."""
+def misnamed(api: ApiType, *, built_in: bool = False, any_case: bool = False) -> Iterator[str]:
+    """Yield the invalid names of a kind; built-in groups need no dot. API servers accept kinds in `any_case`."""
     named = DOMAIN.fullmatch(api.group) or (built_in and (not api.group or LABEL.fullmatch(api.group)))
     if not named or len(api.group) > _LONGEST_DOMAIN:
         yield f"invalid group {api.group!r}: expected a domain such as samples.example.com"
-    if not _KIND.fullmatch(api.kind) or keyword.iskeyword(api.kind):
+    kind = api.kind[:1].upper() + api.kind[1:] if any_case else api.kind
+    if not _KIND.fullmatch(kind) or keyword.iskeyword(kind):
         yield f"invalid kind {api.kind!r}: expected CamelCase, with letters and digits"
     list_kind = api.list_kind or f"{api.kind}List"
     if not LABEL.fullmatch(list_kind.lower()) or list_kind == api.kind:

@@ -8,7 +8,7 @@ from clientgo_apiserver.admission import chain
 from clientgo_apiserver.handlers.deletion import delete, read_delete_options
 from clientgo_apiserver.handlers.pipeline import UpdatedObject, precondition_failed, update
 from clientgo_apiserver.handlers.reading import get
-from clientgo_apiserver.handlers.writes import Write, read_metadata
+from clientgo_apiserver.handlers.writes import Write, check_types, read_metadata
 from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -39,6 +39,7 @@ async def _read(state: State, write: Write, content_type: str, resource: Resourc
     """Return the admitted object of a request (400, 403)."""
     obj = read_object(write.request.body, content_type, resource)
     obj = {**obj, "metadata": read_metadata(write, obj)}
+    check_types(write, _EVICTION if resource is _OLD_EVICTION else resource, obj)
     if obj["metadata"].get("name") != write.name:
         raise bad_request(f"name in URL does not match name in {resource.kind} object")
     obj = await chain.mutate(state, write, "CREATE", obj, None) or obj

@@ -13,8 +13,15 @@ from clientgo_apiserver.handlers.pipeline import create, patch, put, require_cre
 from clientgo_apiserver.handlers.reading import get, list_objects, list_response, render
 from clientgo_apiserver.handlers.scale import read_scale, write_scale
 from clientgo_apiserver.handlers.watching import ConvertingWatch, WatchServer
-from clientgo_apiserver.handlers.writes import Write, managed_fields, read_metadata, read_write, with_managed_fields
-from clientgo_apiserver.http.decode import read_body, read_object
+from clientgo_apiserver.handlers.writes import (
+    Write,
+    check_types,
+    managed_fields,
+    read_metadata,
+    read_write,
+    with_managed_fields,
+)
+from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
 from clientgo_apiserver.registry.views import served, shown, shown_entry
@@ -23,7 +30,16 @@ from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate, select
 from clientgo_apiserver.storage.stored import Key, name_of
 
-_TOKEN_VERSION = "authentication.k8s.io/v1"  # nosec B105  # an API group, no password
+_TOKEN = Resource(
+    "authentication.k8s.io",
+    "v1",
+    "tokenrequests",
+    "TokenRequest",
+    "tokenrequest",
+    "",
+    namespaced=True,
+    verbs=("create",),
+)
 _WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
 _UPGRADED = ("attach", "exec", "portforward")  # need permission to create, even by GET
 
@@ -117,6 +133,7 @@ async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     write = _write(state, request, route, "CreateOptions")
     obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
     obj = {**obj, "metadata": read_metadata(write, obj)}
+    check_types(write, route.resource, obj)
     obj["metadata"] = with_managed_fields(obj["metadata"], managed_fields(write, {}, obj))
     return json_response(reviews.review(state, route.resource.kind, obj, request.user, route.namespace), 201)
 
@@ -152,9 +169,8 @@ async def _token(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
         get(state, route.resource, route.namespace, route.name).object,
         request.headers.get("content-type", ""),
     )
-    token_request = (
-        read_body(request.body, content_type, "TokenRequest", _TOKEN_VERSION) if request.body.strip() else {}
-    )
+    token_request = read_object(request.body, content_type, _TOKEN) if request.body.strip() else {}
+    check_types(_write(state, request, route, "CreateOptions"), _TOKEN, token_request)
     return json_response(serviceaccounts.request_token(state, route.namespace, account, token_request), 201)
 
 

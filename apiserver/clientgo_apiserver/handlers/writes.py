@@ -1,7 +1,7 @@
 """Common parts of all writes: options, field validation, decoding by kind, and managedFields."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clientgo.meta.apply.managedfields import FieldManager, after_update, present_entries
 from clientgo_apiserver.apiextensions.embedded import coerced
@@ -134,6 +134,14 @@ def check_name(write: Write, meta: Object) -> None:
         raise name_required(write)
     if name != write.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({write.name})")
+
+
+def check_types(write: Write, resource: Resource, obj: Object) -> None:
+    """Check that the values of an object that is not stored fit its type (400)."""
+    try:
+        decode(message_of(resource.api_version, resource.kind), obj, [])
+    except DecodeError as error:
+        raise replace(write, resource=resource).undecodable(error) from error
 
 
 def decode_object(write: Write, obj: Object, old: Object | None) -> Object:

@@ -85,7 +85,7 @@ def _kinds(document: Any, source: str) -> Iterator[ForeignKind]:
     spec = converted(without_nulls(document), _Definition).spec
     for version in spec.versions:
         api, schema = _api(spec, version), version.schema.open_api
-        for message in misnamed(api):
+        for message in misnamed(api, any_case=True):
             raise NoDefinition(message)
         if schema is not None:
             check_schema(schema, f"version {version.name}")

@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clientgo.codegen.__main__ import main
+from clientgo.codegen.names import misnamed
+from clientgo.meta import ApiType
 from clientgo.meta.yamlio import to_yaml
 from tests.codegen.shapes import unexpected_nodes
 from tests.models.budget import examples
@@ -279,3 +281,9 @@ def test_modules_of_any_group_name_can_be_imported(tmp_path: Path, group: str) -
         [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
     )
     assert (answer.stdout, answer.stderr) == ("", "")
+
+
+def test_kind_in_lower_case_is_accepted_in_a_definition_of_others() -> None:
+    api = ApiType(group="acid.zalan.do", version="v1", kind="postgresql", plural="postgresqls", singular="postgresql")
+    assert list(misnamed(api, any_case=True)) == []
+    assert list(misnamed(api)) == ["invalid kind 'postgresql': expected CamelCase, with letters and digits"]

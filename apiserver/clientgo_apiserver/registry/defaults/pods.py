@@ -1,5 +1,6 @@
 """Defaults within pods and of a few other types that depend on more than one field."""
 
+import re
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -8,14 +9,34 @@ from clientgo.meta.quantities import ParsedQuantity, total
 from clientgo_apiserver.resources import Object
 
 CONTAINERS = ("containers", "initContainers")
+_DOMAIN = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9][A-Za-z0-9-]*(\.[A-Za-z0-9][A-Za-z0-9-]*)*)(:[0-9]+)?")
+_COMPONENT = re.compile(r"[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_IDENTIFIER = re.compile(r"[0-9a-f]{64}")
 _OVERCOMMITTED = ("cpu", "memory")
 
 
 def pull_policy(image: str) -> str:
-    """Return Always for `latest` or no tag at all, IfNotPresent for any other tag or digest."""
-    name, at, _ = image.partition("@")
-    tag = name.rpartition("/")[2].partition(":")[2]
-    return "IfNotPresent" if at or tag not in ("", "latest") else "Always"
+    """Return Always for an image with the tag `latest`, or without tag and digest, else IfNotPresent."""
+    return "Always" if _tag(image) == "latest" else "IfNotPresent"
+
+
+def _tag(image: str) -> str:
+    """Return the tag of an image, "" if it has only a digest or is invalid (Kubernetes' parsers.ParseImageName)."""
+    name, at, digest = image.partition("@")
+    head, slash, below = name.partition("/")
+    is_domain = slash and (head == "localhost" or head.lower() != head or "." in head or ":" in head)
+    domain, path = (head, below) if is_domain else ("", name)
+    path, colon, tag = path.partition(":")
+    is_valid = (
+        (not domain or _DOMAIN.fullmatch(domain))
+        and all(map(_COMPONENT.fullmatch, path.split("/")))
+        and (not colon or _TAG.fullmatch(tag))
+        and (not at or _DIGEST.fullmatch(digest))
+        and not _IDENTIFIER.fullmatch(image)
+    )
+    return tag or ("" if at else "latest") if is_valid else ""
 
 
 def container(spec: Object) -> Object:

@@ -115,7 +115,7 @@ def secret_type(value: Object, _: FieldScope) -> Iterator[Cause]:
     missing = [key for key in keys if not (data.get(key) if kind.endswith("ssh-auth") else key in data)]
     if missing and not (one_of and len(missing) < len(keys)):
         yield from (required(f"data[{key}]") for key in missing)
-    elif kind.startswith("kubernetes.io/docker") and (reason := _json_error(data[keys[0]])):
+    elif keys and kind.startswith("kubernetes.io/docker") and (reason := _json_error(data[keys[0]])):
         yield invalid_value(f"data[{keys[0]}]", "<secret contents redacted>", reason)
     if kind == "kubernetes.io/service-account-token" and not (value["metadata"].get("annotations") or {}).get(_ACCOUNT):
         yield required(f"metadata.annotations[{_ACCOUNT}]")
