@@ -49,6 +49,7 @@ class _Termination:
     finalizers: Counter[str] = field(default_factory=Counter)
     pods_only: bool = True
     written_at: float = -_STATUS_SECONDS
+    is_waiting: bool = False  # for the time of the next write
 
     def count(self, key: Key, obj: Object | None, number: int) -> None:
         """Count an object, or with -1 no longer."""
@@ -135,8 +136,11 @@ class NamespaceController(InternalController):
     def _show_remaining(self, namespace: Object, termination: _Termination) -> None:
         now = self._state.clock.time()
         if now - termination.written_at < _STATUS_SECONDS:
-            self._later(_STATUS_SECONDS, self._schedule, namespace["metadata"]["name"])
+            if not termination.is_waiting:
+                termination.is_waiting = True
+                self._later(_STATUS_SECONDS, self._schedule, namespace["metadata"]["name"])
             return
+        termination.is_waiting = False
         changed = self._with_conditions(namespace, termination)
         if changed != namespace:
             termination.written_at = now
