@@ -96,6 +96,7 @@ class DeploymentController(WorkloadController):
         replica_set["metadata"]["annotations"] |= _limits(obj)
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
         stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
+        self._record_scaling(obj, stored, 0, wanted_replicas(stored))
         return sets._replace(current=stored)
 
     def _annotate(self, replica_set: Object, revision: int) -> None:
@@ -170,6 +171,13 @@ class DeploymentController(WorkloadController):
             return
         patch = {"metadata": {"annotations": limits}, "spec": {"replicas": replicas}}
         self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
+        self._record_scaling(obj, replica_set, wanted_replicas(replica_set), replicas)
+
+    def _record_scaling(self, obj: Object, replica_set: Object, before: int, after: int) -> None:
+        if before != after:
+            direction, name = "up" if after > before else "down", replica_set["metadata"]["name"]
+            text = f"Scaled {direction} replica set {name} from {before} to {after}"
+            self._events.record(obj, "ScalingReplicaSet", text)
 
     def _clean_up(self, obj: Object, sets: _Sets) -> None:
         limit = obj["spec"].get("revisionHistoryLimit")

@@ -23,6 +23,7 @@ from clientgo_apiserver.cluster.owned import controller_of, workload_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
 from clientgo_apiserver.controllers.base import InternalController, annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.controllers.deployments import AVAILABLE, NODES
+from clientgo_apiserver.controllers.events import ComponentEvents
 from clientgo_apiserver.controllers.jobs import OUTCOME
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
@@ -40,6 +41,13 @@ _WORKLOADS: dict[str, Key] = {
 }
 
 
+_STARTED = (
+    ("Pulled", 'Container image "{image}" already present on machine'),
+    ("Created", "Created container: {name}"),
+    ("Started", "Started container {name}"),
+)
+
+
 @dataclass(slots=True)
 class _Run:
     """Behavior of one pod, and the timer of its next step."""
@@ -55,6 +63,7 @@ class KubeletSimulation(InternalController):
 
     def __init__(self, internal: Internal, *, ready_seconds: float) -> None:
         super().__init__(internal)
+        self._events = ComponentEvents(internal.state, "kubelet")
         self._ready_seconds = ready_seconds
         self._runs: dict[str, _Run] = {}
         self._addresses = 0
@@ -85,6 +94,8 @@ class KubeletSimulation(InternalController):
         uid = pod["metadata"]["uid"]
         if is_deleting(pod):
             self._cancel(uid)
+            if phase_of(pod) == "Running":
+                self._record(pod, ("Killing", "Stopping container {name}"))
             confirm = partial(self._end, names[0], names[1], uid)
             self._runs[uid] = _Run("ending", self._later(self._ready_seconds, confirm))
             return
@@ -131,7 +142,14 @@ class KubeletSimulation(InternalController):
             return
         self._finish(pod, run, 0 if behavior == "succeeded" else int(code or 1))
 
+    def _record(self, pod: Object, *events: tuple[str, str]) -> None:
+        for container in pod["spec"]["containers"]:
+            for reason, message in events:
+                self._events.record(pod, reason, message.format(**container), host=pod["spec"]["nodeName"])
+
     def _run_pod(self, pod: Object, *, ready: bool) -> None:
+        if phase_of(pod) == "Pending":
+            self._record(pod, *_STARTED)
         self._put(pod, self._status(pod, "Running", {"running": {"startedAt": self._now()}}, ready=ready))
 
     def _run_for_a_while(self, pod: Object, run: _Run) -> None:

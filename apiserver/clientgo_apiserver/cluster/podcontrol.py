@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from clientgo_apiserver.cluster.owned import Owned, controller_of
 from clientgo_apiserver.controllers.base import InternalController, condition_of, controller_reference, is_deleting
+from clientgo_apiserver.controllers.events import ComponentEvents
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
@@ -37,6 +38,7 @@ class WorkloadController(InternalController):
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal)
         self._owned = owned
+        self._events = ComponentEvents(internal.state, f"{self._kind.lower()}-controller")
         self._failures: dict[tuple[str, ...], int] = {}
         # Time and timer of the next sync of an object that no change will cause.
         self._wakeups: dict[tuple[str, ...], tuple[float, Handle]] = {}
@@ -136,10 +138,20 @@ class WorkloadController(InternalController):
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
     def _create_pod(self, pod: Object) -> Object:
-        return self._internal.create(PODS, pod["metadata"]["namespace"], pod)
+        created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
+        self._record(created, "SuccessfulCreate", "Created pod: {name}")
+        return created
 
     def _delete(self, child: Object) -> None:
         self._internal.delete(self._child, *name_of(child), uid=child["metadata"]["uid"])
+        if self._child == PODS:
+            self._record(child, "SuccessfulDelete", "Deleted pod: {name}")
+
+    def _record(self, pod: Object, reason: str, message: str) -> None:
+        owner = controller_of(pod)
+        workload = self._store.get(self._key, pod["metadata"]["namespace"], owner["name"]) if owner else None
+        if workload is not None:
+            self._events.record(workload, reason, message.format(name=pod["metadata"]["name"]))
 
     def _update_status(self, obj: Object, status: Object) -> None:
         """Merge the status, unless it is that already; None removes a field."""

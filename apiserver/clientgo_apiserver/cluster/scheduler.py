@@ -7,6 +7,7 @@ from clientgo_apiserver.cluster.placement import lacking, matches_node, untolera
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
 from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.controllers.deployments import NODES
+from clientgo_apiserver.controllers.events import ComponentEvents
 from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.registry.defaults.pods import pod_amounts
@@ -24,6 +25,7 @@ class SchedulerSimulation(InternalController):
 
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
+        self._events = ComponentEvents(internal.state, _DEFAULT)
         # Requested amounts by node, and those of each pod on one.
         self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._placed: dict[Name, tuple[str, dict[str, Fraction]]] = {}
@@ -92,6 +94,8 @@ class SchedulerSimulation(InternalController):
     def _bind(self, pod: Object, node: str) -> None:
         bound = with_condition(pod, "PodScheduled", "True", self._now())
         self._store.put(PODS, {**bound, "spec": {**bound["spec"], "nodeName": node}})
+        namespace, name = name_of(pod)
+        self._events.record(pod, "Scheduled", f"Successfully assigned {namespace}/{name} to {node}")
 
     def _reject(self, pod: Object, message: str) -> None:
         if condition_of(pod, "PodScheduled").get("message") != message:
@@ -99,6 +103,7 @@ class SchedulerSimulation(InternalController):
                 pod, "PodScheduled", "False", self._now(), reason="Unschedulable", message=message
             )
             self._store.put(PODS, rejected)
+            self._events.record(pod, "FailedScheduling", message, kind="Warning")
 
 
 def _waits(pod: Object) -> bool:

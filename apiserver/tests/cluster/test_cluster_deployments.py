@@ -182,3 +182,18 @@ def test_scale_down_deletes_pods_that_are_not_ready_first(cluster: PodCluster) -
     cluster.step(times=2)
     assert len(cluster.names()) == 2
     assert unready not in cluster.names()
+
+
+def test_a_rollout_is_described_by_events(cluster: PodCluster) -> None:
+    cluster.workload(DEPLOYMENTS, replicas=1)
+    cluster.step(times=3)
+    cluster.change(DEPLOYMENTS, replicas=0)
+    cluster.step(times=3)
+    events = cluster.store.list(("", "events"))
+    assert {event["reason"]: event["source"]["component"] for event in events} == {
+        "ScalingReplicaSet": "deployment-controller",
+        "SuccessfulCreate": "replicaset-controller",
+        "SuccessfulDelete": "replicaset-controller",
+        "Scheduled": "default-scheduler",
+        **dict.fromkeys(("Pulled", "Created", "Started", "Killing"), "kubelet"),
+    }
