@@ -149,11 +149,20 @@ class Status(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     code: int = 0
 
 
+_BY_REASON: "dict[str, type[ApiError]]" = {}
+
+
 class ApiError(ClientGoError):
     """The server rejected the request; `retry_after` is in seconds, at most `MAX_RETRY_AFTER`, or None."""
 
     code: int = 0
     reasons: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, code: int = 0) -> None:
+        # Classes with a code are those of the API; their names are the reasons.
+        if code:
+            cls.code, cls.reasons = code, (cls.__name__,)
+            _BY_REASON.setdefault(cls.__name__, cls)
 
     def __init__(
         self,
@@ -185,122 +194,80 @@ class ApiError(ClientGoError):
         return any("Too large resource version" in message for message in messages)
 
 
-class BadRequest(ApiError):
+class BadRequest(ApiError, code=400):
     """400: the request is invalid."""
 
-    code, reasons = 400, ("BadRequest",)
 
-
-class Unauthorized(ApiError):
+class Unauthorized(ApiError, code=401):
     """401: the credentials are missing or invalid."""
 
-    code, reasons = 401, ("Unauthorized",)
 
-
-class Forbidden(ApiError):
+class Forbidden(ApiError, code=403):
     """403: the user is not permitted to do this."""
 
-    code, reasons = 403, ("Forbidden",)
 
-
-class NotFound(ApiError):
+class NotFound(ApiError, code=404):
     """404: the object or the resource does not exist."""
 
-    code, reasons = 404, ("NotFound",)
 
-
-class MethodNotAllowed(ApiError):
+class MethodNotAllowed(ApiError, code=405):
     """405: the resource does not support the verb."""
 
-    code, reasons = 405, ("MethodNotAllowed",)
 
-
-class NotAcceptable(ApiError):
+class NotAcceptable(ApiError, code=406):
     """406: the server supports none of the accepted media types."""
 
-    code, reasons = 406, ("NotAcceptable",)
 
-
-class Conflict(ApiError):
+class Conflict(ApiError, code=409):
     """409: the object changed since it was read, or an apply conflicts with another manager."""
 
-    code, reasons = 409, ("Conflict",)
 
-
-class AlreadyExists(ApiError):
+class AlreadyExists(ApiError, code=409):
     """409: an object of that name already exists."""
 
-    code, reasons = 409, ("AlreadyExists",)
 
-
-class Gone(ApiError):
+class Gone(ApiError, code=410):
     """410: the requested version is no longer available."""
 
-    code, reasons = 410, ("Gone",)
 
-
-class Expired(Gone):
+class Expired(Gone, code=410):
     """410: the resourceVersion or continue token is too old; list again."""
 
-    code, reasons = 410, ("Expired",)
 
-
-class RequestEntityTooLarge(ApiError):
+class RequestEntityTooLarge(ApiError, code=413):
     """413: the object exceeds the server's limit."""
 
-    code, reasons = 413, ("RequestEntityTooLarge",)
 
-
-class UnsupportedMediaType(ApiError):
+class UnsupportedMediaType(ApiError, code=415):
     """415: the server does not support the type of the body, for example of a patch."""
 
-    code, reasons = 415, ("UnsupportedMediaType",)
 
-
-class Invalid(ApiError):
+class Invalid(ApiError, code=422):
     """422: the object is invalid; `details.causes` names the fields."""
 
-    code, reasons = 422, ("Invalid",)
 
-
-class TooManyRequests(ApiError):
+class TooManyRequests(ApiError, code=429):
     """429: retry after `retry_after` seconds."""
 
-    code, reasons = 429, ("TooManyRequests",)
 
-
-class InternalError(ApiError):
+class InternalError(ApiError, code=500):
     """500: the server failed."""
 
-    code, reasons = 500, ("InternalError",)
 
-
-class ServiceUnavailable(ApiError):
+class ServiceUnavailable(ApiError, code=503):
     """503: the server is not ready."""
 
-    code, reasons = 503, ("ServiceUnavailable",)
 
-
-class Timeout(ApiError):
+class Timeout(ApiError, code=504):
     """504: the request timed out; a write may have been carried out."""
 
-    code, reasons = 504, ("Timeout",)
 
-
-class ServerTimeout(ApiError):
+class ServerTimeout(ApiError, code=500):
     """500 or 504 with reason ServerTimeout: retry later."""
 
-    code, reasons = 500, ("ServerTimeout",)
 
-
-_CLASSES: tuple[type[ApiError], ...] = (
-    BadRequest, Unauthorized, Forbidden, NotFound, MethodNotAllowed, NotAcceptable, Conflict, AlreadyExists, Gone,
-    Expired, RequestEntityTooLarge, UnsupportedMediaType, Invalid, TooManyRequests, InternalError, ServiceUnavailable,
-    Timeout, ServerTimeout,
-)  # fmt: skip
-_BY_REASON = {reason: cls for cls in _CLASSES for reason in cls.reasons}
 # Of two classes with a code, the one that older servers mean, which send no reason: Conflict for 409, Expired for 410.
-_BY_CODE = {cls.code: cls for cls in _CLASSES if cls not in (AlreadyExists, Gone, ServerTimeout)}
+_BY_CODE = {cls.code: cls for cls in _BY_REASON.values() if cls not in (AlreadyExists, Gone, ServerTimeout)}
 
 _STATUS = msgspec.json.Decoder(Status)
 

@@ -54,13 +54,17 @@ def integer(text: str) -> int:
 
 def finite(text: str) -> float:
     """Parse a finite number."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"invalid number {text!r}") from None
+    number = _number(text)
     if not math.isfinite(number):
         raise ArgumentTypeError(f"invalid number {text}: must be finite")
     return number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"invalid number {text!r}") from None
 
 
 def positive(text: str) -> int:
@@ -81,10 +85,7 @@ def natural(text: str) -> int:
 
 def amount(text: str) -> float:
     """Parse a finite number of at least 0."""
-    try:
-        number = float(text)
-    except ValueError:
-        raise ArgumentTypeError(f"invalid number {text!r}") from None
+    number = _number(text)
     if not 0 <= number < math.inf:
         raise ArgumentTypeError(f"invalid number {text}: must be finite and at least 0")
     return number

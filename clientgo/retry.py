@@ -58,11 +58,7 @@ def retry_on_conflict(
 
     Raises the last `Conflict` if no attempt is left, and every other error at once.
     """
-    return on_error(backoff, _is_conflict, fn, clock=clock, stop=stop)
-
-
-def _is_conflict(error: Exception) -> bool:
-    return isinstance(error, Conflict)
+    return on_error(backoff, lambda error: isinstance(error, Conflict), fn, clock=clock, stop=stop)
 
 
 def _last(backoff: Backoff, attempt: int) -> bool:

@@ -80,7 +80,7 @@ def parser() -> Parser:
     root.add_argument("--version", action="version", version=f"clientgo {VERSION}", help="print the version and exit")
     commands = root.add_subparsers(metavar="COMMAND", required=True)
     _init(_command(commands, "init", "create a project in the current folder, which must be empty"))
-    _edit(_command(commands, "edit", "change the settings of the project"))
+    _layout(_command(commands, "edit", "change the settings of the project"))
     upgrade = _command(commands, "upgrade", "merge the scaffold of the installed version into the project")
     upgrade.add_argument("--clientgo-from", type=Path, metavar="PATH", help="replace the project's wheel of clientgo")
     create = _command(commands, "create", "scaffold an API or a webhook")
@@ -128,10 +128,6 @@ def _init(command: Parser) -> None:
     add("--license-file", default="", metavar="FILE", help="file with your own license header")
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip
-    _layout(command)
-
-
-def _edit(command: Parser) -> None:
     _layout(command)
 
 

@@ -63,7 +63,11 @@ def server_names(requester: Requester, targets: Targets) -> list[str]:
     for resource, name in targets:
         for _, client in _client_configs(_get(requester, resource, name)):
             service = client.get("service") or {}
-            host = f"{service.get('name')}.{service.get('namespace')}.svc" if service else _host(client.get("url"))
+            host = (
+                f"{service.get('name')}.{service.get('namespace')}.svc"
+                if service
+                else urlsplit(client.get("url") or "").hostname
+            )
             if host:
                 names[host] = None
     return list(names)
@@ -105,7 +109,3 @@ def _decoded(text: str | None) -> bytes:
         return b64decode(text or "", validate=True)
     except NotBase64:
         return b""  # a placeholder that is not a certificate
-
-
-def _host(url: str | None) -> str:
-    return urlsplit(url or "").hostname or ""

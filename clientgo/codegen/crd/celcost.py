@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.codegen.crd.rules import unchanging
+from clientgo.codegen.crd.rules import UNCHANGING
 
 RULE_LIMIT = 10_000_000
 """Cost of one rule, for all the values in an object that it holds for."""
@@ -22,7 +22,6 @@ _MOST_BYTES = 3 * 2**20
 """Bytes of a request."""
 
 _BYTES_OF_A_CHARACTER = 4
-_UNCHANGING = unchanging().rule
 _CHOICE = re.compile(r"(?:has\((?:self|oldSelf)\.\w+\)|[-!()|?:+=<>0-9 ])+")
 _FORMATS = {"duration": (3, 32), "date": (12, 12), "date-time": (21, 32)}
 _SCALARS = {"boolean": 4, "number": 1, "integer": 1}
@@ -83,7 +82,7 @@ def cost_of(rule: str, bounds: CelType, *, times: int | None) -> int:
     `times` is how many values of an object it may hold for; None if nothing but the size of a request limits that.
     """
     once = 0
-    if rule == _UNCHANGING:
+    if rule == UNCHANGING.rule:
         once = 2 + math.ceil(bounds.most_elements / 10)
     elif is_choice(rule):
         once = 2 * rule.count("has(")

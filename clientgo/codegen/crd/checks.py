@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from clientgo.codegen.crd.celcost import CRD_LIMIT, RULE_LIMIT, cel_type, cost_of, is_choice
-from clientgo.codegen.crd.rules import unchanging
+from clientgo.codegen.crd.rules import UNCHANGING
 from clientgo.codegen.inputs.apitypes import OwnKind
 from clientgo.codegen.inputs.fields import members
 from clientgo.codegen.problems import Problems
@@ -38,7 +38,6 @@ _STRINGS = re.compile(r"'(?:\\.|[^'\\])*'?|\"(?:\\.|[^\"\\])*\"?")
 _OLD = re.compile(r"\boldSelf\b")
 _HAS = re.compile(r"has\(self\.(\w+)\)")
 _STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
-_IMMUTABLE = unchanging().rule
 _UNSET = re.compile(r"!has\(oldSelf\.(\w+)\) \|\| has\(self\.\1\)")
 """Rule beside `immutable` of an optional field; errors of both are reported once."""
 
@@ -189,7 +188,7 @@ def _ruled(schema: Schema, rules: list[Schema], position: _Place) -> tuple[list[
 
 
 def _uncorrelated(rule: str, position: _Place) -> str:
-    what = "immutable" if rule == _IMMUTABLE else f"oldSelf in the rule {rule!r}"
+    what = "immutable" if rule == UNCHANGING.rule else f"oldSelf in the rule {rule!r}"
     list_path = _format_path(position.unordered or ())
     return (
         f"{what} cannot be checked at {_format_path(position.path)}, because items of {list_path} have no identity: "
@@ -198,7 +197,7 @@ def _uncorrelated(rule: str, position: _Place) -> str:
 
 
 def _expensive(rule: str, cost: int, schema: Schema, position: _Place) -> str:
-    what = "immutable" if rule == _IMMUTABLE else f"the rule {rule!r}"
+    what = "immutable" if rule == UNCHANGING.rule else f"the rule {rule!r}"
     limits = [f"max_items or max_properties of {_format_path(path)}" for path in position.unlimited]
     if schema.get("type") == "string" and not schema.keys() & {"maxLength", "enum"}:
         limits.append(f"max_length of {_format_path(position.path)}")

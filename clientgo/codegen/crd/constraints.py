@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from clientgo.codegen.crd.rules import unchanging
+from clientgo.codegen.crd.rules import UNCHANGING
 from clientgo.codegen.crd.serverchecks import pattern_errors
 from clientgo.meta.constraints import Meta
 
@@ -121,5 +121,5 @@ def _noted(schema: dict[str, Any], meta: Meta) -> Iterator[str]:
         schema["enum"] = list(meta.enum)
     if meta.external_docs is not None:
         schema["externalDocs"] = to_builtins(meta.external_docs)
-    if rules := (*meta.rules, *((unchanging(),) if meta.immutable else ())):
+    if rules := (*meta.rules, *((UNCHANGING,) if meta.immutable else ())):
         schema.setdefault("x-kubernetes-validations", []).extend(map(to_builtins, rules))

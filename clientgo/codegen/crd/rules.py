@@ -4,10 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from clientgo.meta.constraints import Meta, Rule, cel_name
 
-
-def unchanging() -> Rule:
-    """Return the rule for immutable values; rules with `oldSelf` are only evaluated on updates."""
-    return Rule(rule="self == oldSelf", message="the field is immutable once set")
+UNCHANGING = Rule(rule="self == oldSelf", message="the field is immutable once set")
+"""Rule for immutable values; rules with `oldSelf` are only evaluated on updates."""
 
 
 def kept(json_name: str) -> Rule:

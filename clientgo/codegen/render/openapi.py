@@ -48,9 +48,6 @@ class _PartMaker(SchemaMaker):
         del cls, inside
         return True
 
-    def _of_repeated(self, cls: type[Any]) -> Schema:
-        return {"type": "object"}
-
     def _of_type(self, hint: Any, position: Any) -> Schema:
         return self.of_class(hint, position.inside) if hint is ObjectMeta else super()._of_type(hint, position)
 
