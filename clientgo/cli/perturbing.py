@@ -22,7 +22,7 @@ from clientgo.perturb.files import read_scenario
 from clientgo.perturb.oracles import ORACLES
 from clientgo.perturb.page import page
 from clientgo.perturb.plans import MAX_PER_KIND
-from clientgo.perturb.processes import OperatorCommand
+from clientgo.perturb.programs.processes import OperatorCommand
 from clientgo.perturb.report import groups, junit, progress, repeat, summary
 from clientgo.perturb.running import SMOKE_LIMIT
 from clientgo.perturb.shrink import shrunk

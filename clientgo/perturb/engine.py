@@ -15,10 +15,10 @@ from clientgo.errors import ConfigError
 from clientgo.manager import Options
 from clientgo.perturb.compare import Masks
 from clientgo.perturb.definitions import definitions_of
-from clientgo.perturb.operators import OperatorProgram, Operators, PerturbedProgram
 from clientgo.perturb.oracles import ORACLES, Judged, judge
 from clientgo.perturb.plans import MAX_PER_KIND, REFERENCE, TRANSITION, Plan, derive, perturbation_of
-from clientgo.perturb.processes import CommandProgram, OperatorCommand
+from clientgo.perturb.programs.operators import OperatorProgram, Operators, PerturbedProgram
+from clientgo.perturb.programs.processes import CommandProgram, OperatorCommand
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 from clientgo.perturb.steps import NO_SPECS, ScenarioStep, ScenarioUser, Specs

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
-from clientgo.perturb.clock import Crashed
-from clientgo.perturb.gate import GateTransport, failure_body
+from clientgo.perturb.programs.clock import Crashed
+from clientgo.perturb.programs.gate import GateTransport, failure_body
 from clientgo.rest.transport import HTTPReply
 
 JSON = "application/json"

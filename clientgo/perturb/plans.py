@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from clientgo.perturb.gate import Frame, Outgoing, RequestTarget, WatchBody
+from clientgo.perturb.programs.gate import Frame, Outgoing, RequestTarget, WatchBody
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.state import ObjectRef
 from clientgo.perturb.transitions import derive_transitions

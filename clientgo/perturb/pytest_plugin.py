@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from clientgo.perturb.engine import Engine, PerturbResults, Scenario
-from clientgo.perturb.operators import Operators
 from clientgo.perturb.plans import MAX_PER_KIND, Plan
+from clientgo.perturb.programs.operators import Operators
 from clientgo.perturb.report import summary
 from clientgo.perturb.running import SMOKE_LIMIT
 from clientgo.perturb.steps import ScenarioStep

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from clientgo.perturb.gate import Frame, RequestTarget
+from clientgo.perturb.programs.gate import Frame, RequestTarget
 from clientgo.perturb.state import ClusterState, Object, ObjectChange
 
 

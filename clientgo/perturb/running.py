@@ -11,8 +11,8 @@ from typing import Any, cast
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
 from clientgo.perturb.engine import Engine, PerturbResults, PlanResult, Scenario
-from clientgo.perturb.operators import Operators
 from clientgo.perturb.plans import MAX_PER_KIND, PLANS, REFERENCE, Plan
+from clientgo.perturb.programs.operators import Operators
 from clientgo.perturb.record import ScenarioRun
 from clientgo.perturb.steps import ScenarioStep
 

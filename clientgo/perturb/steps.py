@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from clientgo.meta.codec import to_dict
-from clientgo.perturb.gate import target_of
+from clientgo.perturb.programs.gate import target_of
 from clientgo.perturb.state import ClusterState, Object, ObjectRef
 from clientgo.perturb.world import World
 

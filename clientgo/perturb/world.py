@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from clientgo.perturb.clock import Crashed, WorldTime
-from clientgo.perturb.gate import (
+from clientgo.perturb.programs.clock import Crashed, WorldTime
+from clientgo.perturb.programs.gate import (
     FAULTS,
     Frame,
     Outgoing,
@@ -22,7 +22,7 @@ from clientgo.perturb.gate import (
     http_reply,
     timed_out,
 )
-from clientgo.perturb.operators import PerturbedProgram, RunningOperator
+from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator
 from clientgo.perturb.record import OperatorWrite, TimelineEntry
 from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply

@@ -8,7 +8,7 @@ import pytest
 from clientgo.errors import ConfigError
 from clientgo.perturb import PlanSelection, run_scenario
 from clientgo.perturb.files import read_scenario
-from clientgo.perturb.processes import OperatorCommand
+from clientgo.perturb.programs.processes import OperatorCommand
 
 HERE = Path(__file__).parent / "processes"
 

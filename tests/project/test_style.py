@@ -2,6 +2,7 @@
 
 import ast
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +94,8 @@ def test_commit_messages_have_a_short_subject_and_a_wrapped_body() -> None:
         if commit[:7] not in EXCUSED and (errors := message_errors(message))
     }
     assert errors == {}
+
+
+def test_no_folder_of_the_library_has_more_than_twenty_modules() -> None:
+    folders = Counter(path.parent for path in (ROOT / "clientgo").rglob("*.py") if "kubernetes" not in path.parts)
+    assert {str(folder): count for folder, count in folders.items() if count > 21} == {}  # __init__.py besides

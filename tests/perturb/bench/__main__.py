@@ -26,18 +26,19 @@ def _finding(results: PerturbResults) -> str:
     if not results.failed:
         return "NOT FOUND"
     first = results.failed[0]
-    return f"{first.plan}: {first.findings[0].oracle} ({len(results.failed)} plans)"
+    return f"`{first.plan}`: {first.findings[0].oracle} ({len(results.failed)} plans)"
 
 
 def main(names: Sequence[str]) -> int:
     """Play all cases, or those named."""
     found = alarms = 0
     cases = [case for case in CASES if not names or case.name in names]
+    print("| case | bug | plans | seconds | found by |\n| --- | --- | --- | --- | --- |")
     for case in cases:
         line, is_found, is_alarm = row(case)
         print(line, flush=True)
         found, alarms = found + is_found, alarms + is_alarm
-    print(f"found {found} of {len(cases)}, false alarms {alarms}")
+    print(f"\nFound {found} of {len(cases)}, false alarms {alarms}")
     return int(found < len(cases) or alarms > 0)
 
 

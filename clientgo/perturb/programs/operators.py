@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from clientgo.clock import Clock
 from clientgo.lifecycle import Group
 from clientgo.manager import Manager, Options, Reconciler
-from clientgo.perturb.clock import EPOCH, Crashed, OperatorClock, WorldTime
-from clientgo.perturb.gate import GateTransport, WatchBody
-from clientgo.perturb.threads import OperatorThreads
+from clientgo.perturb.programs.clock import EPOCH, Crashed, OperatorClock, WorldTime
+from clientgo.perturb.programs.gate import GateTransport, WatchBody
+from clientgo.perturb.programs.threads import OperatorThreads
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.request import Requester

@@ -17,7 +17,7 @@ import clientgo.lifecycle
 import clientgo.record
 import clientgo.stopping
 from clientgo.clock import SYSTEM_CLOCK
-from clientgo.perturb.clock import WorldTime
+from clientgo.perturb.programs.clock import WorldTime
 
 _WAIT: CodeType = threading.Condition.wait.__code__
 _EVENT_WAIT: CodeType = threading.Event.wait.__code__

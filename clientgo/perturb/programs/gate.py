@@ -13,7 +13,7 @@ import msgspec
 
 from clientgo.errors import ConnectionFailed
 from clientgo.meta.objects import EMPTY_MAP
-from clientgo.perturb.clock import Crashed
+from clientgo.perturb.programs.clock import Crashed
 from clientgo.perturb.state import ObjectRef
 from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
 from clientgo.servers import ServedReply, ServedWatch

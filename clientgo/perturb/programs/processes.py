@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConfigError
-from clientgo.perturb.clock import OperatorClock, WorldTime
 from clientgo.perturb.frontend import GateServer
-from clientgo.perturb.gate import GateTransport, WatchBody
-from clientgo.perturb.operators import BugLog
+from clientgo.perturb.programs.clock import OperatorClock, WorldTime
+from clientgo.perturb.programs.gate import GateTransport, WatchBody
+from clientgo.perturb.programs.operators import BugLog
 from clientgo.rest.kubeconfigwriter import write_kubeconfig
 
 KUBECONFIG = "{kubeconfig}"

@@ -1,0 +1,1 @@
+"""Operators under perturbation: their clock, requests, watches and threads, in this process and in others."""
