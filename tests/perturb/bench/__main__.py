@@ -15,11 +15,8 @@ def row(case: Case) -> tuple[str, bool, bool]:
     seconds = time.perf_counter() - began
     plans = len(broken) + len(correct)
     alarm = f"; FALSE ALARM: {correct.failed[0].verdict}" if correct.failed else ""
-    return (
-        f"{case.name:22} {plans:4} plans {seconds:5.1f} s  {_finding(broken)}{alarm}",
-        bool(broken.failed),
-        bool(alarm),
-    )
+    line = f"| {case.name} | {case.bug} | {plans} | {seconds:.1f} | {_finding(broken)}{alarm} |"
+    return line, bool(broken.failed), bool(alarm)
 
 
 def _finding(results: PerturbResults) -> str:
