@@ -41,6 +41,7 @@ class FakeClient(FakeControls, DirectClient):
             if "__api_type__" in vars(type(obj)):
                 check_scope(api_of(type(obj)), object_name(cast(ApiObject, obj)))
         self.fake = FakeRequester(*objects, clock=clock, versioned=True, lifecycle=True)
+        self.calls = self.fake.calls
         # Its scheme, so that the fake knows which of the kinds in use have a status.
         super().__init__(self.fake, scheme=self.fake.scheme, field_manager=field_manager)
         self.cache = self._cache

@@ -12,7 +12,7 @@ adds before the tracker too. `FakeClientset` is generated: `FakeClientsetMixin` 
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -88,7 +88,80 @@ class ReactionChain(Generic[R]):
         return False, None, action
 
 
-class FakeRequester:
+@dataclass(eq=False, slots=True)
+class FakeCalls:
+    """Stored objects, recorded calls and reactors, which a requester shares with the clients over it."""
+
+    tracker: Tracker
+    # Only appended to, copied and cleared, each by one atomic operation.
+    actions: list[Action] = field(default_factory=list)
+    reactors: ReactionChain[object] = field(default_factory=ReactionChain)
+    watch_reactors: ReactionChain[EventStream | None] = field(default_factory=ReactionChain)
+
+
+class FakeControls:
+    """Recorded calls, stored objects and reactors of a requester, or of a client over it."""
+
+    calls: FakeCalls
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {len(self.actions)} actions>"
+
+    @property
+    def actions(self) -> list[Action]:
+        """Every call so far, in order."""
+        return self.calls.actions.copy()
+
+    @property
+    def writes(self) -> list[Action]:
+        """Every call so far that changes something: without gets, lists and watches."""
+        return [action for action in self.actions if action.is_write]
+
+    @property
+    def tracker(self) -> Tracker:
+        """The stored objects; clients and watches see what is added here, and it is not recorded as an action."""
+        return self.calls.tracker
+
+    def clear_actions(self) -> None:
+        """Clear the recorded calls."""
+        self.calls.actions.clear()
+
+    def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
+        """Insert a reactor before the others; "*" is any verb or resource."""
+        self.calls.reactors.prepend(Reactor(verb, resource, react))
+
+    def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
+        """Append a reactor after the others, before the tracker."""
+        self.calls.reactors.add(Reactor(verb, resource, react))
+
+    def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
+        """Insert a watch reactor before the others."""
+        self.calls.watch_reactors.prepend(Reactor("watch", resource, react))
+
+    def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
+        """Append a watch reactor after the others."""
+        self.calls.watch_reactors.add(Reactor("watch", resource, react))
+
+    def fail(self, verb: str, what: type | str, error: Exception, *, times: int | None = None) -> None:
+        """Raise `error` from the next `times` calls of a verb (default: all), before they change anything.
+
+        `what` is a class, which includes its subresources, or a resource such as "deployments/status"; "*" is any. The
+        verb "patch" includes server-side apply.
+        """
+        errors = repeat(error) if times is None else repeat(error, times)
+
+        def react(action: Action) -> tuple[bool, None]:
+            for queued in errors:
+                raise queued
+            return False, None
+
+        resource = what if isinstance(what, str) else api_of(what).plural
+        self.prepend_reactor(verb, resource, react)
+        if verb in ("watch", "*"):
+            self.prepend_watch_reactor(resource, react)
+
+
+class FakeRequester(FakeControls):
     """A thread-safe `Requester` that answers from a `tracker` and records each call as an `Action`.
 
     Recorded objects are decoded to the classes of `scheme` and of `objects`. `versioned` makes the tracker set
@@ -108,41 +181,8 @@ class FakeRequester:
         lifecycle: bool = False,
     ) -> None:
         self.scheme = _known_classes(scheme if scheme is not None else Scheme(), objects)
-        self._lock = threading.Lock()
-        self._actions: list[Action] = []
-        self._reactors: ReactionChain[object] = ReactionChain()
-        self._watch_reactors: ReactionChain[EventStream | None] = ReactionChain()
-        self.tracker = Tracker(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
-
-    def __repr__(self) -> str:
-        return f"<FakeRequester {len(self._actions)} actions>"
-
-    @property
-    def actions(self) -> list[Action]:
-        """Every call so far, in order."""
-        with self._lock:
-            return list(self._actions)
-
-    def clear_actions(self) -> None:
-        """Clear the recorded calls."""
-        with self._lock:
-            self._actions.clear()
-
-    def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Insert a reactor before the others; "*" is any verb or resource."""
-        self._reactors.prepend(Reactor(verb, resource, react))
-
-    def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Append a reactor after the others, before the tracker."""
-        self._reactors.add(Reactor(verb, resource, react))
-
-    def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Insert a watch reactor before the others."""
-        self._watch_reactors.prepend(Reactor("watch", resource, react))
-
-    def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Append a watch reactor after the others."""
-        self._watch_reactors.add(Reactor("watch", resource, react))
+        tracker = Tracker(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+        self.calls = FakeCalls(tracker)
 
     def do(self, request: Request) -> bytes:
         """Record the call and answer it.
@@ -150,7 +190,7 @@ class FakeRequester:
         Raises:
             ApiError: the tracker rejects it, or a reactor raises an error.
         """
-        handled, result, action = self._reactors.react(self._record(request))
+        handled, result, action = self.calls.reactors.react(self._record(request))
         return _reply(action, result) if handled else encode_value(answer(self.tracker, action))
 
     def raw(self, method: str, path: str) -> bytes:
@@ -165,7 +205,7 @@ class FakeRequester:
 
     def watch(self, request: Request) -> EventStream:
         """Record the call and open the watch."""
-        handled, stream, action = self._watch_reactors.react(self._record(request))
+        handled, stream, action = self.calls.watch_reactors.react(self._record(request))
         if handled:
             if stream is None:
                 raise TypeError(f"a watch reactor handled {action} and returned no stream")
@@ -188,7 +228,7 @@ class FakeRequester:
         Raises:
             MethodNotAllowed: no reactor handles it.
         """
-        handled, result, action = self._reactors.react(self._record(request))
+        handled, result, action = self.calls.reactors.react(self._record(request))
         if isinstance(result, bytes):
             return FakeStream(result, end=True)
         if isinstance(result, FakeStream):
@@ -199,8 +239,7 @@ class FakeRequester:
 
     def _record(self, request: Request) -> Action:
         action = action_of(request, self.scheme)
-        with self._lock:
-            self._actions.append(action)
+        self.calls.actions.append(action)
         return action
 
 
@@ -244,68 +283,6 @@ def _encoded(action: Action, obj: Any) -> bytes:
     return encode_value({**members, **obj})
 
 
-class FakeControls:
-    """Recorded calls, stored objects and reactors of a client over the `FakeRequester` in `fake`."""
-
-    fake: FakeRequester
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {len(self.actions)} actions>"
-
-    @property
-    def actions(self) -> list[Action]:
-        """Every call so far, in order."""
-        return self.fake.actions
-
-    @property
-    def writes(self) -> list[Action]:
-        """Every call so far that changes something: without gets, lists and watches."""
-        return [action for action in self.fake.actions if action.is_write]
-
-    @property
-    def tracker(self) -> Tracker:
-        """The stored objects; clients and watches see what is added here, and it is not recorded as an action."""
-        return self.fake.tracker
-
-    def clear_actions(self) -> None:
-        """Clear the recorded calls."""
-        self.fake.clear_actions()
-
-    def prepend_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Insert a reactor before the others; "*" is any verb or resource."""
-        self.fake.prepend_reactor(verb, resource, react)
-
-    def add_reactor(self, verb: str, resource: str, react: Reaction) -> None:
-        """Append a reactor after the others, before the tracker."""
-        self.fake.add_reactor(verb, resource, react)
-
-    def prepend_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Insert a watch reactor before the others."""
-        self.fake.prepend_watch_reactor(resource, react)
-
-    def add_watch_reactor(self, resource: str, react: WatchReaction) -> None:
-        """Append a watch reactor after the others."""
-        self.fake.add_watch_reactor(resource, react)
-
-    def fail(self, verb: str, what: type | str, error: Exception, *, times: int | None = None) -> None:
-        """Raise `error` from the next `times` calls of a verb (default: all), before they change anything.
-
-        `what` is a class, which includes its subresources, or a resource such as "deployments/status"; "*" is any. The
-        verb "patch" includes server-side apply.
-        """
-        errors = repeat(error) if times is None else repeat(error, times)
-
-        def react(action: Action) -> tuple[bool, None]:
-            for queued in errors:
-                raise queued
-            return False, None
-
-        resource = what if isinstance(what, str) else api_of(what).plural
-        self.prepend_reactor(verb, resource, react)
-        if verb in ("watch", "*"):
-            self.prepend_watch_reactor(resource, react)
-
-
 class FakeClientsetMixin(FakeControls, BaseClientset):
     """Clientset over a `FakeRequester` that starts with `objects`; a subclass sets its `scheme`."""
 
@@ -315,4 +292,5 @@ class FakeClientsetMixin(FakeControls, BaseClientset):
         self, *objects: object, clock: Clock = SYSTEM_CLOCK, versioned: bool = False, lifecycle: bool = False
     ) -> None:
         self.fake = FakeRequester(*objects, scheme=self.scheme, clock=clock, versioned=versioned, lifecycle=lifecycle)
+        self.calls = self.fake.calls
         super().__init__(self.fake)
