@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from clientgo_apiserver.auth import serviceaccounts
 from clientgo_apiserver.handlers import podactions, reviews
 from clientgo_apiserver.handlers.connect import CONNECTED, connect
-from clientgo_apiserver.handlers.deletion import delete, delete_collection, read_delete_options
+from clientgo_apiserver.handlers.deletion import ParsedDeleteOptions, delete, delete_collection, read_delete_options
 from clientgo_apiserver.handlers.options import check_list_options
 from clientgo_apiserver.handlers.patching import check_patch_type
 from clientgo_apiserver.handlers.pipeline import create, patch, put, require_create
@@ -24,6 +24,7 @@ from clientgo_apiserver.handlers.writes import (
 from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
+from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
 from clientgo_apiserver.registry.views import served, shown, shown_entry
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -195,13 +196,20 @@ def _check_duplicates(write: Write, request: HTTPRequest) -> None:
 async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     options = read_delete_options(request)
     write = _write(state, request, route, "DeleteOptions")
+    _warn_of_orphans(route, request, options)
     result = await delete(state, write, options)
     return json_response(result) if result["kind"] == "Status" else _one(route, request, result, 200)
+
+
+def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:
+    if route.resource.storage == ("batch", "jobs") and not options.propagation:
+        request.warnings.append(ORPHANED_PODS)
 
 
 async def _deletecollection(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     check_list_options(request.query, watch=False)
     selection, options = _selection(route, request), read_delete_options(request)
+    _warn_of_orphans(route, request, options)
     deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selection, options)
     meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
     return list_response(

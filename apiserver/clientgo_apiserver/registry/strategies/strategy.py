@@ -11,6 +11,7 @@ from clientgo_apiserver.apiextensions.customobjects import object_errors
 from clientgo_apiserver.apiextensions.structural import apply_defaults
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import Cause
+from clientgo_apiserver.registry.strategies.warnings import object_warnings
 from clientgo_apiserver.registry.validation.validator import builtin_errors
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.storage.store import Store
@@ -84,13 +85,13 @@ class Strategy:
         """Return the errors of an object that replaces `old`, except those of its metadata."""
         return builtin_errors(context.resource, new, old, context.subresource)
 
-    def warnings_on_create(self, _: StrategyContext, __: Object) -> list[str]:
+    def warnings_on_create(self, context: StrategyContext, new: Object) -> list[str]:
         """Return the warnings about a valid new object."""
-        return []
+        return object_warnings(context.resource, new, None)
 
-    def warnings_on_update(self, _: StrategyContext, __: Object, ___: Object) -> list[str]:
+    def warnings_on_update(self, context: StrategyContext, new: Object, old: Object) -> list[str]:
         """Return the warnings about a valid object that replaces another."""
-        return []
+        return [] if context.subresource else object_warnings(context.resource, new, old)
 
     def should_delete_during_update(self, new: Object) -> bool:
         """Return whether an update ends a deletion: nothing holds the object any longer."""
@@ -125,6 +126,14 @@ def with_versions(meta: Object, new: Object) -> Object:
 
 class CustomStrategy(Strategy):
     """Strategy of custom kinds."""
+
+    def warnings_on_create(self, _: StrategyContext, __: Object) -> list[str]:
+        """Return no warnings: those of rules come with the errors."""
+        return []
+
+    def warnings_on_update(self, _: StrategyContext, __: Object, ___: Object) -> list[str]:
+        """Return no warnings: those of rules come with the errors."""
+        return []
 
     def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
         """Return the object with the default of its status at most, if that is a subresource."""

@@ -1,0 +1,50 @@
+"""Warnings about IP addresses and networks in forms that are valid but not recommended."""
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterator
+
+_LEADING_ZEROS = re.compile(r"(^|\.)0+(?=\d)")
+_FUTURE = "will be considered invalid in a future Kubernetes release"
+
+
+def quoted(text: str) -> str:
+    """Return a text in double quotes, as Go's %q."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def ip_warnings(text: str, path: str) -> Iterator[str]:
+    """Yield the warnings about a valid IP address."""
+    plain = _LEADING_ZEROS.sub(r"\1", text)
+    try:
+        address = ipaddress.ip_address(plain)
+    except ValueError:
+        return
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    if plain != text or mapped:
+        yield f"{path}: non-standard IP address {quoted(text)} {_FUTURE}: use {quoted(str(mapped or address))}"
+    elif address.version == 6 and str(address) != text:
+        yield f"{path}: IPv6 address {quoted(text)} should be in RFC 5952 canonical format ({quoted(str(address))})"
+
+
+def cidr_warnings(text: str, path: str) -> Iterator[str]:
+    """Yield the warnings about a valid network."""
+    plain = _LEADING_ZEROS.sub(r"\1", text)
+    try:
+        interface = ipaddress.ip_interface(plain)
+    except ValueError:
+        return
+    mapped = interface.ip.ipv4_mapped if isinstance(interface, ipaddress.IPv6Interface) else None
+    if mapped and interface.network.prefixlen >= 96:
+        interface = ipaddress.ip_interface(f"{mapped}/{interface.network.prefixlen - 96}")
+    network, nonstandard = str(interface.network), plain != text or bool(mapped)
+    ambiguous = interface.ip != interface.network.network_address
+    if ambiguous:
+        single = f"{interface.ip}/{interface.max_prefixlen}"
+        choices = f"(should be {quoted(network)} or {quoted(single)}?)"
+        yield f"{path}: CIDR value {quoted(text)} is ambiguous in this context {choices}"
+    if nonstandard:
+        yield f"{path}: non-standard CIDR value {quoted(text)} {_FUTURE}: use {quoted(network)}"
+    if not ambiguous and not nonstandard and interface.version == 6 and network != text:
+        yield f"{path}: IPv6 CIDR value {quoted(text)} should be in RFC 5952 canonical format ({quoted(network)})"
