@@ -1,5 +1,6 @@
 """Users of requests. They are not API objects: tokens, certificates and headers identify them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -11,6 +12,9 @@ UNAUTHENTICATED = "system:unauthenticated"
 MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
+_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+_NAMESPACE, _NAME = re.compile(_LABEL), re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +52,10 @@ def service_account(
 
 
 def service_account_name(user: str) -> tuple[str, str] | None:
-    """Return the namespace and name of the service account of a user name, or None."""
+    """Return the namespace and name of the service account of a user name, or None if it is not a valid one."""
     if not user.startswith(_SERVICE_ACCOUNT):
         return None
-    namespace, colon, name = user.removeprefix(_SERVICE_ACCOUNT).partition(":")
-    return (namespace, name) if colon and namespace and name else None
+    namespace, _, name = user.removeprefix(_SERVICE_ACCOUNT).partition(":")
+    if len(namespace) > _MAX_NAMESPACE or len(name) > _MAX_NAME:
+        return None
+    return (namespace, name) if _NAMESPACE.fullmatch(namespace) and _NAME.fullmatch(name) else None

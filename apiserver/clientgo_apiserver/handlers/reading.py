@@ -73,7 +73,7 @@ async def list_objects(
     meta["resourceVersion"] = str(revision)
     if next(matching, None) is not None:
         last = entries[-1].object["metadata"]
-        meta["continue"] = _encode_continue(revision, (last.get("namespace", ""), last["name"]))
+        meta["continue"] = encode_continue(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
             meta["remainingItemCount"] = len(window) - len(entries)
     entries = await served(resource, entries)
@@ -86,7 +86,7 @@ def read_page(state: State, query: Query) -> Page:
     version, match = query.get("resourceVersion") or "", query.get("resourceVersionMatch") or ""
     token = query.get("continue")
     if token:
-        at, after = _decode_continue(token)
+        at, after = decode_continue(token)
         if version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
         return Page(limit, max(at, 0), after, inconsistent=at < 0)
@@ -107,7 +107,7 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
     except ExpiredRevision as error:
         if page.after is None:
             raise expired(f"The resourceVersion for the provided list is too old: {page.at}") from error
-        raise expired(_TOO_OLD, {"continue": _encode_continue(-1, page.after)}) from error
+        raise expired(_TOO_OLD, {"continue": encode_continue(-1, page.after)}) from error
 
 
 def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
@@ -155,14 +155,17 @@ def _versioned(value: Object, form: Form) -> Object:
     return {**value, "apiVersion": api_version}
 
 
-def _encode_continue(revision: int, after: Name) -> str:
+_INVALID_TOKEN = (binascii.Error, msgspec.DecodeError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+
+
+def encode_continue(revision: int, after: Name) -> str:
     """Return the continue token of a page that ends with `after` (kube-apiserver: EncodeContinue)."""
     start = f"{after[0]}/{after[1]}" if after[0] else after[1]
     raw = _encode({"v": _TOKEN_VERSION, "rv": revision, "start": start + "\u0000"})
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def _decode_continue(token: str) -> tuple[int, Name]:
+def decode_continue(token: str) -> tuple[int, Name]:
     """Return the revision and the last name of a continue token (kube-apiserver: DecodeContinue); 400 if invalid."""
     try:
         raw = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
@@ -170,7 +173,7 @@ def _decode_continue(token: str) -> tuple[int, Name]:
         if raw["v"] != _TOKEN_VERSION:
             raise ValueError("server does not recognize this encoded version")
         return int(raw["rv"]), (namespace, name)
-    except (binascii.Error, msgspec.DecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except _INVALID_TOKEN as error:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
 
 

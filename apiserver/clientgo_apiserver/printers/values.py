@@ -56,7 +56,7 @@ def moment_of(timestamp: Any) -> datetime | None:
 
 def human_duration(seconds: float) -> str:
     """Format seconds in at most two units (`9m30s`, `12m`, `3d4h`, `80d`), as Kubernetes' `duration.HumanDuration`."""
-    if seconds < -1:
+    if int(seconds) < -1:
         return INVALID
     total = max(0, int(seconds))
     for size, unit, most, smaller in _DURATIONS:

@@ -1,0 +1,62 @@
+"""Continue tokens of paged lists: what is encoded is decoded, and anything else is a bad request."""
+
+import base64
+import json
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo_apiserver.handlers.reading import decode_continue, encode_continue
+from clientgo_apiserver.http.status import ApiFailure
+
+NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,30}[a-z0-9])?", fullmatch=True)
+
+
+def token(**members: object) -> str:
+    content = {"v": "meta.k8s.io/v1", "rv": 5, "start": "default/a\u0000", **members}
+    return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+
+
+@given(st.integers(1, 2**63), st.just("") | NAMES, NAMES)
+def test_token_leads_back_to_its_revision_and_name(revision: int, namespace: str, name: str) -> None:
+    assert decode_continue(encode_continue(revision, (namespace, name))) == (revision, (namespace, name))
+
+
+def test_token_has_the_form_of_a_real_servers() -> None:
+    encoded = encode_continue(5, ("default", "a"))
+    content = json.loads(base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+    assert content == {"v": "meta.k8s.io/v1", "rv": 5, "start": "default/a\u0000"}
+    assert "=" not in encoded
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "!!!!",
+        "\u00e9",
+        token(v="meta.k8s.io/v2"),
+        token(rv="soon"),
+        token(rv=None),
+        token(rv=[1]),
+        token(start=None),
+        token(start=5),
+        base64.urlsafe_b64encode(b"[]").decode(),
+        base64.urlsafe_b64encode(b"{}").decode(),
+        base64.urlsafe_b64encode(b"5").decode(),
+        base64.urlsafe_b64encode(b'{"v":"meta.k8s.io/v1","rv":1e400,"start":"a"}').decode(),
+        base64.urlsafe_b64encode(b"[" * 5000).decode(),
+    ],
+)
+def test_malformed_token_is_a_bad_request(text: str) -> None:
+    with pytest.raises(ApiFailure, match="invalid continue token: continue key is not valid") as caught:
+        decode_continue(text)
+    assert caught.value.code == 400
+
+
+@given(st.text() | st.binary().map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
+def test_any_text_is_a_token_or_a_bad_request(text: str) -> None:
+    with suppress(ApiFailure):
+        assert isinstance(decode_continue(text)[0], int)
