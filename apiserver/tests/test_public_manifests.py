@@ -173,3 +173,20 @@ def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: s
     pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "a", "image": image}]}}
     created = Kube().ok("POST", "/api/v1/namespaces/default/pods", pod)
     assert created["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("storage.k8s.io/v1/csidrivers", {"spec": {"volumeLifecycleModes": [None]}}),
+        ("storage.k8s.io/v1/storageclasses", {"provisioner": "p", "volumeBindingMode": ""}),
+        (
+            "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+            {"webhooks": [{"name": "a.b.c", "sideEffects": "", "admissionReviewVersions": ["v1"]}]},
+        ),
+    ],
+    ids=["null", "class", "webhook"],
+)
+def test_an_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
+    answer = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
+    assert "Unsupported value" in answer["message"]
