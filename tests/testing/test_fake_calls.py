@@ -114,7 +114,7 @@ def comparable(results: list[Any]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Requester]:
     with (
-        Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer()) as config,
+        Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer(simulate=False)) as config,
         closing(RESTClient(config)) as it,
     ):
         yield it

@@ -160,7 +160,7 @@ def comparable(result: Any) -> object:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Config]:
-    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer()) as config:
+    with Environment(crd_paths=[ROOT / "artifacts" / "crd"], server=BundledServer(simulate=False)) as config:
         yield config
 
 
