@@ -13,7 +13,8 @@ MASTERS = "system:masters"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_NAMESPACE, _NAME = re.compile(_LABEL), re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NAMESPACE = re.compile(_LABEL)
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
 _MAX_NAMESPACE, _MAX_NAME = 63, 253
 
 
