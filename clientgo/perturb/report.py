@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from clientgo.perturb.engine import PerturbResults, PlanResult
 from clientgo.perturb.oracles import ORACLES
@@ -101,11 +101,11 @@ def _line(entry: TimelineEntry) -> str:
 
 def junit(results: PerturbResults) -> str:
     """Return the results as JUnit XML, a test case for each plan."""
-    name = quoteattr(results.scenario.name)
+    name = _attribute(results.scenario.name)
     cases = []
     for result in results:
         failure = "".join(map(_junit_failure, result.findings))
-        case = f'<testcase classname={name} name={quoteattr(str(result.plan))} time="{result.seconds:.3f}">'
+        case = f'<testcase classname={name} name={_attribute(str(result.plan))} time="{result.seconds:.3f}">'
         cases.append(f"  {case}{failure}</testcase>")
     head = f'tests="{len(results)}" failures="{len(results.failed)}" time="{results.seconds:.3f}"'
     body = "\n".join(cases)
@@ -114,4 +114,8 @@ def junit(results: PerturbResults) -> str:
 
 def _junit_failure(finding: Violation) -> str:
     details = escape("\n".join(finding.details))
-    return f"<failure type={quoteattr(finding.oracle)} message={quoteattr(finding.text)}>{details}</failure>"
+    return f"<failure type={_attribute(finding.oracle)} message={_attribute(finding.text)}>{details}</failure>"
+
+
+def _attribute(text: str) -> str:
+    return f'"{escape(text)}"'

@@ -4,6 +4,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 
 from clientgo.meta.quantities import ParsedQuantity
@@ -21,7 +22,7 @@ from clientgo_apiserver.resources import Object, Resource
 Warn = Callable[[Object, Object | None], Iterable[str]]
 """Returns the warnings about an object and the one it replaces, None if it is created."""
 
-_PEM = re.compile(rb"-----BEGIN ([^\n-]*)-----\s*\n(.*?)-----END \1-----", re.DOTALL)
+_PEM_LINE = re.compile(rb"-----(BEGIN|END) ([^-]*)-----\s*")
 _DNS_LABEL = "which can result in surprising behavior; a DNS label is recommended"
 _STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
@@ -268,11 +269,17 @@ def _secret(new: Object, _: Object | None) -> Iterator[str]:
 
 def _pem_blocks(encoded: str) -> dict[str, bytes]:
     blocks: dict[str, bytes] = {}
-    for kind, body in _PEM.findall(base64.b64decode(encoded)):
-        try:
-            blocks.setdefault(kind.decode(), binascii.a2b_base64(body))
-        except (binascii.Error, UnicodeDecodeError):
-            continue
+    kind, body = b"", list[bytes]()
+    for line in base64.b64decode(encoded).splitlines():
+        match = _PEM_LINE.fullmatch(line)
+        if match is None:
+            body.append(line)
+        elif match[1] == b"BEGIN":
+            kind, body = match[2], []
+        elif match[2] == kind:
+            with suppress(binascii.Error, UnicodeDecodeError):
+                blocks.setdefault(kind.decode(), binascii.a2b_base64(b"".join(body)))
+            kind = b""
     return blocks
 
 
@@ -280,10 +287,10 @@ def _certificate_error(skipped: list[str]) -> str:
     if not skipped:
         return "failed to find any PEM data in certificate input"
     if len(skipped) == 1 and skipped[0].endswith("PRIVATE KEY"):
-        found = "but did find a private key; PEM inputs may have been switched"
-        return f"failed to find certificate PEM data in certificate input, {found}"
-    wanted = 'failed to find "CERTIFICATE" PEM block in certificate input'
-    return f"{wanted} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
+        hint = "but did find a private key; PEM inputs may have been switched"
+        return f"failed to find certificate PEM data in certificate input, {hint}"
+    problem = 'failed to find "CERTIFICATE" PEM block in certificate input'
+    return f"{problem} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
 
 
 def _key_error(skipped: list[str]) -> str:
@@ -291,8 +298,8 @@ def _key_error(skipped: list[str]) -> str:
         return "failed to find any PEM data in key input"
     if skipped == ["CERTIFICATE"]:
         return "found a certificate rather than a key in the PEM for the private key"
-    wanted = 'failed to find PEM block with type ending in "PRIVATE KEY" in key input'
-    return f"{wanted} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
+    problem = 'failed to find PEM block with type ending in "PRIVATE KEY" in key input'
+    return f"{problem} after skipping PEM blocks of the following types: [{' '.join(skipped)}]"
 
 
 _WARNINGS: Mapping[tuple[str, str], Warn] = {
