@@ -26,6 +26,7 @@ from clientgo.manager.kinds import ApiReader, Kinds
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import MicroTime, ObjectMeta
 from clientgo.meta.scheme import api_of
+from clientgo.perturb.programs.clock import OperatorClock, WorldTime
 from clientgo.reconcile import Attempts
 from clientgo.record.events import UniqueTimestamps
 from clientgo.record.series import SeriesCache, series_key
@@ -270,6 +271,23 @@ def time_is_the_sum_of_all_steps() -> None:
     assert clock.now() == float(TOTAL)
 
 
+def waits_end_when_their_time_has_come() -> None:
+    world = WorldTime()
+    clock, ended = OperatorClock(world), list[int]()
+
+    def wait(number: int) -> None:
+        clock.sleep(threading.Event(), 1.0)
+        ended.append(number)
+
+    def advance() -> None:
+        world.step(1.0)
+        clock.wake_due()
+
+    race(wait, advance, calls=200)
+    assert sorted(ended) == [*range(THREADS * 200)]
+    assert clock.next_due() is None
+
+
 def reactors_are_all_kept() -> None:
     chain, called = ReactionChain[None](), list[int]()
 
@@ -328,6 +346,7 @@ CHECKS: Mapping[str, Check | str] = {
     "record/broadcaster:Broadcaster": "tests/record/test_record_broadcaster.py",
     "record/events:UniqueTimestamps": timestamps_are_unique,
     "record/series:SeriesCache": equal_events_are_one_series,
+    "perturb/programs/clock:OperatorClock": waits_end_when_their_time_has_come,
     "rest/auth:Credentials": "tests/rest/test_rest_auth.py",
     "rest/client:RESTClient": "tests/rest/test_rest_fork.py",
     "rest/connections/tcp:Connector": "tests/rest/connections/test_connections_pool.py",

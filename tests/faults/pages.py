@@ -29,7 +29,7 @@ class Kept:
 
     def replace(self, objects: Iterable[ConfigMap], undecodable: Iterable[Undecodable], version: str) -> None:
         """Store their names."""
-        self.names = [one.metadata.name for one in objects]
+        self.names = [entry.metadata.name for entry in objects]
 
     def apply(self, event: WatchEvent[ConfigMap], version: str) -> None:
         """Do nothing; this test does not watch."""
@@ -57,7 +57,7 @@ def expired_page() -> Row:
         healed = SYSTEM_CLOCK.now() - began
         clientset.close()
         assert fault.hits == 1
-        assert sorted(sink.names) == [f"page-{number}" for number in range(5)]
+        assert sorted(sink.names) == ["kube-root-ca.crt", *(f"page-{number}" for number in range(5))]
     return Row(
         fault=EXPIRED_PAGE,
         does="asks for the whole list at once",

@@ -1,11 +1,11 @@
 """Every fault in docs/reports/reliability.md heals by itself, in time, and shows; nothing is lost."""
 
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from clientgo.rest.connections.dial import Dialer
 from tests.faults.case import Case, Row, run
 from tests.faults.cases import answers, identity, network, objects, packets, server
 from tests.faults.cases.network import resolver
@@ -50,7 +50,7 @@ def test_a_fault_heals_and_nothing_is_lost(
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251
 ) -> None:
     # Nothing of ours stands between a program and DNS: it is the machine's resolver that is replaced.
-    monkeypatch.setattr(socket, "getaddrinfo", resolver())
+    monkeypatch.setitem(Dialer.__init__.__kwdefaults__, "resolve", resolver())
     record(run(case, tmp_path))
 
 

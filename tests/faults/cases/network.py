@@ -271,5 +271,5 @@ def no_names(rig: Rig) -> Iterator[None]:
 
 
 def resolver() -> Resolver:
-    """Replace `socket.getaddrinfo`, the only seam between a program and DNS."""
+    """Return the replacement of `socket.getaddrinfo`, the only seam between a program and DNS."""
     return _resolver
