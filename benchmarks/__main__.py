@@ -70,12 +70,12 @@ def _bench(options: argparse.Namespace, chosen: Sequence[Case], cases: Sequence[
         now = _measure(options, setting, [case])
         failed |= OURS in now.cases[case.name].failures
         # After each case: a run that is cut off keeps what it has. A case takes its place among those not run now.
-        kept = ordered(merged(read(file), now), cases)
-        write(kept, file)
-        page = table(kept)
+        stored = ordered(merged(read(file), now), cases)
+        write(stored, file)
+        page = table(stored)
         base.with_suffix(".md").write_text(page, encoding="utf-8")
-        plot(kept, base.with_suffix(".png"))
-        summarize(kept, base.with_name(f"{base.name}-summary.png"))
+        plot(stored, base.with_suffix(".png"))
+        summarize(stored, base.with_name(f"{base.name}-summary.png"))
     print(page)
     return 1 if failed else 0
 

@@ -42,9 +42,11 @@ class Endpoint:
     @classmethod
     def of(cls, kubeconfig: str | Path) -> "Endpoint":
         """Read the current context of a kubeconfig; tokens and client certificates only."""
-        found = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
-        by_name = {part: {entry["name"]: entry for entry in found[part]} for part in ("clusters", "users", "contexts")}
-        context = by_name["contexts"][found["current-context"]]["context"]
+        document = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
+        by_name = {
+            part: {entry["name"]: entry for entry in document[part]} for part in ("clusters", "users", "contexts")
+        }
+        context = by_name["contexts"][document["current-context"]]["context"]
         cluster = by_name["clusters"][context["cluster"]]["cluster"]
         user = by_name["users"].get(context.get("user"), {}).get("user") or {}
         url = urlsplit(cluster["server"])
@@ -74,10 +76,10 @@ class Api:
         """
         headers = {**self._headers, "Content-Type": kind} if body else self._headers
         self._connection.request(method, path, body or None, headers)
-        answer = self._connection.getresponse()
-        data = answer.read()
-        if answer.status >= 400:
-            raise Refused(answer.status, f"{method} {path}", data)
+        response = self._connection.getresponse()
+        data = response.read()
+        if response.status >= 400:
+            raise Refused(response.status, f"{method} {path}", data)
         return data
 
     def json(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> Any:
@@ -135,7 +137,7 @@ def _tls(cluster: dict[str, Any], user: dict[str, Any]) -> ssl.SSLContext:
     return context
 
 
-def _given(where: dict[str, Any], name: str) -> bytes:
-    if f"{name}-data" in where:
-        return base64.b64decode(where[f"{name}-data"])
-    return Path(where[name]).read_bytes() if name in where else b""
+def _given(location: dict[str, Any], name: str) -> bytes:
+    if f"{name}-data" in location:
+        return base64.b64decode(location[f"{name}-data"])
+    return Path(location[name]).read_bytes() if name in location else b""

@@ -46,14 +46,14 @@ def once(statement: str) -> tuple[float, float]:
 
 def measured(rounds: int, statements: Sequence[str] = STATEMENTS) -> Mapping[str, float]:
     """Return the median of each statement, and of msgspec, in milliseconds."""
-    found: dict[str, list[float]] = {BASE: []}
+    result: dict[str, list[float]] = {BASE: []}
     for number in range(rounds + 1):
         for statement in statements:
             base, spent = once(statement)
             if number:
-                found[BASE].append(base)
-                found.setdefault(statement, []).append(spent)
-    return {name: 1000 * median(each) for name, each in found.items()}
+                result[BASE].append(base)
+                result.setdefault(statement, []).append(spent)
+    return {name: 1000 * median(each) for name, each in result.items()}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -20,13 +20,13 @@ def machine() -> dict[str, str]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are measured or used."""
-    found = {"Python": platform.python_version()}
+    result = {"Python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            result[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return result
 
 
 def load() -> float:

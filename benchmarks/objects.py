@@ -24,16 +24,16 @@ def foo(name: str, replicas: int = 1) -> bytes:
 
 def stored_foo(name: str, version: int, namespace: str = "default", replicas: int = 1) -> bytes:
     """Return a Foo as a server sends it."""
-    made = json.loads(foo(name, replicas))
-    made["metadata"] |= {
+    document = json.loads(foo(name, replicas))
+    document["metadata"] |= {
         "namespace": namespace,
         "uid": str(uuid.uuid5(uuid.NAMESPACE_DNS, name)),
         "resourceVersion": str(version),
         "generation": 1,
         "creationTimestamp": "2026-11-20T08:15:00Z",
     }
-    made["status"] = {"availableReplicas": replicas}
-    return _json(made)
+    document["status"] = {"availableReplicas": replicas}
+    return _json(document)
 
 
 def deployment(name: str, uid: str = OWNER_UID, replicas: int = 1) -> bytes:
@@ -102,24 +102,24 @@ def running_deployment(name: str, namespace: str = "default", uid: str = "", *, 
     }
     if uid:
         meta["ownerReferences"] = [owner(name, uid)]
-    whole = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec, "status": _status()}
-    return _json(whole)
+    full = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": spec, "status": _status()}
+    return _json(full)
 
 
 def stored_deployment(name: str, version: int) -> bytes:
     """Return a running Deployment as a server sends it, with managed fields of two writers."""
-    made = json.loads(running_deployment(name, uid=OWNER_UID))
-    made["metadata"] |= {
+    document = json.loads(running_deployment(name, uid=OWNER_UID))
+    document["metadata"] |= {
         "uid": f"1d7c4b63-9a3e-4c1f-8a3b-{version:012d}",
         "resourceVersion": str(version),
         "generation": 3,
         "creationTimestamp": "2026-11-20T08:15:00Z",
         "managedFields": [
-            _managed("kubectl", made["spec"], "f:spec", ""),
-            _managed("kube-controller-manager", made["status"], "f:status", "status"),
+            _managed("kubectl", document["spec"], "f:spec", ""),
+            _managed("kube-controller-manager", document["status"], "f:status", "status"),
         ],
     }
-    return _json(made)
+    return _json(document)
 
 
 def owner(name: str, uid: str) -> dict[str, Any]:

@@ -44,17 +44,17 @@ GO_HEADLINES = (
 def summarize(results: Results, file: Path) -> None:
     """Write a bar chart of the headline figures of the library and its peers; nothing unless all were measured."""
     headlines = GO_HEADLINES if any(GO in case.subjects for case in results.cases.values()) else HEADLINES
-    found = [
+    matches = [
         (title, results.cases[case].figures[key])
         for case, key, title in headlines
         if case in results.cases and key in results.cases[case].figures
     ]
-    if len(found) < len(headlines):
+    if len(matches) < len(headlines):
         return
     mpl.use("Agg")
     figure, panels = plt.subplots(2, 3, figsize=(11, 3.6), layout="constrained")
-    for axes, (title, one) in zip(panels.flat, found, strict=True):
-        medians = {s: median for s in (OURS, GO, KOPF, OFFICIAL, LIGHTKUBE) if (median := one.median(s)) is not None}
+    for axes, (title, item) in zip(panels.flat, matches, strict=True):
+        medians = {s: median for s in (OURS, GO, KOPF, OFFICIAL, LIGHTKUBE) if (median := item.median(s)) is not None}
         bars = axes.barh(
             [NAMES.get(subject, subject) for subject in medians],
             list(medians.values()),
@@ -96,10 +96,10 @@ def plot(results: Results, file: Path) -> None:
 def _rows(results: Results) -> list[tuple[str, dict[str, float]]]:
     rows = []
     for name, case in results.cases.items():
-        for found in case.figures.values():
-            ratios = {s: 1 / ratio for s in case.subjects if s != OURS and (ratio := found.ratio(s)) is not None}
-            if found.steady and ratios:
-                rows.append((f"{name}: {found.words}", {OURS: 1.0, **ratios}))
+        for value in case.figures.values():
+            ratios = {s: 1 / ratio for s in case.subjects if s != OURS and (ratio := value.ratio(s)) is not None}
+            if value.steady and ratios:
+                rows.append((f"{name}: {value.words}", {OURS: 1.0, **ratios}))
     return rows
 
 

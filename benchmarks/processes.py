@@ -70,8 +70,8 @@ class Child:
         assert self.process.stdout is not None
         deadline = time.perf_counter() + seconds
         while b"\n" not in self._unread:
-            left = deadline - time.perf_counter()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+            remaining = deadline - time.perf_counter()
+            if remaining <= 0 or not select.select([self.process.stdout], [], [], remaining)[0]:
                 raise Failed(f"no word from {self._command()} for {seconds:.0f} s: {self.log()}")
             data = self.process.stdout.read(65536)
             if not data:
@@ -88,8 +88,8 @@ class Child:
         """
         while line := self.line(seconds):
             if line.startswith("{"):
-                found: dict[str, float] = json.loads(line)
-                return found
+                document: dict[str, float] = json.loads(line)
+                return document
         raise Failed(f"{self._command()} ended early: {self.log()}")
 
     def go_on(self) -> None:

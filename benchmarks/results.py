@@ -120,14 +120,14 @@ def met(figure: FigureFound, bound: float, of: str) -> bool | None:
 
 
 def _measured(outcome: Outcome, figure: Figure) -> bool:
-    return any(figure.key in kept for kept in outcome.figures.values())
+    return any(figure.key in value for value in outcome.figures.values())
 
 
 def _figure(outcome: Outcome, figure: Figure) -> FigureFound:
     rounds = {
-        subject: [float(f"{value:.6g}") for value in kept[figure.key]]
-        for subject, kept in outcome.figures.items()
-        if figure.key in kept
+        subject: [float(f"{value:.6g}") for value in stored[figure.key]]
+        for subject, stored in outcome.figures.items()
+        if figure.key in stored
     }
     bare = FigureFound(
         unit=figure.unit,

@@ -23,23 +23,23 @@ def run(case: Case, setting: Setting, subjects: Sequence[str] = ()) -> Outcome:
     if setting.kubeconfig and case.bundled_only:
         outcome.skipped = f"needs {case.bundled_only}, which a real cluster does not give"
         return outcome
-    wanted = [s for s in case.subjects if (not subjects or s in subjects) and (s != GO or setting.go_controller)]
+    expected = [s for s in case.subjects if (not subjects or s in subjects) and (s != GO or setting.go_controller)]
     rounds = max(1, min(case.rounds or setting.rounds, setting.rounds))
     try:
         with case.open(setting) as measure:
             for number in range(1, rounds + 1):
-                for subject in wanted:
+                for subject in expected:
                     if subject in outcome.failures:
                         continue
                     setting.tell(f"{case.name}: {subject}, round {number} of {rounds}")
                     try:
                         _keep(outcome, subject, measure(subject))
                     except Exception as error:  # noqa: BLE001  # hours of figures must not hang on one subject
-                        outcome.failures[subject] = why = sentence(error)
-                        setting.tell(f"{case.name}: {subject} FAILED: {why}")
+                        outcome.failures[subject] = reason = sentence(error)
+                        setting.tell(f"{case.name}: {subject} FAILED: {reason}")
     except Exception as error:  # noqa: BLE001  # nor on one case
-        outcome.skipped = why = sentence(error)
-        setting.tell(f"{case.name} COULD NOT BE RUN: {why}")
+        outcome.skipped = reason = sentence(error)
+        setting.tell(f"{case.name} COULD NOT BE RUN: {reason}")
     return outcome
 
 
@@ -50,8 +50,8 @@ def sentence(error: Exception) -> str:
 
 
 def _keep(outcome: Outcome, subject: str, figures: Mapping[str, float]) -> None:
-    kept = outcome.figures.setdefault(subject, {})
+    stored = outcome.figures.setdefault(subject, {})
     for key, value in figures.items():
         # NaN: this server does not tell.
         if value == value:
-            kept.setdefault(key, []).append(value)
+            stored.setdefault(key, []).append(value)

@@ -14,11 +14,11 @@ costs against that subject, as a factor (below 1 it is cheaper, or faster). *flo
 
 def table(results: Results) -> str:
     """Return the page."""
-    parts = [_INTRODUCTION, _about(results)]
+    pieces = [_INTRODUCTION, _about(results)]
     if missed := [line for name, case in results.cases.items() for line in _missed(name, case)]:
-        parts.append("Targets missed:\n\n" + "\n".join(missed) + "\n")
-    parts += [_case(name, case) for name, case in results.cases.items()]
-    return "\n".join(parts)
+        pieces.append("Targets missed:\n\n" + "\n".join(missed) + "\n")
+    pieces += [_case(name, case) for name, case in results.cases.items()]
+    return "\n".join(pieces)
 
 
 def number(value: float) -> str:
@@ -48,20 +48,20 @@ def _case(name: str, case: CaseFound) -> str:
     lines = [f"## {name}", "", f"{case.words[0].upper()}{case.words[1:]}. ({case.date}, load {case.load:.1f})", ""]
     if case.skipped:
         return "\n".join([*lines, f"Not run: {case.skipped}.", ""])
-    others = [FLOOR, *(s for s in case.subjects if s not in {OURS, FLOOR})]
-    others = [s for s in others if s in case.subjects]
-    lines.append("| " + " | ".join(["figure", OURS, "target", *others]) + " |")
-    lines.append("| --- |" + " --- |" * (2 + len(others)))
-    lines += [_row(figure, others) for figure in case.figures.values()]
-    lines += ["", *(f"{subject} failed: {_one_line(why)}\n" for subject, why in case.failures.items())]
+    other_items = [FLOOR, *(s for s in case.subjects if s not in {OURS, FLOOR})]
+    other_items = [s for s in other_items if s in case.subjects]
+    lines.append("| " + " | ".join(["figure", OURS, "target", *other_items]) + " |")
+    lines.append("| --- |" + " --- |" * (2 + len(other_items)))
+    lines += [_row(figure, other_items) for figure in case.figures.values()]
+    lines += ["", *(f"{subject} failed: {_one_line(reason)}\n" for subject, reason in case.failures.items())]
     return "\n".join(lines)
 
 
-def _row(figure: FigureFound, others: list[str]) -> str:
+def _row(figure: FigureFound, other_items: list[str]) -> str:
     ours = figure.median(OURS)
-    shown = _with_unit(figure, ours) if ours is not None else ""
+    rendered = _with_unit(figure, ours) if ours is not None else ""
     targets = "; ".join(_limit(figure, limit) + _mark(limit) for limit in figure.limits)
-    return "| " + " | ".join([figure.words, shown, targets, *(_other(figure, s) for s in others)]) + " |"
+    return "| " + " | ".join([figure.words, rendered, targets, *(_other(figure, s) for s in other_items)]) + " |"
 
 
 def _other(figure: FigureFound, subject: str) -> str:

@@ -49,20 +49,20 @@ def pip_audit(service: str, lock: str) -> Answer:
     return Answer(done.stdout, done.stderr)
 
 
-def read(answer: Answer) -> Findings | str:
+def read(response: Answer) -> Findings | str:
     """Return the findings, or the reason in one line if there are none."""
     try:
-        packages: list[dict[str, Any]] = json.loads(answer.out)["dependencies"]
+        packages: list[dict[str, Any]] = json.loads(response.out)["dependencies"]
     except (ValueError, KeyError):
-        return (answer.err.strip().splitlines() or ["no output"])[-1]
-    found = [(package, vuln) for package in packages for vuln in package.get("vulns", ())]
+        return (response.err.strip().splitlines() or ["no output"])[-1]
+    matches = [(package, vuln) for package in packages for vuln in package.get("vulns", ())]
     return Findings(
         audited=tuple(package["name"] for package in packages if "skip_reason" not in package),
         unknown=tuple(package["name"] for package in packages if "skip_reason" in package),
         vulnerable=tuple(
             f"{package['name']} {package['version']}: {vuln['id']}"
             f" (fixed in {', '.join(vuln['fix_versions']) or 'no release'})"
-            for package, vuln in found
+            for package, vuln in matches
             if not ACCEPTED.keys() & {vuln["id"], *vuln.get("aliases", ())}
         ),
     )
@@ -77,8 +77,8 @@ def audit(lock: str, ask: Ask = pip_audit, *, strict: bool = False, say: Callabl
             return _judge(service, findings, strict=strict, say=say)
         silent.append(f"{service}: {findings if isinstance(findings, str) else 'all packages are unknown'}")
     say(f"{lock}: NOT AUDITED, no vulnerability service is reachable")
-    for why in silent:
-        say(f"  {why}")
+    for reason in silent:
+        say(f"  {reason}")
     return int(strict)
 
 
@@ -96,8 +96,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="hack.audit", description="look up known vulnerabilities of locked packages")
     parser.add_argument("lock", help="requirements file with hashes")
     parser.add_argument("--strict", action="store_true", help="also fail if a package could not be looked up")
-    given = parser.parse_args(arguments)
-    return audit(given.lock, strict=given.strict, say=lambda line: sys.stdout.write(f"{line}\n"))
+    options = parser.parse_args(arguments)
+    return audit(options.lock, strict=options.strict, say=lambda line: sys.stdout.write(f"{line}\n"))
 
 
 if __name__ == "__main__":

@@ -65,10 +65,10 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """Return the value of a JavaScript expression; raise RuntimeError if it throws."""
-        found = self.command("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in found:
-            raise RuntimeError(found["exceptionDetails"]["exception"].get("description", "exception"))
-        return found["result"].get("value")
+        result = self.command("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in result:
+            raise RuntimeError(result["exceptionDetails"]["exception"].get("description", "exception"))
+        return result["result"].get("value")
 
     def wait_for(self, expression: str, *, seconds: float = SECONDS) -> None:
         """Wait until a JavaScript expression is true."""
@@ -124,8 +124,10 @@ def browser() -> Iterator[Page]:
             start_new_session=True,
         )  # fmt: skip
         try:
-            with closing(websocket.create_connection(_page_url(folder), timeout=SECONDS, suppress_origin=True)) as made:
-                yield Page(made)
+            with closing(
+                websocket.create_connection(_page_url(folder), timeout=SECONDS, suppress_origin=True)
+            ) as built:
+                yield Page(built)
         finally:
             # The whole session: Chromium runs as several processes.
             with contextlib.suppress(ProcessLookupError):

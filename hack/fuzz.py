@@ -60,10 +60,10 @@ def _say(text: str) -> None:
 
 def _rounds(fuzzers: Sequence[Fuzzer], deadline: float, most: int) -> None:
     reported: dict[str, int] = {}
-    while (left := deadline - SYSTEM_CLOCK.now()) > 0 and not 0 < most <= _inputs(fuzzers):
+    while (seconds := deadline - SYSTEM_CLOCK.now()) > 0 and not 0 < most <= _inputs(fuzzers):
         for fuzzer in fuzzers:
             # The last round is shorter, so that each target gets its share.
-            fuzzer.spend(fuzzer.target.weight * min(TURN, left / sum(each.target.weight for each in fuzzers)))
+            fuzzer.spend(fuzzer.target.weight * min(TURN, seconds / sum(each.target.weight for each in fuzzers)))
             if fuzzer.tally.crashes[reported.get(fuzzer.target.name, 0) :]:
                 reported[fuzzer.target.name] = len(fuzzer.tally.crashes)
                 _say(f"  {fuzzer.target.name}: {fuzzer.tally.crashes[-1].place}")
@@ -91,11 +91,11 @@ def _report(fuzzers: Sequence[Fuzzer], seconds: float) -> None:
 
 def _save(fuzzers: Sequence[Fuzzer], *, new: bool) -> None:
     for fuzzer in fuzzers:
-        found = [(crash.data, _note(crash)) for crash in fuzzer.tally.crashes]
+        matches = [(crash.data, _note(crash)) for crash in fuzzer.tally.crashes]
         if new:
-            found += [(data, "") for data in fuzzer.tally.new if len(data) <= 400][:25]
-        if found:
-            keep(fuzzer.target.name, found)
+            matches += [(data, "") for data in fuzzer.tally.new if len(data) <= 400][:25]
+        if matches:
+            keep(fuzzer.target.name, matches)
 
 
 def _note(crash: Crash) -> str:

@@ -35,18 +35,18 @@ def marks(path: Path, mark: str) -> Iterator[tuple[str, str]]:
 
 def shown(root: Path, mark: str) -> dict[str, list[str]]:
     """Return the tests of each id, in pytest's format: `tests/test_x.py::test_y`."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    result: defaultdict[str, list[str]] = defaultdict(list)
     files = (path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
     for path in sorted(path for path in files if path.name.startswith("test_") or path.stem.endswith("cases")):
         for id_, name in marks(path, mark):
-            where = path.relative_to(root).as_posix()
-            found[id_].append(f"{where}::{name}" if name else where)
-    return found
+            location = path.relative_to(root).as_posix()
+            result[id_].append(f"{location}::{name}" if name else location)
+    return result
 
 
 def updated(page: str, tests: dict[str, list[str]]) -> tuple[str, list[str]]:
     """Return the page with the tests of each row, and the problems found."""
-    lines, problems, left = [], list[str](), dict(tests)
+    lines, problems, remaining = [], list[str](), dict(tests)
     for line in page.splitlines():
         row = _ROW.fullmatch(line)
         if row is None:
@@ -54,13 +54,13 @@ def updated(page: str, tests: dict[str, list[str]]) -> tuple[str, list[str]]:
             continue
         id_, text, evidence = row.groups()
         reason = evidence.partition(REASON)[2] if evidence.startswith(PLACES) else evidence
-        names = left.pop(id_, [])
+        names = remaining.pop(id_, [])
         more = f" (+{len(names) - 1})" if len(names) > 1 else ""
         evidence = REASON.join(filter(None, [f"`{names[0]}`{more}" if names else "", reason]))
         if not evidence:
             problems.append(f"{id_}: expected a test or a reason")
         lines.append(f"| {id_} | {text} | {evidence} |")
-    problems += [f"{id_}: row not found, used in {names[0]}" for id_, names in left.items()]
+    problems += [f"{id_}: row not found, used in {names[0]}" for id_, names in remaining.items()]
     return "\n".join([*lines, ""]), problems
 
 

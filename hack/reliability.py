@@ -45,8 +45,8 @@ def main(arguments: Sequence[str]) -> int:
     """Run the suite and write the page, if every fault heals."""
     parser = argparse.ArgumentParser(prog="python -m hack.reliability", description=__doc__)
     parser.add_argument("--results", type=Path, help="rows of an earlier run, one line of JSON each")
-    given = parser.parse_args(arguments)
-    rows = _rows(given.results) if given.results else _measured()
+    options = parser.parse_args(arguments)
+    rows = _rows(options.results) if options.results else _measured()
     if not rows:
         return 1
     PAGE.write_text(page(rows), encoding="utf-8")
@@ -72,8 +72,8 @@ def _line(row: Row) -> str:
     healed = f"{row['healed']:.1f}{star} s ({row['bound']:.1f} s)"
     if row["real"]:
         healed += f"<br>{row['real']}"
-    shown = [f"`{_cell(row[key])}`" for key in ("log", "metric") if row[key]]
-    return f"| {row['fault']} | {row['does']} | {healed} | {row['burst']} | {'<br>'.join(shown) or 'nothing'} |"
+    rendered = [f"`{_cell(row[key])}`" for key in ("log", "metric") if row[key]]
+    return f"| {row['fault']} | {row['does']} | {healed} | {row['burst']} | {'<br>'.join(rendered) or 'nothing'} |"
 
 
 def _cell(text: object) -> str:

@@ -30,13 +30,13 @@ def write(lock: Path, target: Path) -> None:
     """
     with tempfile.TemporaryDirectory() as folder:
         (about := Path(folder) / "pyproject.toml").write_text(ABOUT)
-        made = Path(folder) / "sbom.json"
-        options = ["--output-reproducible", "--validate", "--output-format=JSON", f"--output-file={made}"]
+        built = Path(folder) / "sbom.json"
+        options = ["--output-reproducible", "--validate", "--output-format=JSON", f"--output-file={built}"]
         command = [sys.executable, "-m", "cyclonedx_py", "requirements", f"--pyproject={about}", *options, str(lock)]
         # On success it only warns that a lock does not contain the packages' own dependencies.
         subprocess.run(command, check=True, capture_output=True, text=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(made.read_bytes())
+        target.write_bytes(built.read_bytes())
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -81,11 +81,11 @@ def main(arguments: Sequence[str]) -> int:
     drawn = random.randrange(10**6)  # nosec B311  # faults are no secrets
     parser.add_argument("--seed", type=int, default=drawn, help="seed of the faults (default: random)")
     parser.add_argument("--keep", type=Path, help="new folder to keep logs and audit log in")
-    given = parser.parse_args(arguments)
-    say(f"seed {given.seed}, {given.foos} Foos, {given.minutes:g} minutes")
-    with place(given.keep) as folder, started(folder, given.foos) as cluster:
-        soak = Soak(cluster, random.Random(given.seed))  # nosec B311  # faults are no secrets
-        until = SYSTEM_CLOCK.now() + 60 * given.minutes
+    options = parser.parse_args(arguments)
+    say(f"seed {options.seed}, {options.foos} Foos, {options.minutes:g} minutes")
+    with place(options.keep) as folder, started(folder, options.foos) as cluster:
+        soak = Soak(cluster, random.Random(options.seed))  # nosec B311  # faults are no secrets
+        until = SYSTEM_CLOCK.now() + 60 * options.minutes
         number = 0
         while SYSTEM_CLOCK.now() < until:
             fault = soak.rng.choice(sorted(FAULTS))
@@ -134,11 +134,11 @@ def report(soak: Soak) -> int:
     problems += [f"unhandled: {text}" for text in unhandled]
     users = {replica.user for replica in cluster.replicas}
     try:
-        made = no_write_without_the_lease(cluster.trail, users)
+        built = no_write_without_the_lease(cluster.trail, users)
     except AssertionError as error:
-        made = Counter()
+        built = Counter()
         problems.append(str(error))
-    problems += [f"two workers at one Foo: {one}" for one in overlaps(cluster.trail, users)]
+    problems += [f"two workers at one Foo: {item}" for item in overlaps(cluster.trail, users)]
     most = bursts(cluster.trail, users)
     if most > 3:
         problems.append(f"{most} lists of one kind within a step of the backoff")
@@ -148,8 +148,8 @@ def report(soak: Soak) -> int:
     growth = [(max(held[-3:]) / held[0] - 1) * 100 for held in soak.memory.values() if len(held) > 5]
     for (name, start), held in sorted(soak.memory.items()):
         say(f"RSS of {name}, process {start}: {held[0]:.0f} MB when warm, {held[-1]:.0f} last, {max(held):.0f} at most")
-    say(f"RSS growth at most: {max(growth, default=0.0):.1f} %; starts: {[one.starts for one in cluster.replicas]}")
-    say(f"changes: {dict(soak.writes)}; writes by {dict(made)}; most lists in a step of the backoff: {most}")
+    say(f"RSS growth at most: {max(growth, default=0.0):.1f} %; starts: {[entry.starts for entry in cluster.replicas]}")
+    say(f"changes: {dict(soak.writes)}; writes by {dict(built)}; most lists in a step of the backoff: {most}")
     say(f"unhandled exceptions: {len(unhandled)}; lost updates: {len(cluster.difference())}; problems: {len(problems)}")
     for problem in problems:
         say(f"  {problem}")
@@ -158,16 +158,16 @@ def report(soak: Soak) -> int:
 
 def disagreements(cluster: Cluster) -> list[str]:
     """Return the caches whose number of objects differs from the server."""
-    found = []
+    matches = []
     for replica in cluster.replicas:
         try:
             counts = {cache["kind"]: cache["objects"] for cache in replica.caches()}
         except (OSError, ClientGoError) as error:
-            found.append(f"{replica.name} does not serve its caches: {error}")
+            matches.append(f"{replica.name} does not serve its caches: {error}")
             continue
         if counts != cluster.counts():
-            found.append(f"{replica.name} holds {counts}, the server has {cluster.counts()}")
-    return found
+            matches.append(f"{replica.name} holds {counts}, the server has {cluster.counts()}")
+    return matches
 
 
 def say(text: str) -> None:

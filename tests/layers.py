@@ -136,7 +136,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if REAL_SERVER:
         return result
     fixtures = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009  # pytest has no public name for it
-    used = (Observed.fixtures.get(found, UNIT) for name in fixtures for found in fixtures[name])
+    used = (Observed.fixtures.get(actual, UNIT) for name in fixtures for actual in fixtures[name])
     layer = max(Observed.layer, *used, UNIT)
     if layer > layer_of(item):
         pytest.fail(

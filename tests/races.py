@@ -49,9 +49,9 @@ def switching_anywhere() -> Iterator[None]:
         threading.settrace(before)
 
 
-def race(call: Callable[[int], object], *others: Callable[[], object], calls: int = CALLS) -> None:
+def race(call: Callable[[int], object], *other_items: Callable[[], object], calls: int = CALLS) -> None:
     """Call `call` with each number below `THREADS * calls` in several threads, and `others` repeatedly meanwhile."""
-    together, ended = threading.Barrier(THREADS + len(others)), threading.Event()
+    together, ended = threading.Barrier(THREADS + len(other_items)), threading.Event()
 
     def work(first: int) -> None:
         together.wait()
@@ -64,7 +64,7 @@ def race(call: Callable[[int], object], *others: Callable[[], object], calls: in
             other()
 
     with switching_anywhere(), Group() as companions, Group() as group:
-        for other in others:
+        for other in other_items:
             companions.start(accompany, other, name="companion")
         for thread in range(THREADS):
             group.start(work, thread * calls, name=f"worker-{thread}")

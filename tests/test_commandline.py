@@ -30,8 +30,8 @@ def test_defaults_are_those_of_the_fields() -> None:
 
 
 def test_flags_are_named_after_the_fields_and_converted_by_their_type() -> None:
-    given = PARSER.parse(["--kubeconfig=x", "--lease", "mine", "--log-debug", "--workers=3"])
-    assert given == Options("x", "mine", (), log_debug=True, workers=3)
+    arguments = PARSER.parse(["--kubeconfig=x", "--lease", "mine", "--log-debug", "--workers=3"])
+    assert arguments == Options("x", "mine", (), log_debug=True, workers=3)
 
 
 @dataclass(frozen=True)
@@ -196,5 +196,7 @@ def test_shared_flags_have_the_defaults_of_client_go() -> None:
 
 def test_serving_flags_read_addresses_and_a_switch_with_its_negation() -> None:
     parser = FlagParser(ServingFlags, prog="foos", description="Foos.")
-    given = parser.parse(["--metrics-bind-address=:8080", "--metrics-secure=false", "--health-probe-bind-address=0"])
-    assert given == ServingFlags(metrics_bind_address=Address("", 8080), metrics_secure=False)
+    arguments = parser.parse(
+        ["--metrics-bind-address=:8080", "--metrics-secure=false", "--health-probe-bind-address=0"]
+    )
+    assert arguments == ServingFlags(metrics_bind_address=Address("", 8080), metrics_secure=False)

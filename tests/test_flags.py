@@ -19,8 +19,8 @@ def test_durations_have_gos_format(text: str, expected: float) -> None:
 
 
 @given(st.integers(0, 99), st.integers(0, 59), st.integers(0, 59))
-def test_duration_is_the_sum_of_its_parts(hours: int, minutes: int, rest: int) -> None:
-    assert seconds(f"{hours}h{minutes}m{rest}s") == hours * 3600 + minutes * 60 + rest
+def test_duration_is_the_sum_of_its_parts(hours: int, minutes: int, remainder: int) -> None:
+    assert seconds(f"{hours}h{minutes}m{remainder}s") == hours * 3600 + minutes * 60 + remainder
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ def test_success_is_recorded_with_trigger_start_and_duration() -> None:
     with attempts.at(KEY, "event") as attempt:
         clock.step(0.5)
         attempt.succeeded()
-    [(number, one)] = history.after(0)
-    assert (one.key, one.trigger, one.began, one.seconds, one.outcome) == (KEY, "event", began, 0.5, "success")
-    assert (one.error, one.next_at) == ("", None)
+    [(number, item)] = history.after(0)
+    assert (item.key, item.trigger, item.began, item.seconds, item.outcome) == (KEY, "event", began, 0.5, "success")
+    assert (item.error, item.next_at) == ("", None)
     assert history.after(number) == []
 
 
@@ -40,7 +40,7 @@ def test_requeue_is_recorded_with_its_time() -> None:
     attempts, history = recording(clock)
     with attempts.at(KEY) as attempt:
         attempt.succeeded("requeue_after", requeue_in=30.0)
-    assert [(one.outcome, one.next_at) for _, one in history.after(0)] == [("requeue_after", clock.now() + 30.0)]
+    assert [(item.outcome, item.next_at) for _, item in history.after(0)] == [("requeue_after", clock.now() + 30.0)]
 
 
 @pytest.mark.parametrize(
@@ -59,22 +59,22 @@ def test_failure_is_recorded_with_error_and_next_retry(error: Exception, text: s
     attempts, history = recording(clock)
     with attempts.at(KEY) as attempt:
         attempt.failed(error, retry_in=2.0, failures=1)
-    [(_, one)] = history.after(0)
-    assert (one.outcome, one.error, one.next_at) == ("error", text, clock.now() + 2.0)
+    [(_, item)] = history.after(0)
+    assert (item.outcome, item.error, item.next_at) == ("error", text, clock.now() + 2.0)
 
 
 def test_terminal_error_is_recorded_without_a_retry() -> None:
     attempts, history = recording(FakeClock())
     with attempts.at(KEY) as attempt:
         attempt.failed_terminally(ValueError("never"))
-    assert [(one.outcome, one.error, one.next_at) for _, one in history.after(0)] == [("terminal", "never", None)]
+    assert [(item.outcome, item.error, item.next_at) for _, item in history.after(0)] == [("terminal", "never", None)]
 
 
 def test_attempt_without_a_result_counts_as_failed() -> None:
     attempts, history = recording(FakeClock())
     with suppress(KeyError), attempts.at(KEY):
         raise KeyError(KEY)
-    assert [(one.outcome, one.error) for _, one in history.after(0)] == [("error", "no result reported")]
+    assert [(item.outcome, item.error) for _, item in history.after(0)] == [("error", "no result reported")]
 
 
 def test_failures_in_a_row_are_counted_until_the_next_success() -> None:
@@ -85,10 +85,10 @@ def test_failures_in_a_row_are_counted_until_the_next_success() -> None:
         with attempts.at(KEY) as attempt:
             attempt.failed(Conflict(message=f"failure {number}"), retry_in=1.0)
         clock.step(1.0)
-    found = history.failure_of(KEY)
-    assert found is not None
-    assert (found.failures, found.since, found.error, found.next_at) == (3, began, "failure 3", clock.now())
-    assert history.failing() == [found]
+    result = history.failure_of(KEY)
+    assert result is not None
+    assert (result.failures, result.since, result.error, result.next_at) == (3, began, "failure 3", clock.now())
+    assert history.failing() == [result]
     with attempts.at(KEY) as attempt:
         attempt.succeeded()
     assert history.failing() == []
@@ -99,7 +99,7 @@ def test_only_the_last_reconciliations_are_kept() -> None:
     for number in range(10):
         with attempts.at(ObjectName("ns", str(number))) as attempt:
             attempt.succeeded()
-    assert [str(one.key) for _, one in history.after(0)] == ["ns/7", "ns/8", "ns/9"]
+    assert [str(item.key) for _, item in history.after(0)] == ["ns/7", "ns/8", "ns/9"]
     assert [number for number, _ in history.after(8)] == [9, 10]
 
 

@@ -182,7 +182,7 @@ def test_expected_errors_are_logged_and_give_exit_code_1(error: Exception, caplo
         raise error
 
     assert exit_code(fails) == 1
-    assert [(one.msg, one.exc_info) for one in caplog.records] == [(str(error), None)]
+    assert [(item.msg, item.exc_info) for item in caplog.records] == [(str(error), None)]
     assert exit_code(lambda: None) == 0
 
 

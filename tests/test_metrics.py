@@ -77,13 +77,13 @@ class Failing:
 def test_provider_that_raises_loses_values_and_no_key_of_a_queue(calls: int, caplog: pytest.LogCaptureFixture) -> None:
     failing: Any = Failing(calls=calls)
     metrics.set_provider(failing)
-    queue, taken = PriorityQueue[int](name="foos", clock=FakeClock()), []
+    queue, used = PriorityQueue[int](name="foos", clock=FakeClock()), []
     for key in range(20):
         queue.add(key)
     while len(queue):
         with queue.processing() as key:
-            taken.append(key)
-    assert sorted(taken) == list(range(20))
+            used.append(key)
+    assert sorted(used) == list(range(20))
     assert repr(queue) == "<PriorityQueue 'foos' 0 ready, 0 processing, 0 delayed>"
     # The first failure of each metric, not one line for each key.
     assert 0 < len(caplog.records) < 12

@@ -33,12 +33,12 @@ def test_merging_a_bundle_drops_placeholders_and_expired_certificates(clock: Fak
 def test_authority_signs_only_end_entity_certificates() -> None:
     authority = CertificateAuthority.create("test-ca")
     signed, _ = authority.server(["a" * 70])
-    own, leaf = (x509.load_pem_x509_certificate(one) for one in (authority.certificate, signed))
-    assert own.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(True, 0)
+    local, leaf = (x509.load_pem_x509_certificate(item) for item in (authority.certificate, signed))
+    assert local.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(True, 0)
     assert leaf.extensions.get_extension_for_class(x509.BasicConstraints).value == x509.BasicConstraints(False, None)
     purposes = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert list(purposes) == [ExtendedKeyUsageOID.SERVER_AUTH]
-    for certificate, may in ((own, {"key_cert_sign", "crl_sign"}), (leaf, {"digital_signature"})):
+    for certificate, may in ((local, {"key_cert_sign", "crl_sign"}), (leaf, {"digital_signature"})):
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
         uses = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
         assert {name for name in (*uses, "key_cert_sign", "crl_sign") if getattr(usage, name)} == may

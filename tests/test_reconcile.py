@@ -60,7 +60,7 @@ def test_log_fields_that_fail_are_logged_as_a_bug(caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("errors", "level", "told"),
+    ("errors", "level", "messages"),
     [
         ((ConnectionFailed("refused"), Conflict("changed")), "WARNING", "two: refused; changed"),
         ((Conflict("changed"), LeaseNotHeld("lost")), "INFO", "two: changed; lost"),
@@ -68,13 +68,13 @@ def test_log_fields_that_fail_are_logged_as_a_bug(caplog: pytest.LogCaptureFixtu
     ],
 )
 def test_group_of_errors_is_a_bug_if_one_of_them_is(
-    errors: tuple[Exception, ...], level: str, told: str, caplog: pytest.LogCaptureFixture
+    errors: tuple[Exception, ...], level: str, messages: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with recorded_metrics() as kept, caplog.at_level(logging.INFO):
+    with recorded_metrics() as metrics, caplog.at_level(logging.INFO):
         fail(Attempts("Foo"), ExceptionGroup("two", errors))
     (record,) = caplog.records
-    assert (record.levelname, str(vars(record)["err"])) == (level, told)
-    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == (level == "ERROR")
+    assert (record.levelname, str(vars(record)["err"])) == (level, messages)
+    assert metrics["controller_runtime_reconcile_panics_total", "foo"].value == (level == "ERROR")
 
 
 def test_repeated_failures_are_logged_once_per_period(caplog: pytest.LogCaptureFixture) -> None:
@@ -191,12 +191,12 @@ def test_failure_after_a_success_is_logged_at_once(caplog: pytest.LogCaptureFixt
 def test_level_depends_on_the_error(
     error: Exception, level: str, panics: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with recorded_metrics() as kept, caplog.at_level(logging.INFO):
+    with recorded_metrics() as metrics, caplog.at_level(logging.INFO):
         fail(Attempts("Foo", expected=(LookupError,)), error)
     (record,) = caplog.records
     assert (record.levelname, bool(record.exc_info)) == (level, panics == 1)
-    assert kept["controller_runtime_reconcile_total", "foo", "error"].value == 1
-    assert kept["controller_runtime_reconcile_panics_total", "foo"].value == panics
+    assert metrics["controller_runtime_reconcile_total", "foo", "error"].value == 1
+    assert metrics["controller_runtime_reconcile_panics_total", "foo"].value == panics
 
 
 NAME = "controller_runtime_reconcile_"
@@ -204,29 +204,29 @@ NAME = "controller_runtime_reconcile_"
 
 @pytest.mark.feature("B-CR-10")
 def test_every_result_has_a_series_from_the_start() -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         Attempts("Foo").set_workers(2)
-    assert {kept[f"{NAME}total", "foo", result].value for result in RESULTS} == {0.0}
-    assert kept["controller_runtime_max_concurrent_reconciles", "foo"].value == 2
+    assert {metrics[f"{NAME}total", "foo", result].value for result in RESULTS} == {0.0}
+    assert metrics["controller_runtime_max_concurrent_reconciles", "foo"].value == 2
 
 
 @pytest.mark.feature("B-CR-10")
 def test_reconciliation_is_counted_by_result_and_timed() -> None:
     clock = FakeClock()
-    with recorded_metrics() as kept, Attempts("Foo", clock=clock).at(KEY) as attempt:
-        assert kept["controller_runtime_active_workers", "foo"].value == 1
+    with recorded_metrics() as metrics, Attempts("Foo", clock=clock).at(KEY) as attempt:
+        assert metrics["controller_runtime_active_workers", "foo"].value == 1
         clock.step(0.25)
         attempt.succeeded()
-    assert kept[f"{NAME}total", "foo", "success"].value == 1
-    assert kept[f"{NAME}errors_total", "foo"].value == 0
-    assert kept[f"{NAME}time_seconds", "foo"].observed == [0.25]
-    assert kept["controller_runtime_active_workers", "foo"].value == 0
+    assert metrics[f"{NAME}total", "foo", "success"].value == 1
+    assert metrics[f"{NAME}errors_total", "foo"].value == 0
+    assert metrics[f"{NAME}time_seconds", "foo"].observed == [0.25]
+    assert metrics["controller_runtime_active_workers", "foo"].value == 0
 
 
 @pytest.mark.feature("B-CR-10")
 def test_reconciliation_without_a_result_is_an_error() -> None:
-    with recorded_metrics() as kept, suppress(KeyError), Attempts("Foo").at(KEY) as attempt:
+    with recorded_metrics() as metrics, suppress(KeyError), Attempts("Foo").at(KEY) as attempt:
         attempt.panicked = True
         raise KeyError
-    assert kept[f"{NAME}total", "foo", "error"].value == 1
-    assert kept[f"{NAME}errors_total", "foo"].value == kept[f"{NAME}panics_total", "foo"].value == 1
+    assert metrics[f"{NAME}total", "foo", "error"].value == 1
+    assert metrics[f"{NAME}errors_total", "foo"].value == metrics[f"{NAME}panics_total", "foo"].value == 1

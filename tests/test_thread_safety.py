@@ -84,15 +84,15 @@ def readers_see_whole_replacements_in_the_list_and_in_indexes() -> None:
 
 def mapper_finds_a_kind_while_its_cache_is_cleared() -> None:
     mapper = RestMapper(FakeClientset().discovery)
-    found = set[str]()
-    race(lambda _: found.add(mapper.mapping("Pod").resource.resource), mapper.reset, lambda: repr(mapper))
-    assert found == {"pods"}
+    result = set[str]()
+    race(lambda _: result.add(mapper.mapping("Pod").resource.resource), mapper.reset, lambda: repr(mapper))
+    assert result == {"pods"}
 
 
 def history_counts_every_failure_of_an_object() -> None:
     history = History(10)
     race(lambda number: history.add(Reconciliation("a", "", number, 0.0, "error", "e")), lambda: history.after(0))
-    assert [one.failures for one in history.failing()] == [TOTAL]
+    assert [item.failures for item in history.failing()] == [TOTAL]
     assert [number for number, _ in history.after(0)] == [*range(TOTAL - 9, TOTAL + 1)]
 
 
@@ -121,7 +121,10 @@ def check_uses_the_elector_that_another_thread_sets() -> None:
 
 def repeated_line_is_due_once_and_the_others_are_counted() -> None:
     repeats, due = Repeats(60.0, clock=FakeClock()), list[int]()
-    race(lambda _: due.extend(left for left in [repeats.due("a")] if left is not None), lambda: repeats.last("a"))
+    race(
+        lambda _: due.extend(remaining for remaining in [repeats.due("a")] if remaining is not None),
+        lambda: repeats.last("a"),
+    )
     assert (due, repeats.last("a")) == ([0], (0.0, TOTAL - 1))
 
 
@@ -162,7 +165,7 @@ def attempts_are_all_counted_and_recorded() -> None:
 
     race(reconcile, attempts.workers, attempts._warn_of_blocked)
     assert sum(metrics.times("controller_runtime_reconcile_total").values()) == TOTAL
-    assert {one.key for _, one in attempts.history.after(0)} == {ObjectName("ns", str(n)) for n in range(TOTAL)}
+    assert {item.key for _, item in attempts.history.after(0)} == {ObjectName("ns", str(n)) for n in range(TOTAL)}
 
 
 def timestamps_are_unique() -> None:
@@ -246,7 +249,7 @@ def key_is_owned_by_one_member_at_a_time() -> None:
                 if owned:
                     with guard:
                         working.append((key, member.identity))
-                        assert len({one for one in working if one[0] == key}) == 1, "two members work on it"
+                        assert len({item for item in working if item[0] == key}) == 1, "two members work on it"
                     for _ in range(10):
                         assert member.may_write()
                     working.remove((key, member.identity))
@@ -254,8 +257,8 @@ def key_is_owned_by_one_member_at_a_time() -> None:
             member.check()
 
     def join_and_leave() -> None:
-        for one in 4 * members:
-            one.step()
+        for entry in 4 * members:
+            entry.step()
         members[1].leave()
         while not members[1].idle():
             members[0].step()

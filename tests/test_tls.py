@@ -19,15 +19,15 @@ def test_socket_that_was_reset_before_the_handshake_is_closed(server_side: bool)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server_side else ssl.PROTOCOL_TLS_CLIENT)
     context.sslsocket_class = TLSSocket
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        here = socket.create_connection(listener.getsockname())
-        there, _ = listener.accept()
-        there.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        there.close()
-        assert select.select([here], [], [], 10)[0], "the reset has arrived"
-        number = here.fileno()
+        local = socket.create_connection(listener.getsockname())
+        existing, _ = listener.accept()
+        existing.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        existing.close()
+        assert select.select([local], [], [], 10)[0], "the reset has arrived"
+        number = local.fileno()
         before = os.fstat(number).st_ino
         with pytest.raises(ConnectionResetError, match="reset by peer"):
-            context.wrap_socket(here, server_side=server_side, server_hostname=None if server_side else "localhost")
+            context.wrap_socket(local, server_side=server_side, server_hostname=None if server_side else "localhost")
         assert inode(number) != before
 
 

@@ -101,8 +101,8 @@ class Fixture:
         return dict(self.queue.state().waiting)
 
 
-def counted(kept: RecordedMetrics, name: str) -> float:
-    return kept[f"controller_runtime_{name}", "foo"].value
+def counted(stored: RecordedMetrics, name: str) -> float:
+    return stored[f"controller_runtime_{name}", "foo"].value
 
 
 def raising(error: BaseException) -> Callable[[], Any]:
@@ -239,11 +239,11 @@ def test_expected_errors_must_be_classes_of_exceptions(expected: Any) -> None:
 def test_all_threads_survive_every_error() -> None:
     errors, names = [*ERRORS.values()], [ObjectName("ns", f"foo-{number}") for number in range(200)]
     queue: PriorityQueue[ObjectName] = PriorityQueue(ItemExponentialFailureRateLimiter(1000.0, 1000.0))
-    seen, left = set[ObjectName](), threading.Semaphore(0)
+    seen, semaphore = set[ObjectName](), threading.Semaphore(0)
 
     def reconcile(key: ObjectName) -> None:
         seen.add(key)
-        left.release()
+        semaphore.release()
         number = int(key.name.removeprefix("foo-"))
         if number % 10 == 0:
             raise errors[number // 10 % len(errors)]
@@ -254,7 +254,7 @@ def test_all_threads_survive_every_error() -> None:
         for name in names:
             queue.add(name)
         for _ in names:
-            assert left.acquire(timeout=20.0)
+            assert semaphore.acquire(timeout=20.0)
         alive = [thread.name for thread in threading.enumerate() if thread.name.startswith("survivor-")]
     assert sorted(alive) == [f"survivor-{number}" for number in range(4)]
     assert seen == set(names)

@@ -109,10 +109,10 @@ def main() -> None:
     """Print the cost of each case at each number of objects."""
     for name, (measure, counts) in CASES.items():
         costs = [measure(count) for count in counts]
-        shown = "; ".join(
+        rendered = "; ".join(
             f"{count:,}: {cost:.0f} us (x{cost / costs[0]:.2f})" for count, cost in zip(counts, costs, strict=True)
         )
-        print(f"{name}: {shown}", flush=True)
+        print(f"{name}: {rendered}", flush=True)
 
 
 if __name__ == "__main__":

@@ -45,9 +45,9 @@ class Server:
 
     def connect(self) -> socket.socket:
         """Connect, without Nagle's delay."""
-        made = socket.create_connection(("127.0.0.1", self.port))
-        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return made if self.tls is None else self.tls.wrap_socket(made, server_hostname="127.0.0.1")
+        built = socket.create_connection(("127.0.0.1", self.port))
+        built.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return built if self.tls is None else self.tls.wrap_socket(built, server_hostname="127.0.0.1")
 
     def request(self, method: str, path: str, body: bytes = b"", kind: str = "application/json") -> bytes:
         """Return the bytes of one HTTP/1.1 request."""
@@ -63,7 +63,7 @@ class Server:
 def server(*arguments: str) -> Iterator[Server]:
     """Start a server process with the CRD of Foo; without `--tls` over plain HTTP, without authentication."""
     tls = "--tls" in arguments
-    flags = [one for one in arguments if one != "--tls"] + ([] if tls else ["--anonymous"])
+    flags = [argument for argument in arguments if argument != "--tls"] + ([] if tls else ["--anonymous"])
     command = [sys.executable, "-m", "clientgo_apiserver", "--crd", str(ROOT / "artifacts" / "crd"), *flags]
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -74,13 +74,13 @@ def server(*arguments: str) -> Iterator[Server]:
         try:
             line = process.stdout.readline()
             seconds = time.perf_counter() - began
-            found = re.search(r"127\.0\.0\.1:(\d+)", line)
-            assert found is not None, f"the server did not start: {line!r}"
+            match = re.search(r"127\.0\.0\.1:(\d+)", line)
+            assert match is not None, f"the server did not start: {line!r}"
             config: Any = yaml.safe_load(path.read_text())
             ca = config["clusters"][0]["cluster"].get("certificate-authority-data", "")
             context = ssl.create_default_context(cadata=base64.b64decode(ca).decode()) if tls else None
             token = config["users"][0]["user"].get("token", "")
-            yield Server(process.pid, int(found[1]), seconds, cpu(process.pid), context, token)
+            yield Server(process.pid, int(match[1]), seconds, cpu(process.pid), context, token)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=20)
@@ -111,11 +111,11 @@ def answer(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
     head, _, body = data.partition(b"\r\n\r\n")
     length = _LENGTH.search(head)
     assert length is not None, head
-    parts, missing = [body], int(length[1]) - len(body)
+    pieces, missing = [body], int(length[1]) - len(body)
     while missing > 0:
-        parts.append(connection.recv(1 << 20))
-        missing -= len(parts[-1])
-    return int(head[9:12]), b"".join(parts)
+        pieces.append(connection.recv(1 << 20))
+        missing -= len(pieces[-1])
+    return int(head[9:12]), b"".join(pieces)
 
 
 def whole(data: bytes) -> bool:
@@ -158,12 +158,12 @@ def gets(arguments: list[str]) -> str:
     """Measure GETs of one Foo."""
     with server(*arguments) as target:
         answer(target.connect(), target.request("POST", FOOS, foo("a")))
-        wanted = target.request("GET", f"{FOOS}/a")
-        load(target, lambda _: wanted, seconds=0.5)
+        response = target.request("GET", f"{FOOS}/a")
+        load(target, lambda _: response, seconds=0.5)
         busy = -cpu(target.pid)
-        done, taken = load(target, lambda _: wanted, seconds=4)
+        done, used = load(target, lambda _: response, seconds=4)
         busy += cpu(target.pid)
-    return f"GETs of a Foo: {rate(done, taken, busy)} over {CONNECTIONS} connections"
+    return f"GETs of a Foo: {rate(done, used, busy)} over {CONNECTIONS} connections"
 
 
 def writes(arguments: list[str]) -> str:
@@ -171,7 +171,7 @@ def writes(arguments: list[str]) -> str:
     with server(*arguments) as target:
         load(target, lambda n: target.request("POST", FOOS, foo(f"warm-{n}")), count=500)
         start = cpu(target.pid)
-        made, making = load(target, lambda n: target.request("POST", FOOS, foo(f"f-{n}")), count=8000)
+        built, making = load(target, lambda n: target.request("POST", FOOS, foo(f"f-{n}")), count=8000)
         middle = cpu(target.pid)
 
         def put(n: int) -> bytes:
@@ -180,7 +180,7 @@ def writes(arguments: list[str]) -> str:
 
         patched, patching = load(target, put, count=8000)
         end = cpu(target.pid)
-    creations, patches = rate(made, making, middle - start), rate(patched, patching, end - middle)
+    creations, patches = rate(built, making, middle - start), rate(patched, patching, end - middle)
     return f"creations of a Foo: {creations}; patches: {patches}; over {CONNECTIONS} connections"
 
 
@@ -217,12 +217,12 @@ def watch(arguments: list[str], watchers: int = 200, events: int = 1000) -> str:
                     names = re.findall(rb'"name":"e-(\d+)"', data[: data.rfind(b"\n") + 1])
                     key.data[0] = data[data.rfind(b"\n") + 1 :]
                     late.extend(arrived - sent[int(name)] for name in names)
-        taken = time.perf_counter() - began
+        seconds = time.perf_counter() - began
         busy += cpu(target.pid)
     late.sort()
     p50, p99 = (1000 * late[int(len(late) * share)] for share in (0.5, 0.99))
     return (
-        f"{watchers} watchers x {events} events: all {len(late):,} arrived in {taken:.1f} s"
+        f"{watchers} watchers x {events} events: all {len(late):,} arrived in {seconds:.1f} s"
         f" ({1e6 * busy / len(late):.1f} us of the server's CPU each);"
         f" latency p50 {p50:.0f} ms, p99 {p99:.0f} ms, max {1000 * late[-1]:.0f} ms"
     )
@@ -237,26 +237,26 @@ def listing(arguments: list[str], total: int = 20_000) -> str:
         each = (resident(target.pid) - before) / total
         connection = target.connect()
         began = time.perf_counter()
-        found, token, pages = 0, "", 0
+        result, token, pages = 0, "", 0
         while True:
             status, body = answer(connection, target.request("GET", f"{FOOS}?limit=500&continue={token}"))
             assert status == 200, body
             page: Any = json.loads(body)
-            found, pages, token = found + len(page["items"]), pages + 1, page["metadata"]["continue"]
+            result, pages, token = result + len(page["items"]), pages + 1, page["metadata"]["continue"]
             if not token:
                 break
-        taken = time.perf_counter() - began
-    assert found == total + 1000, found
-    return f"{found:,} Foos listed in {pages} pages of 500: {taken:.2f} s; memory: {each:,.0f} bytes a stored Foo"
+        seconds = time.perf_counter() - began
+    assert result == total + 1000, result
+    return f"{result:,} Foos listed in {pages} pages of 500: {seconds:.2f} s; memory: {each:,.0f} bytes a stored Foo"
 
 
 def start(arguments: list[str]) -> str:
     """Measure the time from process start until the server prints its address."""
-    found = []
+    matches = []
     for _ in range(5):
         with server(*arguments) as target:
-            found.append((target.seconds, target.cpu))
-    seconds, used = zip(*found, strict=True)
+            matches.append((target.seconds, target.cpu))
+    seconds, used = zip(*matches, strict=True)
     return (
         f"start to ready, interpreter and definition included: {min(seconds):.2f} s (worst of 5: {max(seconds):.2f} s),"
         f" of which {min(used):.2f} s of processor time"

@@ -70,8 +70,8 @@ class InMemoryServer:
 
     def _answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Any:
         path, _, query = target.partition("?")
-        answer = _completed(self._api.handle(method, path, query, headers, body))
-        return answer() if callable(answer) else answer
+        response = _completed(self._api.handle(method, path, query, headers, body))
+        return response() if callable(response) else response
 
 
 def _reply(response: HTTPResponse) -> ServedReply:
@@ -79,11 +79,11 @@ def _reply(response: HTTPResponse) -> ServedReply:
     return ServedReply(response.status, headers, response.body)
 
 
-def _completed(answer: Coroutine[Any, Any, Any]) -> Any:
+def _completed(response: Coroutine[Any, Any, Any]) -> Any:
     """Run a request to its end, without a loop."""
     try:
-        answer.send(None)
+        response.send(None)
     except StopIteration as ended:
         return ended.value
-    answer.close()
+    response.close()
     raise RuntimeError("a server in memory calls no webhooks")

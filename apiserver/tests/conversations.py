@@ -49,10 +49,10 @@ class Server:
 
     def open(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], *, auth: bool) -> Any:
         """Send a request; return the connection and its unread response."""
-        where, port = str(self._url.hostname), self._url.port
+        location, port = str(self._url.hostname), self._url.port
         tls = self._tls
-        made = http.client.HTTPSConnection(where, port, timeout=20, context=tls) if tls else None
-        connection = made or http.client.HTTPConnection(where, port, timeout=20)
+        built = http.client.HTTPSConnection(location, port, timeout=20, context=tls) if tls else None
+        connection = built or http.client.HTTPConnection(location, port, timeout=20)
         sent = {"Accept": "application/json"}
         sent |= {"Authorization": f"Bearer {self._token}"} if self._token and auth else {}
         sent |= {"Content-Type": "application/json"} if body is not None else {}
@@ -63,13 +63,13 @@ class Server:
         """Send a request; return status, headers and the body, decoded if it is JSON."""
         raw = step.get("raw")
         body = raw.encode() if raw is not None else json.dumps(obj).encode() if obj is not None else None
-        connection, answer = self.open(method, path, body, step.get("h") or {}, auth=step.get("auth", True))
-        data = answer.read()
+        connection, response = self.open(method, path, body, step.get("h") or {}, auth=step.get("auth", True))
+        data = response.read()
         connection.close()
         try:
-            return answer.status, answer.headers, json.loads(data)
+            return response.status, response.headers, json.loads(data)
         except ValueError:
-            return answer.status, answer.headers, data.decode(errors="replace")
+            return response.status, response.headers, data.decode(errors="replace")
 
     def set_up(self) -> None:
         """Create the definitions of the conversations, and wait until their kinds are served."""
@@ -123,9 +123,9 @@ class Player:
         with Group() as group:
             try:
                 for number, step in enumerate(self._steps, 1):
-                    answer = self._step(self._filled(step), group)
-                    where = f"step {number} {step.get('m', 'watch')} {step.get('p', '')}"
-                    yield from (where + each for each in differences(step["expect"], answer))
+                    response = self._step(self._filled(step), group)
+                    location = f"step {number} {step.get('m', 'watch')} {step.get('p', '')}"
+                    yield from (location + each for each in differences(step["expect"], response))
             finally:
                 for watch in self._watches.values():
                     watch.close()
@@ -165,18 +165,18 @@ class Player:
         status, headers, body = look()
         if until and not _holds(until, status, body):
             with suppress(ConditionTimeout):
-                wanted = lambda seen: _holds(until, seen[0], seen[2])  # noqa: E731
-                status, headers, body = eventually(look, wanted, seconds=step.get("within", 5), every=0.1)
+                expected = lambda seen: _holds(until, seen[0], seen[2])  # noqa: E731
+                status, headers, body = eventually(look, expected, seconds=step.get("within", 5), every=0.1)
         for variable, path in (step.get("save") or {}).items():
             self._variables[variable] = str(part(body, path))
             if variable.startswith("name") and len(self._variables[variable]) > 6:
                 self._names.append((self._variables[variable], f"<{variable}>"))
-        answer = {"status": status, "type": headers.get("Content-Type", "").split(";")[0]}
+        response = {"status": status, "type": headers.get("Content-Type", "").split(";")[0]}
         if "Warning" in headers:
-            answer["warning"] = self._as_kinds(headers["Warning"])
+            response["warning"] = self._as_kinds(headers["Warning"])
         if step.get("only") is not None:
-            return {**answer, "body": {q: self._as_kinds(part(body, q), q.split(".")[-1]) for q in step["only"]}}
-        return {**answer, "body": self._as_kinds(body)} if step.get("body", True) else answer
+            return {**response, "body": {q: self._as_kinds(part(body, q), q.split(".")[-1]) for q in step["only"]}}
+        return {**response, "body": self._as_kinds(body)} if step.get("body", True) else response
 
     def _filled(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -195,8 +195,8 @@ class Player:
         if key in _KINDS and value not in ("", None, "0"):
             return _KINDS[key]
         if isinstance(value, str):
-            for name, shown in self._names:
-                value = value.replace(name, shown)
+            for name, rendered in self._names:
+                value = value.replace(name, rendered)
             return _TIME.sub("<time>", _UID.sub("<uid>", value))
         return value
 
@@ -217,17 +217,17 @@ def part(body: Any, path: str) -> Any:
     return body
 
 
-def differences(recorded: Any, answer: Any, path: str = "") -> Iterator[str]:
+def differences(recorded: Any, response: Any, path: str = "") -> Iterator[str]:
     """Yield the differences between the response and the recorded one."""
-    if isinstance(recorded, dict) and isinstance(answer, dict):
-        for key in recorded.keys() - answer.keys():
+    if isinstance(recorded, dict) and isinstance(response, dict):
+        for key in recorded.keys() - response.keys():
             yield f"{path}.{key}: missing (recorded: {json.dumps(recorded[key])[:120]})"
-        for key in answer.keys() - recorded.keys():
-            yield f"{path}.{key}: not recorded: {json.dumps(answer[key])[:80]}"
-        for key in recorded.keys() & answer.keys():
-            yield from differences(recorded[key], answer[key], f"{path}.{key}")
-    elif isinstance(recorded, list) and isinstance(answer, list) and len(recorded) == len(answer):
-        for number, (one, other) in enumerate(zip(recorded, answer, strict=True)):
-            yield from differences(one, other, f"{path}[{number}]")
-    elif recorded != answer:
-        yield f"{path}: {json.dumps(answer)[:160]} (recorded: {json.dumps(recorded)[:160]})"
+        for key in response.keys() - recorded.keys():
+            yield f"{path}.{key}: not recorded: {json.dumps(response[key])[:80]}"
+        for key in recorded.keys() & response.keys():
+            yield from differences(recorded[key], response[key], f"{path}.{key}")
+    elif isinstance(recorded, list) and isinstance(response, list) and len(recorded) == len(response):
+        for number, (item, other) in enumerate(zip(recorded, response, strict=True)):
+            yield from differences(item, other, f"{path}[{number}]")
+    elif recorded != response:
+        yield f"{path}: {json.dumps(response)[:160]} (recorded: {json.dumps(recorded)[:160]})"

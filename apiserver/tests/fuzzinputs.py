@@ -75,15 +75,15 @@ BLAMED_ON_THE_SERVER = (
 )
 
 
-def outcome(answer: HTTPResponse) -> str:
+def outcome(httpresponse: HTTPResponse) -> str:
     """Return the status code and message of a response; fail if the server broke or rejected without a message."""
-    expected = answer.status == 504 or any(text in answer.body for text in BLAMED_ON_THE_SERVER)
-    assert answer.status < 500 or expected, answer.body[:400]
-    if answer.status == 404 and answer.body in (b"404 page not found\n", b""):
+    expected = httpresponse.status == 504 or any(text in httpresponse.body for text in BLAMED_ON_THE_SERVER)
+    assert httpresponse.status < 500 or expected, httpresponse.body[:400]
+    if httpresponse.status == 404 and httpresponse.body in (b"404 page not found\n", b""):
         return "no such page"  # Go's HTTP server sends this text, not a Status; /openapi/v3/x has no body
-    if answer.status < 400:
-        return str(answer.status)
-    status: Any = json.loads(answer.body)
-    assert status.get("kind") == "Status", answer.body[:400]
-    assert status.get("message"), answer.body[:400]
-    return f"{answer.status} {status['message'][:40]}"
+    if httpresponse.status < 400:
+        return str(httpresponse.status)
+    status: Any = json.loads(httpresponse.body)
+    assert status.get("kind") == "Status", httpresponse.body[:400]
+    assert status.get("message"), httpresponse.body[:400]
+    return f"{httpresponse.status} {status['message'][:40]}"

@@ -100,21 +100,21 @@ def deployment(name: str = "d", replicas: int = 1) -> Object:
     }
 
 
-def answer_of(api: Api, answer: Coroutine[Any, Any, Answer]) -> Answer:
+def answer_of(api: Api, response: Coroutine[Any, Any, Answer]) -> Answer:
     """Run a request to its end, on a loop of its own: webhooks are called as by a server."""
 
     async def run() -> Answer:
         try:
-            return await answer
+            return await response
         finally:
             api.state.webhooks.close_idle()
 
     return asyncio.run(run())
 
 
-def result_of(api: Api, answer: Coroutine[Any, Any, Answer]) -> HTTPResponse:
+def result_of(api: Api, reply: Coroutine[Any, Any, Answer]) -> HTTPResponse:
     """Return the complete response of a request that is not a watch."""
-    ended = answer_of(api, answer)
+    ended = answer_of(api, reply)
     response = ended() if callable(ended) else ended
     assert isinstance(response, HTTPResponse), "a watch has no complete response"
     return response
@@ -139,27 +139,27 @@ class Kube:
         path, _, query = url.partition("?")
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = result_of(self.api, self.api.handle(method, path, query, {"content-type": kind, **named}, data))
+        response = result_of(self.api, self.api.handle(method, path, query, {"content-type": kind, **named}, data))
         self.scheduler.run()
-        return answer
+        return response
 
     def ok(self, method: str, url: str, body: Any = None, kind: str = "application/json", **headers: str) -> Object:
-        answer = self.send(method, url, body, kind, **headers)
-        assert answer.status < 400, answer.body
-        value: Object = answer.json()
+        response = self.send(method, url, body, kind, **headers)
+        assert response.status < 400, response.body
+        value: Object = response.json()
         return value
 
     def refused(self, code: int, method: str, url: str, body: Any = None, kind: str = "application/json") -> Object:
-        answer = self.send(method, url, body, kind)
-        assert answer.status == code, answer.body
-        value: Object = answer.json()
+        response = self.send(method, url, body, kind)
+        assert response.status == code, response.body
+        value: Object = response.json()
         return value
 
     def watch(self, url: str, **headers: str) -> WatchServer:
         path, _, query = url.partition("?")
-        answer = answer_of(self.api, self.api.handle("GET", path, f"watch=1&{query}", headers))
-        assert isinstance(answer, WatchServer), answer
-        return answer
+        response = answer_of(self.api, self.api.handle("GET", path, f"watch=1&{query}", headers))
+        assert isinstance(response, WatchServer), response
+        return response
 
 
 def names(listed: Object) -> list[str]:

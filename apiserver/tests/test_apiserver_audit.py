@@ -35,15 +35,15 @@ class Audited(Kube):
 
     def told(self) -> list[tuple[str, str, int, str]]:
         """Return the events since the last call: verb, name, code, versions."""
-        found, self.events[:] = self.events[:], []
+        result, self.events[:] = self.events[:], []
         return [
             (
-                one["verb"],
-                one["objectRef"].get("name", ""),
-                one["responseStatus"]["code"],
-                one.get("annotations", {}).get(REVISION, ""),
+                item["verb"],
+                item["objectRef"].get("name", ""),
+                item["responseStatus"]["code"],
+                item.get("annotations", {}).get(REVISION, ""),
             )
-            for one in found
+            for item in result
         ]
 
 
@@ -53,14 +53,14 @@ def version(obj: Any) -> str:
 
 def test_each_write_is_audited_with_its_version() -> None:
     kube = Audited()
-    made = version(kube.ok("POST", FOOS, foo("a")))
+    built = version(kube.ok("POST", FOOS, foo("a")))
     changed = version(kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 2}}, MERGE))
     status = version(kube.ok("PATCH", f"{FOOS}/a/status", {"status": {"availableReplicas": 2}}, MERGE))
     kube.ok("GET", FOOS)
     kube.ok("DELETE", f"{FOOS}/a")
     gone = str(kube.api.state.store.revision)
     assert kube.told() == [
-        ("create", "a", 201, made),
+        ("create", "a", 201, built),
         ("patch", "a", 200, changed),
         ("patch", "a", 200, status),
         ("delete", "a", 200, gone),
@@ -69,7 +69,7 @@ def test_each_write_is_audited_with_its_version() -> None:
 
 def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
     kube = Audited(tokens={"t": authenticated("bob", "team")})
-    made = kube.ok("POST", f"{FOOS}?fieldManager=m", foo("a"), authorization="Bearer t", user_agent="robot/1")
+    built = kube.ok("POST", f"{FOOS}?fieldManager=m", foo("a"), authorization="Bearer t", user_agent="robot/1")
     event = kube.events[0]
     assert (event["kind"], event["apiVersion"], event["level"]) == ("Event", "audit.k8s.io/v1", "Metadata")
     assert (event["stage"], event["verb"], event["requestURI"]) == (
@@ -83,7 +83,7 @@ def test_an_event_has_the_shape_of_audit_k8s_io() -> None:
         "resource": "foos",
         "namespace": "default",
         "name": "a",
-        "uid": made["metadata"]["uid"],
+        "uid": built["metadata"]["uid"],
         "apiGroup": "samplecontroller.k8s.io",
         "apiVersion": "v1alpha1",
     }
@@ -117,9 +117,11 @@ def test_versions_of_server_changes_are_audited_once_in_order() -> None:
     kube.ok("POST", DEPLOYMENTS_URL.replace("default", "n"), deployment("d"))
     kube.ok("DELETE", "/api/v1/namespaces/n")
     first = int(kube.events[0]["annotations"][REVISION])
-    told = [int(one["annotations"][REVISION]) for one in kube.events if REVISION in one.get("annotations", {})]
-    assert told == list(range(first, kube.api.state.store.revision + 1))
-    by = {one["user"]["username"] for one in kube.events if one["objectRef"]["resource"] == DEPLOYMENTS[1]}
+    messages = [
+        int(event["annotations"][REVISION]) for event in kube.events if REVISION in event.get("annotations", {})
+    ]
+    assert messages == list(range(first, kube.api.state.store.revision + 1))
+    by = {item["user"]["username"] for item in kube.events if item["objectRef"]["resource"] == DEPLOYMENTS[1]}
     assert by == {"system:anonymous", "system:kube-controller-manager", "system:apiserver"}
 
 
@@ -145,10 +147,10 @@ def test_a_file_is_written_line_by_line_and_for_its_owner_alone(tmp_path: Path) 
     path = tmp_path / "audit.log"
     with Environment(server=BundledServer(audit_log=path)) as config:
         clientset = Clientset(config)
-        made = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
+        built = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
         clientset.close()
         events = [json.loads(line) for line in path.read_text().splitlines()]
-        assert events[-1]["annotations"] == {REVISION: made.metadata.resource_version}
+        assert events[-1]["annotations"] == {REVISION: built.metadata.resource_version}
         assert events[-1]["sourceIPs"] == ["127.0.0.1"]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -192,5 +194,5 @@ def test_undone_write_is_audited_as_failed() -> None:
         answer_of(api, api.handle("POST", CONFIG_MAPS, "", {}, json.dumps({"metadata": {"name": name}}).encode()))
         assert len(events) == "ab".index(name)  # not told before it is kept
         scheduler.run()
-    assert [one["responseStatus"]["code"] for one in events] == [201, 500]
-    assert [REVISION in one.get("annotations", {}) for one in events] == [True, False]
+    assert [event["responseStatus"]["code"] for event in events] == [201, 500]
+    assert [REVISION in item.get("annotations", {}) for item in events] == [True, False]

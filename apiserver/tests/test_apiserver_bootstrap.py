@@ -23,9 +23,9 @@ def test_cluster_begins_with_the_objects_of_a_real_one(guarded: Guarded) -> None
 def test_every_built_in_group_version_has_an_api_service(guarded: Guarded) -> None:
     listed = names(guarded.ok("GET", "/apis/apiregistration.k8s.io/v1/apiservices"))
     groups = guarded.api.state.registry.groups()
-    wanted = {f"{version}.{group}" for group, versions in groups.items() for version in versions}
+    expected = {f"{version}.{group}" for group, versions in groups.items() for version in versions}
     # A custom group gets its APIService from the aggregator, which has none itself.
-    assert wanted - set(listed) <= {"v1alpha1.samplecontroller.k8s.io", "v1.apiregistration.k8s.io"}
+    assert expected - set(listed) <= {"v1alpha1.samplecontroller.k8s.io", "v1.apiregistration.k8s.io"}
 
 
 @pytest.mark.parametrize("member", ["uid", "resourceVersion", "creationTimestamp"])

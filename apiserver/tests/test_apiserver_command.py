@@ -62,16 +62,16 @@ def test_command_serves_until_signalled(tmp_path: Path, number: signal.Signals) 
     path, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(CRD)
     with server("--anonymous", "--kubeconfig-out", str(path), "--crd", str(crd)) as (process, line):
-        said = re.fullmatch(
+        match = re.fullmatch(
             r"API server at (http://127\.0\.0\.1:\d+), kubeconfig (\S+); try: kubectl --kubeconfig \2 api-resources\n",
             line,
         )
-        assert said is not None, line
-        assert said[2] == str(path)
+        assert match is not None, line
+        assert match[2] == str(path)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] == said[1]
-        with urllib.request.urlopen(f"{said[1]}/apis/example.com/v1/things") as answer:
-            assert answer.status == 200
+        assert yaml.safe_load(path.read_text())["clusters"][0]["cluster"]["server"] == match[1]
+        with urllib.request.urlopen(f"{match[1]}/apis/example.com/v1/things") as response:
+            assert response.status == 200
         assert process.end(number, seconds=10) == (0, line)
         assert not path.exists()
 
@@ -108,22 +108,22 @@ def test_webhooks_of_services_are_called_at_the_port_in_the_webhook_directory(tm
 
 
 @pytest.mark.parametrize(
-    ("arguments", "why"),
+    ("arguments", "reason"),
     [
         (("--host", "0.0.0.0", "--anonymous"), "listen on 0.0.0.0 only with TLS and authentication"),
         (("--host", "nowhere"), "argument --host: invalid address 'nowhere'"),
     ],
 )
-def test_invalid_host_is_rejected_with_one_line(arguments: tuple[str, ...], why: str) -> None:
+def test_invalid_host_is_rejected_with_one_line(arguments: tuple[str, ...], reason: str) -> None:
     done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, timeout=30)
     assert done.returncode in (1, 2)
-    assert why in done.stderr
+    assert reason in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_port_in_use_is_reported_in_one_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as used:
+        port = used.getsockname()[1]
         with server("--port", str(port)) as (process, line):
             assert line == f"cannot start the API server: port {port} of 127.0.0.1 is in use\n"
             assert process.end(seconds=10)[0] == 1
@@ -136,17 +136,17 @@ def test_invalid_port_is_reported_without_traceback() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [(None, "does not exist"), ("a: [", "cannot be read as YAML")],
     ids=["absent", "no YAML"],
 )
-def test_unreadable_crds_are_reported_in_one_line(tmp_path: Path, text: str | None, why: str) -> None:
+def test_unreadable_crds_are_reported_in_one_line(tmp_path: Path, text: str | None, reason: str) -> None:
     crd = tmp_path / "crd.yaml"
     if text is not None:
         crd.write_text(text)
     with server("--crd", str(crd)) as (process, line):
         assert line.startswith("cannot start the API server: ")
-        assert why in line
+        assert reason in line
         assert process.end(seconds=10)[0] == 1
 
 

@@ -42,17 +42,21 @@ class Client:
 
 @pytest.fixture
 def client(server: ApiServer) -> Iterator[Client]:
-    found = Client(server)
-    with found.pool:
-        yield found
+    result = Client(server)
+    with result.pool:
+        yield result
 
 
 def test_fault_returns_its_reason_and_retry_after(server: ApiServer, client: Client) -> None:
     active = server.faults.add(Fault(method="POST", resource="configmaps", code=503, retry_after=7, times=1))
-    answer = client.create("a")
-    assert (answer.status, answer.headers["Retry-After"]) == (503, "7")
-    said = answer.json()
-    assert (said["kind"], said["reason"], said["details"]["retryAfterSeconds"]) == ("Status", "ServiceUnavailable", 7)
+    response = client.create("a")
+    assert (response.status, response.headers["Retry-After"]) == (503, "7")
+    printed = response.json()
+    assert (printed["kind"], printed["reason"], printed["details"]["retryAfterSeconds"]) == (
+        "Status",
+        "ServiceUnavailable",
+        7,
+    )
     assert active.hits == 1
     assert client.create("a").status == 201  # it was asked for once
 
@@ -88,11 +92,11 @@ def test_a_watch_is_cut_in_the_middle_of_a_frame(server: ApiServer, client: Clie
     with pytest.raises(urllib3.exceptions.ProtocolError):  # noqa: PT012 (what came before it is looked at)
         for part in stream.stream(65536):
             received += part
-    whole, _, rest = received.partition(b"\n")
-    assert json.loads(whole)["object"]["metadata"]["name"] == "a"
-    assert rest.startswith(b'{"type":"ADDED"')
+    full, _, remainder = received.partition(b"\n")
+    assert json.loads(full)["object"]["metadata"]["name"] == "a"
+    assert remainder.startswith(b'{"type":"ADDED"')
     with pytest.raises(json.JSONDecodeError):
-        json.loads(rest)
+        json.loads(remainder)
 
 
 def test_watch_is_silent_while_the_server_continues(server: ApiServer, client: Client) -> None:
@@ -124,9 +128,9 @@ def test_clock_is_skewed(server: ApiServer, client: Client) -> None:
 
 
 def test_faults_are_added_and_removed_over_http(client: Client) -> None:
-    wanted = {"method": "GET", "resource": "configmaps", "code": 500, "retryAfter": 1}
-    made = client.send("POST", "/faults", wanted)
-    assert (made.status, made.json()) == (201, {"number": 1, "hits": 0, **wanted})
+    expected = {"method": "GET", "resource": "configmaps", "code": 500, "retryAfter": 1}
+    response = client.send("POST", "/faults", expected)
+    assert (response.status, response.json()) == (201, {"number": 1, "hits": 0, **expected})
     assert client.send("GET", CONFIG_MAPS).status == 500
     assert client.send("GET", "/faults").json()["items"][0]["hits"] == 1
     assert client.send("DELETE", "/faults/1").status == 200
@@ -139,7 +143,7 @@ def test_faults_are_added_and_removed_over_http(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "body", "status", "why"),
+    ("call", "body", "status", "reason"),
     [
         ("POST /faults", {"oops": 1}, 400, "unknown field 'oops'"),
         ("POST /faults", {"code": 200}, 400, "expected an HTTP error, 400 to 599"),
@@ -151,10 +155,10 @@ def test_faults_are_added_and_removed_over_http(client: Client) -> None:
         ("PATCH /faults", None, 405, "does not allow this method"),
     ],
 )
-def test_invalid_fault_over_http_is_rejected(client: Client, call: str, body: Any, status: int, why: str) -> None:
+def test_invalid_fault_over_http_is_rejected(client: Client, call: str, body: Any, status: int, reason: str) -> None:
     method, path = call.split()
-    answer = client.send(method, path, body)
-    assert (answer.status, why in answer.data.decode()) == (status, True), answer.data
+    response = client.send(method, path, body)
+    assert (response.status, reason in response.data.decode()) == (status, True), response.data
 
 
 def test_fault_injection_over_http_is_disabled_by_default() -> None:

@@ -58,20 +58,20 @@ def template(name: str) -> dict[str, Any]:
 
 def workload(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     selector = {"matchLabels": {"app": name}}
-    whole = {"selector": selector, "template": template(name), **spec}
-    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": whole}
+    full = {"selector": selector, "template": template(name), **spec}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": full}
 
 
 def test_rollouts_of_stateful_and_daemon_sets_are_waited_for(kubectl: Kubectl) -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}}
     sets = [workload("StatefulSet", "db", replicas=2, serviceName="db"), workload("DaemonSet", "agent")]
     kubectl.run("apply", "-f", "-", stdin=[node, *sets])
-    told = kubectl.run("rollout", "status", "statefulset/db", "--timeout=20s")
-    assert told.endswith("roll out complete: 2 new pods have been updated...\n")
+    result = kubectl.run("rollout", "status", "statefulset/db", "--timeout=20s")
+    assert result.endswith("roll out complete: 2 new pods have been updated...\n")
     assert "successfully rolled out" in kubectl.run("rollout", "status", "daemonset/agent", "--timeout=20s")
     kubectl.run("set", "image", "statefulset/db", "c=nginx:1.28")
-    told = kubectl.run("rollout", "status", "statefulset/db", "--timeout=20s")
-    assert told.endswith("roll out complete: 2 new pods have been updated...\n")
+    result = kubectl.run("rollout", "status", "statefulset/db", "--timeout=20s")
+    assert result.endswith("roll out complete: 2 new pods have been updated...\n")
     assert kubectl.run("get", "sts", "db").splitlines()[1].split()[:2] == ["db", "2/2"]
 
 

@@ -97,7 +97,7 @@ def test_response_of_any_framing_is_read(reply: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    ("reply", "reason"),
     [
         (b"", "EOF"),
         (OK[:-1], "unexpected EOF"),
@@ -118,8 +118,8 @@ def test_response_of_any_framing_is_read(reply: bytes) -> None:
         ),
     ],
 )
-def test_unusable_response_is_a_failed_call(reply: bytes, why: str) -> None:
-    with pytest.raises(CallFailed, match=why or "Post"):
+def test_unusable_response_is_a_failed_call(reply: bytes, reason: str) -> None:
+    with pytest.raises(CallFailed, match=reason or "Post"):
         talk(Peer(reply), lambda _, call: call())
 
 
@@ -161,7 +161,7 @@ def test_hanging_calls_delay_no_others_and_end_when_the_client_is_closed() -> No
         assert await call() == Answer(1)
         client.close()
         failures = await asyncio.gather(*hanging, call(), return_exceptions=True)
-        return [one.code for one in failures if isinstance(one, ApiFailure)]
+        return [failure.code for failure in failures if isinstance(failure, ApiFailure)]
 
     peer = Hanging(OK)
     assert talk(peer, dialogue) == [503] * 101
@@ -186,7 +186,7 @@ def test_hanging_lookup_delays_neither_other_names_nor_the_end() -> None:
         assert await call() == Answer(1)
         client.close()
         failures = await asyncio.gather(*hanging, return_exceptions=True)
-        return [one.code for one in failures if isinstance(one, ApiFailure)]
+        return [failure.code for failure in failures if isinstance(failure, ApiFailure)]
 
     assert talk(Peer(OK), dialogue, host="localhost", resolve=look_up) == [503] * 50
     assert (begun, ended) == (["slow.example"], [])

@@ -44,8 +44,8 @@ def test_namespace_of_a_cluster_scoped_object_is_dropped(path: str) -> None:
     ids=["free-form", "items", "inherited", "untyped"],
 )
 def test_fields_that_no_schema_declares_are_applied_where_unknown_ones_are_kept(schema: Object) -> None:
-    kept = {"type": "object", "properties": {"a": schema}, "x-kubernetes-preserve-unknown-fields": True}
-    kube = bars(kept)
+    stored = {"type": "object", "properties": {"a": schema}, "x-kubernetes-preserve-unknown-fields": True}
+    kube = bars(stored)
     value: Object = {"b": {"c": 1, "d": {"e": [1]}}}
     assert "a" in apply(kube, {"a": [value] if schema.get("type") == "array" else value})["spec"]
 
@@ -188,5 +188,5 @@ def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: s
     ids=["null", "class", "webhook"],
 )
 def test_an_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
-    answer = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
-    assert "Unsupported value" in answer["message"]
+    message = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
+    assert "Unsupported value" in message["message"]

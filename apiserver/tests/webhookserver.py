@@ -64,10 +64,10 @@ def serving(port: int = 0, pair: Pair | None = None) -> Iterator[WebhookServer]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             path = self.path.partition("?")[0]
             hook.asked.append((path, body["request"]))
-            answer = hook.answers.get(path)
-            given = answer(body) if answer is not None else b"no such webhook"
-            data = given if isinstance(given, bytes) else json.dumps(given).encode()
-            self.send_response(200 if answer is not None else 404)
+            stored = hook.answers.get(path)
+            arguments = stored(body) if stored is not None else b"no such webhook"
+            data = arguments if isinstance(arguments, bytes) else json.dumps(arguments).encode()
+            self.send_response(200 if stored is not None else 404)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)

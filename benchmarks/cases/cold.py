@@ -15,14 +15,14 @@ def fill(cluster: Cluster, count: int, replicas: int = 0) -> list[str]:
     """Create Foos, and Deployments with a status, with managed fields of two writers; return their names."""
     send_all(cluster.endpoint, creations(cluster, names(count)))
     foos = Api(cluster.endpoint).json("GET", cluster.foos())["items"]
-    made: list[Prepared] = []
+    built: list[Prepared] = []
     reported: list[Prepared] = []
     for meta in (foo["metadata"] for foo in foos):
         # Owned, or a cluster would collect them; by default of no pods, or a real one would run them.
         body = running_deployment(meta["name"], cluster.namespace, meta["uid"], replicas=replicas)
-        made.append(("POST", cluster.deployments(), body, JSON))
+        built.append(("POST", cluster.deployments(), body, JSON))
         reported.append(("PUT", cluster.deployments(meta["name"], "status"), body, JSON))
-    send_all(cluster.endpoint, made)
+    send_all(cluster.endpoint, built)
     send_all(cluster.endpoint, reported)
     return names(count)
 

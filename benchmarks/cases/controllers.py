@@ -66,7 +66,7 @@ class Follower:
         self._answer = self._connection.getresponse()
         threading.Thread(target=self._read, daemon=True).start()  # noqa: TID251  # ends with the connection
 
-    def wait(self, wanted: int, child: Child, seconds: float = 600.0) -> float:
+    def wait(self, expected: int, child: Child, seconds: float = 600.0) -> float:
         """Wait for a number of good objects; return the time (`time.perf_counter`) of the last one.
 
         Raises:
@@ -74,10 +74,10 @@ class Follower:
         """
         deadline = time.perf_counter() + seconds
         with self._changed:
-            while len(self._names) < wanted:
+            while len(self._names) < expected:
                 self._changed.wait(0.5)
                 if child.ended or time.perf_counter() > deadline:
-                    raise Failed(f"{len(self._names)} of {wanted} Foos after {child.seconds:.0f} s: {child.log()}")
+                    raise Failed(f"{len(self._names)} of {expected} Foos after {child.seconds:.0f} s: {child.log()}")
         return time.perf_counter()
 
     def close(self) -> None:
@@ -88,10 +88,10 @@ class Follower:
     def _read(self) -> None:
         try:
             while line := self._answer.readline():
-                found = json.loads(line)["object"]
-                if self._good(found):
+                result = json.loads(line)["object"]
+                if self._good(result):
                     with self._changed:
-                        self._names.add(found["metadata"]["name"])
+                        self._names.add(result["metadata"]["name"])
                         self._changed.notify_all()
         except (OSError, ValueError, AttributeError):
             return  # closed under our hands: what was waited for has been seen, or `wait` says that it has not
@@ -107,9 +107,9 @@ def following(cluster: Cluster, path: str, good: Seen) -> Iterator[Follower]:
         follower.close()
 
 
-def reported(found: dict[str, Any]) -> bool:
+def reported(result: dict[str, Any]) -> bool:
     """Return whether a Foo's status reports available replicas, including 0."""
-    return found.get("status", {}).get("availableReplicas") is not None
+    return result.get("status", {}).get("availableReplicas") is not None
 
 
 def until_ready(cluster: Cluster, child: Child) -> None:
@@ -124,9 +124,9 @@ def names(count: int) -> list[str]:
     return [f"foo-{n:05}" for n in range(count)]
 
 
-def creations(cluster: Cluster, wanted: Sequence[str]) -> list[Prepared]:
+def creations(cluster: Cluster, expected: Sequence[str]) -> list[Prepared]:
     """Return requests that create Foos."""
-    return [("POST", cluster.foos(), foo(name), JSON) for name in wanted]
+    return [("POST", cluster.foos(), foo(name), JSON) for name in expected]
 
 
 def settle(cluster: Cluster, child: Child, *, seconds: float = 20.0) -> float:

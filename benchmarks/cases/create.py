@@ -54,14 +54,14 @@ def create(cluster: Cluster, subject: str, count: int, *, workers: int = 2, scal
     """Run one controller with this number of Foos."""
     if subject in {FLOOR, URLLIB3}:
         return _floor(cluster, subject, count)
-    wanted = names(count)
+    expected = names(count)
     with controller(subject, cluster, workers=workers) as child:
         until_ready(cluster, child)
         settle(cluster, child)
         ready, written = child.cpu(), cluster.writes()
         with following(cluster, cluster.foos(), reported) as follower:
             began = time.perf_counter()
-            send_all(cluster.endpoint, creations(cluster, wanted))
+            send_all(cluster.endpoint, creations(cluster, expected))
             seconds = follower.wait(count, child) - began
         settle(cluster, child)
         done, more = child.cpu(), cluster.writes()
@@ -72,21 +72,21 @@ def create(cluster: Cluster, subject: str, count: int, *, workers: int = 2, scal
             "peak": child.peak_mb(),
             "writes": (more - written) / count - 1,
         }
-        return {**figures, **(_scale(cluster, child, wanted) if scaled else {})}
+        return {**figures, **(_scale(cluster, child, expected) if scaled else {})}
 
 
-def _scale(cluster: Cluster, child: Child, wanted: list[str]) -> Mapping[str, float]:
-    def is_scaled(found: dict[str, Any]) -> bool:
-        return bool(found["spec"]["replicas"] == 2)
+def _scale(cluster: Cluster, child: Child, expected: list[str]) -> Mapping[str, float]:
+    def is_scaled(result: dict[str, Any]) -> bool:
+        return bool(result["spec"]["replicas"] == 2)
 
     cpu, written = child.cpu(), cluster.writes()
     with following(cluster, cluster.deployments(), is_scaled) as follower:
         began = time.perf_counter()
         patch = b'{"spec":{"replicas":2}}'
-        send_all(cluster.endpoint, [("PATCH", cluster.foos(name), patch, MERGE_PATCH) for name in wanted])
-        seconds = follower.wait(len(wanted), child) - began
+        send_all(cluster.endpoint, [("PATCH", cluster.foos(name), patch, MERGE_PATCH) for name in expected])
+        seconds = follower.wait(len(expected), child) - began
     settle(cluster, child)
-    writes = (cluster.writes() - written) / len(wanted) - 1
+    writes = (cluster.writes() - written) / len(expected) - 1
     return {"scale_seconds": seconds, "scale_cpu": child.cpu() - cpu, "scale_writes": writes}
 
 

@@ -18,9 +18,9 @@ RESYNC = 30
 
 def prepare(cluster: Cluster, count: int) -> None:
     """Create Foos and their Deployments as a controller leaves them: it finds nothing to change."""
-    found = fill(cluster, count, replicas=1)
+    result = fill(cluster, count, replicas=1)
     status = json.dumps({"status": {"availableReplicas": AVAILABLE}}).encode()
-    send_all(cluster.endpoint, [("PATCH", cluster.foos(name, "status"), status, MERGE_PATCH) for name in found])
+    send_all(cluster.endpoint, [("PATCH", cluster.foos(name, "status"), status, MERGE_PATCH) for name in result])
 
 
 def large(cluster: Cluster, subject: str) -> Mapping[str, float]:

@@ -56,14 +56,14 @@ def _first_list(cluster: Cluster, subject: str) -> Mapping[str, float]:
 def _lists(audit: Path) -> list[float]:
     """Return the times at which the server received lists and watches of our kinds."""
     # A line that is being written lacks its end.
-    whole = audit.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-    events: list[dict[str, Any]] = [json.loads(line) for line in whole]
-    wanted = ("foos", "deployments")
+    splitlines = audit.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    events: list[dict[str, Any]] = [json.loads(line) for line in splitlines]
+    expected = ("foos", "deployments")
     return [
         datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp()
         for event in events
         # kopf looks a kind up before it lists it; what counts is the first request for objects.
-        if event["verb"] in {"list", "watch"} and event.get("objectRef", {}).get("resource") in wanted
+        if event["verb"] in {"list", "watch"} and event.get("objectRef", {}).get("resource") in expected
     ]
 
 

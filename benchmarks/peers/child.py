@@ -18,9 +18,9 @@ def tell(figures: Mapping[str, float]) -> None:
     sys.stdout.flush()
 
 
-def run(parts: Mapping[str, Callable[[list[str]], None]]) -> None:
+def run(pieces: Mapping[str, Callable[[list[str]], None]]) -> None:
     """Perform the part named by the first argument."""
-    parts[sys.argv[1]](sys.argv[2:])
+    pieces[sys.argv[1]](sys.argv[2:])
 
 
 def microseconds(work: Callable[[], object], *, seconds: float = 0.4, turns: int = 5) -> float:

@@ -87,18 +87,18 @@ def opened(delayed: int, seconds: float) -> dict[str, float]:
 
 def _get(connection: http.client.HTTPConnection, path: str, encoding: str = "identity") -> tuple[bytes, int]:
     connection.request("GET", path, headers={"Accept-Encoding": encoding})
-    answer = connection.getresponse()
-    body = answer.read()
-    return body, len(body) + sum(len(name) + len(value) + 4 for name, value in answer.getheaders())
+    response = connection.getresponse()
+    body = response.read()
+    return body, len(body) + sum(len(name) + len(value) + 4 for name, value in response.getheaders())
 
 
 def _merge(have: dict[str, Any], body: bytes) -> dict[str, Any]:
-    answer = json.loads(body)
-    history = {name: rows[-1][0] for name, rows in answer["history"].items() if rows}
-    samples = answer["samples"][-1][0] if answer["samples"] else have.get("samples", 0)
+    document = json.loads(body)
+    history = {name: rows[-1][0] for name, rows in document["history"].items() if rows}
+    samples = document["samples"][-1][0] if document["samples"] else have.get("samples", 0)
     return {
-        "boot": answer["boot"],
-        "parts": {**have.get("parts", {}), **answer["versions"]},
+        "boot": document["boot"],
+        "parts": {**have.get("parts", {}), **document["versions"]},
         "history": {**have.get("history", {}), **history},
         "samples": samples,
     }

@@ -45,9 +45,9 @@ def memory(arguments: list[str]) -> None:
     for key, path in (("foo", FOOS), ("deployment", DEPLOYMENTS)):
         gc.collect()
         tracemalloc.start()
-        kept = _by_name(api, path)
+        stored = _by_name(api, path)
         gc.collect()
-        figures[key] = tracemalloc.get_traced_memory()[0] / len(kept)
+        figures[key] = tracemalloc.get_traced_memory()[0] / len(stored)
         tracemalloc.stop()
     report(figures)
 
@@ -58,30 +58,30 @@ def _by_name(api: Api, path: str) -> dict[str, Any]:
 
 def storm(arguments: list[str]) -> None:
     """Read events, parse them, and store the objects by name."""
-    endpoint, wanted = Endpoint.of(arguments[0]), int(arguments[1])
-    kept = _by_name(Api(endpoint), FOOS)
+    endpoint, expected = Endpoint.of(arguments[0]), int(arguments[1])
+    stored = _by_name(Api(endpoint), FOOS)
     connection = endpoint.connect()
     connection.request("GET", f"{FOOS}?watch=1", headers=endpoint.headers)
-    answer = connection.getresponse()
+    response = connection.getresponse()
     report({})
-    for _ in range(wanted):
-        event = json.loads(answer.readline())
-        kept[event["object"]["metadata"]["name"]] = event["object"]
-    report({"events": wanted})
+    for _ in range(expected):
+        event = json.loads(response.readline())
+        stored[event["object"]["metadata"]["name"]] = event["object"]
+    report({"events": expected})
 
 
 def pages(arguments: list[str]) -> None:
     """List all Foos in pages of 500 into dictionaries."""
-    api, found, more = Api(Endpoint.of(arguments[0])), [], ""
+    api, matches, more = Api(Endpoint.of(arguments[0])), [], ""
     path = f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{arguments[1]}/foos?limit=500"
     began, cpu = time.perf_counter(), time.process_time()
     while True:
         page = api.json("GET", f"{path}&continue={more}" if more else path)
-        found += page["items"]
+        matches += page["items"]
         more = page["metadata"].get("continue", "")
         if not more:
             break
-    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(found)})
+    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(matches)})
 
 
 def queue(arguments: list[str]) -> None:
@@ -90,10 +90,10 @@ def queue(arguments: list[str]) -> None:
     shared: queues.Queue[tuple[str, str]] = queues.Queue()
 
     # Each key once: a key added while it waits would be returned only once.
-    kept = [[("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
+    stored = [[("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
 
     def turn(number: int) -> None:
-        for name in kept[number]:
+        for name in stored[number]:
             shared.put(name)
             shared.get()
             shared.task_done()

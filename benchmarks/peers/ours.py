@@ -76,7 +76,7 @@ def namespaces(arguments: list[str]) -> None:
 
 def storm(arguments: list[str]) -> None:
     """Process events through cache, two handlers, queue and a worker; report after the last one."""
-    client, stop, wanted = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
+    client, stop, expected = RESTClient(load_config(kubeconfig=arguments[0])), threading.Event(), int(arguments[1])
     factory, informer = _informers(client)[0]
     queue: WorkQueue[ObjectName] = WorkQueue()
     seen, over = [0], threading.Event()
@@ -86,7 +86,7 @@ def storm(arguments: list[str]) -> None:
 
     def count(_: Foo, new: Foo) -> None:
         seen[0] += 1
-        if seen[0] == wanted:
+        if seen[0] == expected:
             over.set()
 
     informer.add_event_handler(on_update=enqueue)
@@ -116,8 +116,8 @@ def pages(arguments: list[str]) -> None:
     client = RESTClient(load_config(kubeconfig=arguments[0]))
     pager = Pager(Clientset(client).samplecontroller_v1alpha1.foos(arguments[1]).list_page)
     began, cpu = time.perf_counter(), time.process_time()
-    found, _ = pager.list(ListOptions())
-    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(found.items)})
+    result, _ = pager.list(ListOptions())
+    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(result.items)})
 
 
 def queue(arguments: list[str]) -> None:
@@ -126,10 +126,12 @@ def queue(arguments: list[str]) -> None:
     shared: WorkQueue[ObjectName] = WorkQueue()
 
     # Each key once: a key added while it waits would be returned only once.
-    kept = [[ObjectName("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)]
+    stored = [
+        [ObjectName("default", f"foo-{number}-{n}") for n in range(cycles // threads)] for number in range(threads)
+    ]
 
     def turn(number: int) -> None:
-        for name in kept[number]:
+        for name in stored[number]:
             shared.add(name)
             shared.done(shared.get())
 

@@ -21,11 +21,11 @@ KIND = ("samplecontroller.k8s.io", "v1alpha1")
 @kopf.on.create(*KIND, "foos")
 def create(body: kopf.Body, spec: kopf.Spec, name: str, namespace: str, patch: kopf.Patch, **_: Any) -> None:
     """Create the Foo's Deployment; kopf's patch includes the status."""
-    wanted = json.loads(deployment(spec["deploymentName"], "", spec["replicas"]))
-    del wanted["metadata"]["ownerReferences"]
-    kopf.adopt(wanted, owner=body)
-    made = apps.create_namespaced_deployment(namespace, wanted)
-    patch.status["availableReplicas"] = (made.status and made.status.available_replicas) or 0
+    document = json.loads(deployment(spec["deploymentName"], "", spec["replicas"]))
+    del document["metadata"]["ownerReferences"]
+    kopf.adopt(document, owner=body)
+    built = apps.create_namespaced_deployment(namespace, document)
+    patch.status["availableReplicas"] = (built.status and built.status.available_replicas) or 0
 
 
 @kopf.on.update(*KIND, "foos", field="spec.replicas")
@@ -40,8 +40,8 @@ def available(status: kopf.Status, meta: kopf.Meta, namespace: str, **_: Any) ->
     count = status.get("availableReplicas")
     for owner in meta.get("ownerReferences", ()):
         if owner["kind"] == "Foo" and count is not None:
-            told = {"status": {"availableReplicas": count}}
-            foos.patch_namespaced_custom_object_status(*KIND, namespace, "foos", owner["name"], told)
+            messages = {"status": {"availableReplicas": count}}
+            foos.patch_namespaced_custom_object_status(*KIND, namespace, "foos", owner["name"], messages)
 
 
 logging.getLogger("kubernetes").setLevel(logging.WARNING)

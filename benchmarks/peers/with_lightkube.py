@@ -66,43 +66,45 @@ class Controller:
         """Enqueue a Foo."""
         self.queue.add(f"{foo.metadata.namespace}/{foo.metadata.name}")
 
-    def enqueue_owner(self, _: str, found: Any) -> None:
+    def enqueue_owner(self, _: str, result: Any) -> None:
         """Enqueue the Foo of a Deployment."""
-        for owner in found.metadata.ownerReferences or ():
+        for owner in result.metadata.ownerReferences or ():
             if owner.controller and owner.kind == "Foo":
-                self.queue.add(f"{found.metadata.namespace}/{owner.name}")
+                self.queue.add(f"{result.metadata.namespace}/{owner.name}")
 
     def sync(self, key: str) -> None:
         """Bring a Foo's Deployment to the desired state."""
         foo = self.foos.objects.get(key)
         if foo is None:
             return
-        space, meta, wanted = foo.metadata.namespace, foo.metadata, foo["spec"]["replicas"]
-        found = self.deployments.objects.get(f"{space}/{foo['spec']['deploymentName']}")
+        space, meta, expected = foo.metadata.namespace, foo.metadata, foo["spec"]["replicas"]
+        stored = self.deployments.objects.get(f"{space}/{foo['spec']['deploymentName']}")
         changed = True
-        if found is None:
-            body = json.loads(deployment(foo["spec"]["deploymentName"], meta.uid, wanted))
+        if stored is None:
+            body = json.loads(deployment(foo["spec"]["deploymentName"], meta.uid, expected))
             body["metadata"]["namespace"] = space
             try:
-                found = self.client.create(Deployment.from_dict(body))
+                stored = self.client.create(Deployment.from_dict(body))
             except ApiError as error:
                 if error.status.code != 409:
                     raise
                 return  # made by us, and not in the cache yet: its event will come
-        elif found.spec.replicas != wanted:
-            found = self.client.patch(Deployment, found.metadata.name, {"spec": {"replicas": wanted}}, namespace=space)
+        elif stored.spec.replicas != expected:
+            stored = self.client.patch(
+                Deployment, stored.metadata.name, {"spec": {"replicas": expected}}, namespace=space
+            )
         else:
             changed = False
-        self.report(foo, found, changed)
+        self.report(foo, stored, changed)
 
-    def report(self, foo: Any, found: Any, changed: bool) -> None:
+    def report(self, foo: Any, result: Any, changed: bool) -> None:
         """Write the Foo's status and an event, if they changed."""
-        available = (found.status and found.status.availableReplicas) or 0
-        said, meta = (foo.get("status") or {}).get("availableReplicas"), foo.metadata
-        if said != available:
+        available = (result.status and result.status.availableReplicas) or 0
+        stored, meta = (foo.get("status") or {}).get("availableReplicas"), foo.metadata
+        if stored != available:
             status = {"status": {"availableReplicas": available}}
             self.client.patch(Foo.Status, meta.name, status, namespace=meta.namespace, patch_type=PatchType.MERGE)
-        if changed or said is None:
+        if changed or stored is None:
             body = json.loads(event(meta.name, meta.uid, time.time_ns(), meta.namespace))
             self.client.create(Event.from_dict(body))
             log.info("Foo %s synced", meta.name)
@@ -124,8 +126,8 @@ def _acquainted(kubeconfig: str) -> None:
 def controller(arguments: list[str]) -> None:
     """Run the sample controller."""
     _acquainted(arguments[0])
-    made = Controller(arguments[0])
-    work(made.queue, made.sync)
+    built = Controller(arguments[0])
+    work(built.queue, built.sync)
     until_signal()
 
 
@@ -141,22 +143,22 @@ def cache(arguments: list[str]) -> None:
 def memory(arguments: list[str]) -> None:
     """Measure the bytes of one cached object, per kind."""
     figures: dict[str, float] = {}
-    kept: list[Cache] = []
+    stored: list[Cache] = []
     list(_client(arguments[0]).list(Foo, namespace="nowhere"))  # not counted: imports of a first request
     for key, kind in (("foo", Foo), ("deployment", Deployment)):
         gc.collect()
         tracemalloc.start()
-        kept.append(Cache(arguments[0], kind))
-        kept[-1].filled.wait()
+        stored.append(Cache(arguments[0], kind))
+        stored[-1].filled.wait()
         gc.collect()
-        figures[key] = tracemalloc.get_traced_memory()[0] / len(kept[-1].objects)
+        figures[key] = tracemalloc.get_traced_memory()[0] / len(stored[-1].objects)
         tracemalloc.stop()
     report(figures)
 
 
 def storm(arguments: list[str]) -> None:
     """Process events through cache, two handlers, queue and a worker; report after the last one."""
-    wanted, queue, seen, over = int(arguments[1]), Queue(), [0], threading.Event()
+    expected, queue, seen, over = int(arguments[1]), Queue(), [0], threading.Event()
 
     def enqueue(kind: str, foo: Any) -> None:
         if kind == "MODIFIED":
@@ -165,7 +167,7 @@ def storm(arguments: list[str]) -> None:
     def count(kind: str, _: Any) -> None:
         if kind == "MODIFIED":
             seen[0] += 1
-            if seen[0] == wanted:
+            if seen[0] == expected:
                 over.set()
 
     foos = Cache(arguments[0], Foo, enqueue, count)
@@ -182,8 +184,8 @@ def pages(arguments: list[str]) -> None:
     """List all Foos in pages of 500."""
     client = _client(arguments[0])
     began, cpu = time.perf_counter(), time.process_time()
-    found = list(client.list(Foo, namespace=arguments[1], chunk_size=500))
-    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(found)})
+    result = list(client.list(Foo, namespace=arguments[1], chunk_size=500))
+    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(result)})
 
 
 def codec(arguments: list[str]) -> None:

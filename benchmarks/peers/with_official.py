@@ -33,11 +33,11 @@ class Foos:
 
     def listing(self, **options: Any) -> Any:
         """List and watch for the informer, which expects attributes where this API returns a dictionary."""
-        answer: Any = self.api.list_cluster_custom_object(*KIND, "foos", **options)
+        response: Any = self.api.list_cluster_custom_object(*KIND, "foos", **options)
         if options.get("watch"):
-            return answer
-        meta = SimpleNamespace(resource_version=answer["metadata"]["resourceVersion"])
-        return SimpleNamespace(items=answer["items"], metadata=meta)
+            return response
+        meta = SimpleNamespace(resource_version=response["metadata"]["resourceVersion"])
+        return SimpleNamespace(items=response["items"], metadata=meta)
 
     def set_status(self, foo: Any, available: int) -> None:
         """Write the number of available replicas."""
@@ -64,47 +64,49 @@ class Controller:
         """Enqueue a Foo."""
         self.queue.add(f"{foo['metadata']['namespace']}/{foo['metadata']['name']}")
 
-    def enqueue_owner(self, found: Any) -> None:
+    def enqueue_owner(self, result: Any) -> None:
         """Enqueue the Foo of a Deployment."""
-        for owner in found.metadata.owner_references or ():
+        for owner in result.metadata.owner_references or ():
             if owner.controller and owner.kind == "Foo":
-                self.queue.add(f"{found.metadata.namespace}/{owner.name}")
+                self.queue.add(f"{result.metadata.namespace}/{owner.name}")
 
     def sync(self, key: str) -> None:
         """Bring a Foo's Deployment to the desired state."""
         foo = self.foos.cache.get_by_key(key)
         if foo is None:
             return
-        space, meta, wanted = foo["metadata"]["namespace"], foo["metadata"], foo["spec"]["replicas"]
-        found = self.deployments.cache.get_by_key(f"{space}/{foo['spec']['deploymentName']}")
+        space, meta, expected = foo["metadata"]["namespace"], foo["metadata"], foo["spec"]["replicas"]
+        stored = self.deployments.cache.get_by_key(f"{space}/{foo['spec']['deploymentName']}")
         changed = True
-        if found is None:
-            body = json.loads(deployment(foo["spec"]["deploymentName"], meta["uid"], wanted))
+        if stored is None:
+            body = json.loads(deployment(foo["spec"]["deploymentName"], meta["uid"], expected))
             body["metadata"]["ownerReferences"][0]["name"] = meta["name"]
             try:
-                found = self.apps.create_namespaced_deployment(space, body)
+                stored = self.apps.create_namespaced_deployment(space, body)
             except ApiException as error:
                 if error.status != 409:
                     raise
                 return  # made by us, and not in the cache yet: its event will come
-        elif found.spec.replicas != wanted:
-            found = self.apps.patch_namespaced_deployment(found.metadata.name, space, {"spec": {"replicas": wanted}})
+        elif stored.spec.replicas != expected:
+            stored = self.apps.patch_namespaced_deployment(
+                stored.metadata.name, space, {"spec": {"replicas": expected}}
+            )
         else:
             changed = False
-        self.report(foo, found, changed)
+        self.report(foo, stored, changed)
 
-    def report(self, foo: Any, found: Any, changed: bool) -> None:
+    def report(self, foo: Any, result: Any, changed: bool) -> None:
         """Write the Foo's status and an event, if they changed."""
-        available, said = found.status.available_replicas or 0, foo.get("status", {}).get("availableReplicas")
+        available, stored = result.status.available_replicas or 0, foo.get("status", {}).get("availableReplicas")
         meta = foo["metadata"]
-        if said != available:
+        if stored != available:
             try:
                 self.foos_api.set_status(foo, available)
             except ApiException as error:
                 if error.status != 409:
                     raise
                 return  # the cache is behind: the newer Foo will come
-        if changed or said is None:
+        if changed or stored is None:
             body = json.loads(event(meta["name"], meta["uid"], time.time_ns(), meta["namespace"]))
             self.core.create_namespaced_event(meta["namespace"], body)
             log.info("Foo %s synced", meta["name"])
@@ -113,10 +115,10 @@ class Controller:
 def controller(arguments: list[str]) -> None:
     """Run the sample controller."""
     config.load_kube_config(arguments[0])
-    made = Controller()
-    made.foos.start()
-    made.deployments.start()
-    work(made.queue, made.sync)
+    built = Controller()
+    built.foos.start()
+    built.deployments.start()
+    work(built.queue, built.sync)
     until_signal()
 
 
@@ -139,8 +141,8 @@ def memory(arguments: list[str]) -> None:
     ):
         gc.collect()
         tracemalloc.start()
-        kept = _filled(listing)
-        size = len(kept.wait())
+        stored = _filled(listing)
+        size = len(stored.wait())
         gc.collect()
         figures[key] = tracemalloc.get_traced_memory()[0] / size
         tracemalloc.stop()
@@ -165,7 +167,7 @@ class _filled:  # noqa: N801  # reads as a verb
 def storm(arguments: list[str]) -> None:
     """Process events through cache, two handlers, queue and a worker; report after the last one."""
     config.load_kube_config(arguments[0])
-    wanted, queue, seen = int(arguments[1]), Queue(), [0]
+    expected, queue, seen = int(arguments[1]), Queue(), [0]
     informer, over = SharedInformer(Foos().listing), threading.Event()
     listed = threading.Event()
 
@@ -174,7 +176,7 @@ def storm(arguments: list[str]) -> None:
 
     def count(_: Any) -> None:
         seen[0] += 1
-        if seen[0] == wanted:
+        if seen[0] == expected:
             over.set()
 
     informer.add_event_handler(ADDED, lambda _: listed.set())
@@ -193,13 +195,13 @@ def storm(arguments: list[str]) -> None:
 def pages(arguments: list[str]) -> None:
     """List all Foos in pages of 500."""
     config.load_kube_config(arguments[0])
-    api, found, more = client.CustomObjectsApi(), [], None
+    api, matches, more = client.CustomObjectsApi(), [], None
     began, cpu = time.perf_counter(), time.process_time()
     while more != "":
         page: Any = api.list_namespaced_custom_object(*KIND, arguments[1], "foos", limit=500, _continue=more)
-        found += page["items"]
+        matches += page["items"]
         more = page["metadata"].get("continue", "")
-    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(found)})
+    report({"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "objects": len(matches)})
 
 
 def codec(arguments: list[str]) -> None:

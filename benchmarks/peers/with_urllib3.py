@@ -34,9 +34,9 @@ def send(arguments: list[str]) -> None:
 
 def _send(pool: urllib3.HTTPConnectionPool, requests: list[Prepared], headers: dict[str, str]) -> None:
     for method, path, body, kind in requests:
-        answer = pool.urlopen(method, path, body, {**headers, "Content-Type": kind})
-        if answer.status >= 400:
-            raise Refused(answer.status, f"{method} {path}", b"")
+        response = pool.urlopen(method, path, body, {**headers, "Content-Type": kind})
+        if response.status >= 400:
+            raise Refused(response.status, f"{method} {path}", b"")
 
 
 PARTS = {f.__name__: f for f in (send,)}

@@ -112,8 +112,8 @@ def set_value(path: str, value: object) -> Callable[[Bundle], Bundle]:
     def change(bundle: Bundle) -> Bundle:
         root, *names = path.split()
         at: Any = {"csv": bundle.objects[CSV], "crd": bundle.objects[CRD], "annotations": bundle.annotations}[root]
-        *way, last = (int(name) if name.isdigit() else name for name in names)
-        for name in way:
+        *route, last = (int(name) if name.isdigit() else name for name in names)
+        for name in route:
             at = at[name]
         if value is None:
             del at[last]

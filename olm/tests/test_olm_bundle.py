@@ -26,13 +26,13 @@ SETTINGS = ("VERSION=0.2.0", f"IMG={IMAGE}", "CHANNELS=candidate,stable", "DEFAU
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Path:
     """Project with Foo in two versions, every webhook type, and its bundle."""
-    made = foo_project(tmp_path_factory.mktemp("bundle") / "foo")
+    built = foo_project(tmp_path_factory.mktemp("bundle") / "foo")
     second = ("--group", "samplecontroller", "--version", "v1", "--kind", "Foo")
     webhooks = ("--defaulting", "--programmatic-validation", "--conversion")
-    assert clientgo(made, "create", "api", *second, "--resource", "--controller=false") == 0
-    assert clientgo(made, "create", "webhook", *FOO, *webhooks) == 0
-    assert "bundle is valid" in run(made, variables, "make", "bundle", *SETTINGS)
-    return made
+    assert clientgo(built, "create", "api", *second, "--resource", "--controller=false") == 0
+    assert clientgo(built, "create", "webhook", *FOO, *webhooks) == 0
+    assert "bundle is valid" in run(built, variables, "make", "bundle", *SETTINGS)
+    return built
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def version(project: Path) -> dict[str, Any]:
 @pytest.mark.feature("A-75")
 @pytest.mark.feature("E-11")
 def test_bundle_has_manifests_metadata_and_tests(project: Path) -> None:
-    made = {path for path in read_files(project) if path.startswith("bundle")}
+    built = {path for path in read_files(project) if path.startswith("bundle")}
     annotations = yaml.safe_load((project / "bundle/metadata/annotations.yaml").read_text())["annotations"]
     dockerfile = (project / "bundle.Dockerfile").read_text()
 
@@ -59,7 +59,7 @@ def test_bundle_has_manifests_metadata_and_tests(project: Path) -> None:
         "bundle/manifests/foo-foo-viewer-role_rbac.authorization.k8s.io_v1_clusterrole.yaml",
         "bundle/metadata/annotations.yaml",
         "bundle/tests/scorecard/config.yaml",
-    } <= made
+    } <= built
     assert annotations["operators.operatorframework.io.bundle.mediatype.v1"] == "registry+v1"
     assert annotations["operators.operatorframework.io.bundle.package.v1"] == "foo"
     assert annotations["operators.operatorframework.io.bundle.channels.v1"] == "candidate,stable"

@@ -247,16 +247,16 @@ def test_bundle_that_the_published_schema_rejects_is_rejected(value: Any) -> Non
 
 @given(st.sampled_from(list(paths(WHOLE))), JSON)
 def test_any_value_at_any_path_is_validated_without_crash(path: tuple[Any, ...], value: Any) -> None:
-    whole = copy.deepcopy(WHOLE)
-    at: Any = whole
+    full = copy.deepcopy(WHOLE)
+    at: Any = full
     for name in path[:-1]:
         at = at[name]
     at[path[-1]] = value
-    annotations = whole.pop("annotations")
-    objects = {path: one for path, one in whole.items() if isinstance(one, dict)}
+    annotations = full.pop("annotations")
+    objects = {path: item for path, item in full.items() if isinstance(item, dict)}
     bundle = replace(valid_bundle(), objects=objects, annotations=annotations if isinstance(annotations, dict) else {})
 
-    assert all(isinstance(one, Finding) for one in required(bundle))
+    assert all(isinstance(entry, Finding) for entry in required(bundle))
     for suite in SUITES.values():
         list(suite(bundle))
 

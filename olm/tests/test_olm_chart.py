@@ -23,21 +23,21 @@ _RELEASE = {"{{ .Release.Namespace }}": "foo-system", "{{ .Release.Service }}": 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Path:
     """Project with Foo, a webhook and its chart."""
-    made = foo_project(tmp_path_factory.mktemp("chart") / "foo")
-    assert clientgo(made, "create", "webhook", *FOO, "--defaulting") == 0
-    output = run(made, variables, "make", "helm-chart", "VERSION=0.2.0", f"IMG={IMAGE}")
+    built = foo_project(tmp_path_factory.mktemp("chart") / "foo")
+    assert clientgo(built, "create", "webhook", *FOO, "--defaulting") == 0
+    output = run(built, variables, "make", "helm-chart", "VERSION=0.2.0", f"IMG={IMAGE}")
     assert "helm install foo dist/chart --namespace foo-system" in output
-    return made
+    return built
 
 
 def templates(project: Path) -> str:
     """Return the concatenated templates of the chart."""
-    found = sorted((project / "dist" / "chart" / "templates").iterdir())
-    return "".join(f"---\n{file.read_text()}" for file in found)
+    result = sorted((project / "dist" / "chart" / "templates").iterdir())
+    return "".join(f"---\n{file.read_text()}" for file in result)
 
 
 def by_name(objects: list[Any]) -> dict[tuple[str, str], Any]:
-    return {(one["kind"], one["metadata"]["name"]): one for one in objects if one}
+    return {(item["kind"], item["metadata"]["name"]): item for item in objects if item}
 
 
 @pytest.mark.e2e
@@ -46,17 +46,17 @@ def test_chart_with_default_values_renders_what_deploy_applies(project: Path, va
     rendered = _JSON.sub(lambda value: json.dumps(values[value[1]]), templates(project))
     for expression, value in _RELEASE.items():
         rendered = rendered.replace(expression, value)
-    made = by_name(list(yaml.safe_load_all(re.sub(r"^ *\{\{- .*\}\}\n", "", rendered, flags=re.MULTILINE))))
+    built = by_name(list(yaml.safe_load_all(re.sub(r"^ *\{\{- .*\}\}\n", "", rendered, flags=re.MULTILINE))))
     run(project, variables, "make", "build-installer", f"IMG={IMAGE}")
-    wanted = by_name(list(yaml.safe_load_all((project / "dist/install.yaml").read_text())))
+    expected = by_name(list(yaml.safe_load_all((project / "dist/install.yaml").read_text())))
 
     # Helm creates the namespace. The chart adds scheduling values, and keeps CRDs on uninstall.
-    del wanted["Namespace", "foo-system"]
-    pod = made["Deployment", "foo-controller-manager"]["spec"]["template"]["spec"]
+    del expected["Namespace", "foo-system"]
+    pod = built["Deployment", "foo-controller-manager"]["spec"]["template"]["spec"]
     assert [pod.pop(name) for name in ("nodeSelector", "tolerations", "affinity")] == [{}, [], {}]
-    crd = made["CustomResourceDefinition", "foos.samplecontroller.c9g.io"]["metadata"]
+    crd = built["CustomResourceDefinition", "foos.samplecontroller.c9g.io"]["metadata"]
     assert crd.pop("annotations") == {"helm.sh/resource-policy": "keep"}
-    assert made == wanted
+    assert built == expected
 
 
 @pytest.mark.e2e
@@ -74,13 +74,13 @@ def test_chart_renders_into_another_namespace_with_or_without_crds(
 
     rendered = run(project, variables, "kubectl", "label", "--local", "-f", "scope.json", "a=b",
         "-o", "go-template-file", "--template", "chart.tmpl")  # fmt: skip
-    made = by_name(list(yaml.safe_load_all(rendered)))
+    built = by_name(list(yaml.safe_load_all(rendered)))
     assert "foo-system" not in rendered
-    assert made["Deployment", "foo-controller-manager"]["metadata"]["namespace"] == "elsewhere"
-    assert [kind for kind, _ in made if kind == "CustomResourceDefinition"] == (
+    assert built["Deployment", "foo-controller-manager"]["metadata"]["namespace"] == "elsewhere"
+    assert [kind for kind, _ in built if kind == "CustomResourceDefinition"] == (
         ["CustomResourceDefinition"] if crds else []
     )
-    assert made["Service", "foo-webhook-service"]["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
+    assert built["Service", "foo-webhook-service"]["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "Helm"
 
 
 def test_template_syntax_in_manifests_is_escaped_and_same_names_share_a_file() -> None:

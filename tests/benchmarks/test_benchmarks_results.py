@@ -27,8 +27,8 @@ def case(*figures: Figure) -> Case:
     return Case(name="some", words="something", figures=figures, subjects=(OURS, FLOOR, KOPF), open=never)
 
 
-def outcome_of(figures: dict[str, dict[str, list[float]]], *known: Figure) -> CaseFound:
-    return found(Outcome(case(*(known or (COST, RATE))), figures), date="2026-11-21", load=0.5)
+def outcome_of(figures: dict[str, dict[str, list[float]]], *figure: Figure) -> CaseFound:
+    return found(Outcome(case(*(figure or (COST, RATE))), figures), date="2026-11-21", load=0.5)
 
 
 def results(**cases: CaseFound) -> Results:
@@ -111,9 +111,9 @@ def test_a_file_with_other_content_is_rejected_with_a_one_line_error(tmp_path: P
 
 def test_a_part_that_is_run_again_takes_its_place_among_the_others() -> None:
     old, new = results(some=outcome_of({}), help=outcome_of({})), costing(1.0)
-    whole = merged(old, new)
-    assert whole.cases["some"] == new.cases["some"]
-    assert whole.cases["help"] == old.cases["help"]
+    full = merged(old, new)
+    assert full.cases["some"] == new.cases["some"]
+    assert full.cases["help"] == old.cases["help"]
 
 
 def test_results_of_another_machine_are_not_mixed_in() -> None:
@@ -137,9 +137,11 @@ def test_the_table_says_why_a_case_was_not_run() -> None:
     assert "Not run: needs the moon." in table(results(some=skipped))
 
 
-@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (0.01234, "0.0123"), (12.345, "12.3"), (56789.1, "56,789")])
-def test_numbers_have_three_digits(value: float, shown: str) -> None:
-    assert number(value) == shown
+@pytest.mark.parametrize(
+    ("value", "rendered"), [(0.0, "0"), (0.01234, "0.0123"), (12.345, "12.3"), (56789.1, "56,789")]
+)
+def test_numbers_have_three_digits(value: float, rendered: str) -> None:
+    assert number(value) == rendered
 
 
 @given(st.floats(0.0, 3.0), st.floats(0.001, 1000.0))

@@ -36,8 +36,8 @@ class Subjects:
 
 def case(subjects: Subjects, **changes: object) -> Case:
     figures = (Figure(key="cpu", unit="s", words="processor time"),)
-    made = Case(name="some", words="", figures=figures, subjects=(OURS, FLOOR, KOPF), open=subjects.open)
-    return replace(made, **changes)  # type: ignore[arg-type]
+    built = Case(name="some", words="", figures=figures, subjects=(OURS, FLOOR, KOPF), open=subjects.open)
+    return replace(built, **changes)  # type: ignore[arg-type]
 
 
 def test_subjects_take_turns() -> None:
@@ -82,10 +82,10 @@ def test_subjects_can_be_chosen() -> None:
     assert subjects.measured == [OURS, KOPF] * 2
 
 
-@pytest.mark.parametrize(("own", "requested", "rounds"), [(0, 5, 5), (2, 5, 2), (5, 1, 1)])
-def test_a_case_has_the_requested_rounds_up_to_its_own_limit(own: int, requested: int, rounds: int) -> None:
+@pytest.mark.parametrize(("local", "requested", "rounds"), [(0, 5, 5), (2, 5, 2), (5, 1, 1)])
+def test_a_case_has_the_requested_rounds_up_to_its_own_limit(local: int, requested: int, rounds: int) -> None:
     subjects = Subjects()
-    run(case(subjects, rounds=own), replace(SETTING, rounds=requested))
+    run(case(subjects, rounds=local), replace(SETTING, rounds=requested))
     assert subjects.measured == [OURS, FLOOR, KOPF] * rounds
 
 

@@ -38,28 +38,28 @@ def test_an_interrupted_run_keeps_every_case_that_was_finished(
 ) -> None:
     cases = [case("first", ALL), case("second", {OURS: 1.0}, KeyboardInterrupt())]
     assert main(["--output", str(tmp_path)], cases) == 130
-    assert list(kept.cases if (kept := read(tmp_path / "latest.json")) else []) == ["first"]
+    assert list(stored.cases if (stored := read(tmp_path / "latest.json")) else []) == ["first"]
     assert "## first" in (tmp_path / "latest.md").read_text()
     assert (tmp_path / "latest.png").read_bytes().startswith(b"\x89PNG")
     assert "are kept in" in capsys.readouterr().err
 
 
 def test_summary_is_drawn_only_if_every_headline_was_measured(tmp_path: Path) -> None:
-    kept = read(RESULTS / "latest.json")
-    assert kept is not None
-    summarize(kept, tmp_path / "summary.png")
+    stored = read(RESULTS / "latest.json")
+    assert stored is not None
+    summarize(stored, tmp_path / "summary.png")
     assert (tmp_path / "summary.png").read_bytes().startswith(b"\x89PNG")
-    partial = replace(kept, cases={name: one for name, one in kept.cases.items() if name != "idle"})
+    partial = replace(stored, cases={name: item for name, item in stored.cases.items() if name != "idle"})
     summarize(partial, tmp_path / "partial.png")
     assert not (tmp_path / "partial.png").exists()
 
 
 def test_progress_names_case_subject_and_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["--output", str(tmp_path), "--case", "second"], [case("first", ALL), case("second", ALL)])
-    said = capsys.readouterr().err
-    assert "second, case 1 of 1: something" in said
-    assert "second: kopf, round 1 of 1" in said
-    assert "first" not in said
+    err = capsys.readouterr().err
+    assert "second, case 1 of 1: something" in err
+    assert "second: kopf, round 1 of 1" in err
+    assert "first" not in err
 
 
 def test_a_peer_that_fails_stands_in_the_table_and_fails_no_run(tmp_path: Path) -> None:
@@ -91,6 +91,6 @@ def test_a_check_measures_only_cases_with_a_subject_to_compare_with(
     main(["--output", str(tmp_path)], [case("first", ALL), alone])
     capsys.readouterr()
     assert main(["--output", str(tmp_path), "--check"], [case("first", ALL), alone]) == 0
-    said = capsys.readouterr().err
-    assert "alone: not measured, latest.json has no other subject to compare with" in said
-    assert "alone: clientgo, round 1" not in said
+    err = capsys.readouterr().err
+    assert "alone: not measured, latest.json has no other subject to compare with" in err
+    assert "alone: clientgo, round 1" not in err

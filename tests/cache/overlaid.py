@@ -12,8 +12,8 @@ def version(number: int, uid: str = "uid-1") -> ConfigMap:
 
 
 def seen(cache: MutationCache[ConfigMap]) -> str | None:
-    found = cache.get_by_key(KEY)
-    return found.metadata.resource_version if found is not None else None
+    stored = cache.get_by_key(KEY)
+    return stored.metadata.resource_version if stored is not None else None
 
 
 def by_uid(obj: ConfigMap) -> list[str]:

@@ -43,11 +43,11 @@ def page(*objects: ConfigMap, version: str = "10", continue_: str = "") -> Objec
 
 def watch(*events: WatchEvent[ConfigMap] | Bookmark | BadEvent, error: Exception | None = None) -> FakeWatch[ConfigMap]:
     """Return a watch with these events that then ends, with an error if one is given."""
-    made: FakeWatch[ConfigMap] = FakeWatch(list(events))
+    fake_watch: FakeWatch[ConfigMap] = FakeWatch(list(events))
     if error is not None:
-        made.fail(error)
-    made.end()
-    return made
+        fake_watch.fail(error)
+    fake_watch.end()
+    return fake_watch
 
 
 class Sink:
@@ -114,14 +114,14 @@ class Script:
             if self.confirms is not None:
                 raise self.confirms
             return page()
-        answer = self._next("list", options, page())
-        assert isinstance(answer, ObjectList)
-        return answer
+        response = self._next("list", options, page())
+        assert isinstance(response, ObjectList)
+        return response
 
     def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-        answer = self._next("watch", options, watch())
-        assert isinstance(answer, FakeWatch)
-        return answer
+        response = self._next("watch", options, watch())
+        assert isinstance(response, FakeWatch)
+        return response
 
     def calls(self) -> list[str]:
         """Return verb and version of each request."""
@@ -129,7 +129,7 @@ class Script:
 
     def options(self, verb: str) -> list[ListOptions]:
         """Return the options of each request with that verb."""
-        return [options for asked, options in self.asked if asked == verb]
+        return [options for requested, options in self.asked if requested == verb]
 
     def _next(self, verb: str, options: ListOptions, last: Any) -> Any:
         if not self.answers:
@@ -140,10 +140,10 @@ class Script:
             self._changed.notify_all()
         if self._clock is not None:
             self._clock.step(self._step)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = self.answers.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
 
 def _verb(verb: str, options: ListOptions) -> str:

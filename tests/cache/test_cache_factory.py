@@ -153,24 +153,24 @@ def test_resources_that_have_not_synced_are_named() -> None:
 
 @pytest.mark.feature("B-WAT-03")
 @pytest.mark.parametrize(
-    ("declared", "wanted", "streams"),
+    ("declared", "expected", "streams"),
     [(False, True, False), (None, True, True), (None, None, None), (True, None, True), (True, False, False)],
 )
 @pytest.mark.behaviour("LW-01")
 def test_support_of_streamed_lists_declared_by_the_requester_holds_for_all_informers(
-    declared: bool | None, wanted: bool | None, streams: bool | None
+    declared: bool | None, expected: bool | None, streams: bool | None
 ) -> None:
     sources = Sources()
     if declared is not None:
         sources.supports_watch_list = declared  # type: ignore[attr-defined]  # as requesters may have
-    assert InformerFactory(sources, watch_list=wanted)._watch_list is streams
+    assert InformerFactory(sources, watch_list=expected)._watch_list is streams
 
 
 @pytest.mark.feature("B-FAC-01")
 def test_informers_of_a_named_factory_have_metrics_by_resource() -> None:
     name = InformerName("shop")
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         factory = InformerFactory(FakeClientset(), name=name)
         assert ConfigMapInformer(factory).informer.size == 0
     name.release()
-    assert ("informer_store_objects", "shop", "", "v1", "configmaps") in kept.metrics
+    assert ("informer_store_objects", "shop", "", "v1", "configmaps") in metrics.metrics

@@ -120,10 +120,10 @@ class HostileServer:
         self.recovered.set()
         return self.stream
 
-    def _nonsense(self, answer: Any) -> FakeWatch[ConfigMap]:
-        if isinstance(answer, Exception):
-            raise answer
-        events, error = answer
+    def _nonsense(self, response: Any) -> FakeWatch[ConfigMap]:
+        if isinstance(response, Exception):
+            raise response
+        events, error = response
         stream: FakeWatch[ConfigMap] = FakeWatch(events)
         if error is not None:
             stream.fail(error)

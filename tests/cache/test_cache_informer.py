@@ -65,9 +65,9 @@ class Running:
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    made = Running()
-    yield made
-    made.end()
+    built = Running()
+    yield built
+    built.end()
 
 
 @pytest.mark.feature("B-INF-01", "B-INF-07", "A-02")
@@ -204,9 +204,9 @@ def test_object_that_becomes_undecodable_keeps_its_last_valid_state(
     running.relist()
     running.source.add(config_map("c"))
     assert handler.wait_for(4)[2:] == [("update", "ns/b"), ("add", "ns/c")]
-    kept = running.informer.indexer.get_by_key(ObjectName("ns", "a"))
-    assert kept is not None
-    assert kept.data == {"x": "1"}
+    stored = running.informer.indexer.get_by_key(ObjectName("ns", "a"))
+    assert stored is not None
+    assert stored.data == {"x": "1"}
     assert running.informer.undecodable.total == 1
     assert caplog.text.count("cannot be decoded") == 1
 
@@ -231,7 +231,7 @@ def test_objects_are_transformed_before_they_are_stored_or_delivered(running: Ru
     handler = running.handler()
     running.start()
     handler.wait_for(2)
-    assert [told.new.data["name"] for told in handler.recorded] == ["POD1", "POD2"]
+    assert [messages.new.data["name"] for messages in handler.recorded] == ["POD1", "POD2"]
     assert sorted(obj.data["name"] for obj in running.informer.indexer.list()) == ["POD1", "POD2"]
     with pytest.raises(RuntimeError, match="informer has already started"):
         running.informer.set_transform(keep_everything)
@@ -288,10 +288,10 @@ def test_all_threads_end_with_the_informer(running: Running) -> None:
 
 
 def test_each_namespace_has_its_own_watch() -> None:
-    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
-    one.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="one")))
+    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    first.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="one")))
     two.add(ConfigMap(metadata=ObjectMeta(name="x", namespace="two")))
-    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two})
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": first, "two": two})
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     informer.add_event_handler(on_add=handler.on_add, on_delete=handler.on_delete)
     stop, group = threading.Event(), Group()
@@ -307,15 +307,15 @@ def test_each_namespace_has_its_own_watch() -> None:
 
 @pytest.mark.feature("B-FIFO-08")
 def test_informer_of_two_namespaces_has_synced_after_both_lists() -> None:
-    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     two.fail_next_lists(Forbidden("not yet"))
     clock = FakeClock()
-    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, clock=clock)
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": first, "two": two}, clock=clock)
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     registration = informer.add_event_handler(on_add=handler.on_add)
     stop, group = threading.Event(), Group()
     group.start(informer.run, stop, name="informer")
-    one.wait_for_watch()
+    first.wait_for_watch()
     clock.wait_for_sleeps(1)
     before = (informer.has_synced, registration.has_synced)
     clock.step(2.0)
@@ -364,7 +364,7 @@ def test_deeply_nested_object_is_skipped_and_reported(stream: FakeStream) -> Non
         # Python 3.14 decodes 250,000 levels; an object of half a megabyte takes seconds on a busy machine.
         handler.wait_for(4, 60)
         assert {name.name for name in informer.undecodable.errors} == {"bad", "a", "worse"}
-        assert {one.metadata.name: one.metadata.resource_version for one in informer.indexer.list()} == {
+        assert {item.metadata.name: item.metadata.resource_version for item in informer.indexer.list()} == {
             "a": "3",
             "c": "9",
         }

@@ -151,8 +151,8 @@ def test_object_whose_transform_fails_is_undecodable_and_keeps_its_last_state(
         source.delete(pod("good", generation=13))
         assert handler.wait_for(3)[-1] == ("delete", "ns/good")
     skipped = [vars(record) for record in caplog.records if "object skipped" in record.msg]
-    assert [one["name_"] for one in skipped] == ["bad", "good"]
-    assert all(message in one["err"] for one in skipped)
+    assert [item["name_"] for item in skipped] == ["bad", "good"]
+    assert all(message in entry["err"] for entry in skipped)
 
 
 def test_index_function_that_raises_for_an_object_does_not_affect_the_informer() -> None:
@@ -232,10 +232,10 @@ def hammer(source: FakeSource[ConfigMap], number: int) -> None:
 
 @pytest.mark.behaviour("CT-01")
 def test_informer_equals_the_source_after_concurrent_changes() -> None:
-    source, told, hammers = FakeSource(ConfigMap), Told(), Group()
+    source, messages, hammers = FakeSource(ConfigMap), Told(), Group()
 
     def prepare(informer: SharedInformer[ConfigMap]) -> None:
-        informer.add_event_handler(on_add=told.added, on_update=told.updated, on_delete=told.removed)
+        informer.add_event_handler(on_add=messages.added, on_update=messages.updated, on_delete=messages.removed)
         assert not informer.has_synced
 
     with following(source, prepare, resync=1.0, clock=FakeClock()) as informer:
@@ -244,11 +244,11 @@ def test_informer_equals_the_source_after_concurrent_changes() -> None:
             hammers.start(hammer, source, number, name=f"hammer-{number}")
         hammers.join(20)
         source.add(pod("last"))
-        assert told.last_came.wait(10)
+        assert messages.last_came.wait(10)
         listed = {obj.metadata.name: obj.metadata.generation for obj in source.list_page(ListOptions()).items}
         assert {obj.metadata.name: obj.metadata.generation for obj in informer.indexer.list()} == listed
-        assert told.objects == listed
-    assert told.problems == []
+        assert messages.objects == listed
+    assert messages.problems == []
 
 
 @pytest.mark.behaviour("SI-20")
@@ -274,11 +274,11 @@ def test_every_informer_has_a_namespace_index() -> None:
 
 @pytest.mark.feature("B-REF-20")
 def test_version_of_several_sources_is_the_oldest() -> None:
-    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     for number in range(9):
-        one.add(pod(str(number)))
+        first.add(pod(str(number)))
     two.add(pod("only"))
-    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two})
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": first, "two": two})
     assert informer.last_sync_resource_version == ""
     group = Group()
     informer.start(group)
@@ -336,7 +336,7 @@ def test_informer_of_a_streaming_source_sends_no_regular_list() -> None:
 def test_collected_objects_are_released_after_they_are_stored() -> None:
     def lists() -> list[StreamedList[Any]]:
         gc.collect()
-        return [one for one in gc.get_objects() if isinstance(one, StreamedList)]
+        return [item for item in gc.get_objects() if isinstance(item, StreamedList)]
 
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
     stream: FakeWatch[ConfigMap] = FakeWatch([added("a", 1), list_end(1)])
@@ -346,4 +346,4 @@ def test_collected_objects_are_released_after_they_are_stored() -> None:
         assert handler.recorded[0].new is informer.indexer.list()[0]
         stream.send(added("b", 2))
         handler.wait_for(2)  # the list is complete, its watch continues
-        assert [one for one in lists() if one not in before] == []
+        assert [entry for entry in lists() if entry not in before] == []

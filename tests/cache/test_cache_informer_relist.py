@@ -74,7 +74,7 @@ def test_empty_list_deletes_all_objects() -> None:
     with following(source, handler.join):
         assert sorted(handler.wait_for(4)[2:]) == [("delete", "ns/pod-1"), ("delete", "ns/pod-3")]
     assert handler.seen[2:] == ["gone", "gone"]
-    assert all(isinstance(told.new, DeletedFinalStateUnknown) for told in handler.recorded[2:])
+    assert all(isinstance(messages.new, DeletedFinalStateUnknown) for messages in handler.recorded[2:])
 
 
 @pytest.mark.feature("B-FIFO-03", "B-INF-10")
@@ -163,8 +163,8 @@ def test_changes_of_a_watch_are_delivered_in_order_and_not_merged() -> None:
     ]
     with following(Script(page(), FakeWatch(events)), handling(handler)):
         handler.wait_for(5)
-    told = [(told.name, told.new.metadata.resource_version) for told in handler.recorded]
-    assert told == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
+    messages = [(reports.name, reports.new.metadata.resource_version) for reports in handler.recorded]
+    assert messages == [("ns/foo", "10"), ("ns/bar", "11"), ("ns/foo", "12"), ("ns/foo", "13"), ("ns/zab", "30")]
 
 
 def test_deletion_of_an_unknown_object_is_delivered() -> None:
@@ -197,11 +197,11 @@ def test_object_with_another_uid_and_the_same_version_is_an_update() -> None:
     # A handler without a resync is not called for unchanged objects of a list.
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
-    told = []
+    messages = []
     for uid in ("x", "x", "y"):
         informer.distributor.replace("", page_of(uid), set(), "5")
-        told.append(handler.waiting)
-    assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
+        messages.append(handler.waiting)
+    assert messages == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
 
 
 @pytest.mark.parametrize("version", ["5", ""], ids=["same version", "version dropped by the transform"])
@@ -210,12 +210,12 @@ def test_relist_reports_objects_whose_content_differs_without_their_version(vers
     sink = InformerSink(informer.distributor, "", informer.transform)
     handler = informer.add_event_handler(on_update=lambda old, new: None, resync=0.0)
     clock.step(61.0)
-    told = []
+    messages = []
     for color in ("red", "red", "blue"):
         listed = ObjectList(ListMeta(), [config_map("a", version, color=color)])
         informer.distributor.replace("", sink.prepare(listed).items, set(), "5")
-        told.append(handler.waiting)
-    assert told == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
+        messages.append(handler.waiting)
+    assert messages == [2, 2, 3]  # the addition and the end of the initial list; nothing; an update
 
 
 @api_type(group="test.example", version="v1")
@@ -299,17 +299,17 @@ def watching_each(
 
 
 def test_list_of_a_namespace_replaces_only_its_objects() -> None:
-    one, two = (FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in ("one", "two"))
-    with watching_each({"one": one, "two": two}) as (informer, handler):
+    first, two = (FakeSource(ConfigMap, named(location, "a"), named(location, "b")) for location in ("one", "two"))
+    with watching_each({"one": first, "two": two}) as (informer, handler):
         handler.wait_for(4)
         two.wait_for_watch()
         two.delete(named("two", "a"), silent=True)
         two.add(named("two", "c"), silent=True)
         two.break_watches(EXPIRED)
-        told = handler.wait_for(7)[4:]
+        messages = handler.wait_for(7)[4:]
         assert sorted(map(str, informer.indexer.list_keys())) == ["one/a", "one/b", "two/b", "two/c"]
         assert len(informer.indexer.by_index("namespace", "two")) == 2
-    assert told == [("delete", "two/a"), ("update", "two/b"), ("add", "two/c")]
+    assert messages == [("delete", "two/a"), ("update", "two/b"), ("add", "two/c")]
 
 
 def test_filling_a_cache_of_many_namespaces_indexes_each_object_once() -> None:
@@ -320,7 +320,7 @@ def test_filling_a_cache_of_many_namespaces_indexes_each_object_once() -> None:
         return []
 
     places = [f"ns-{number}" for number in range(20)]
-    sources = {place: FakeSource(ConfigMap, named(place, "a"), named(place, "b")) for place in places}
+    sources = {location: FakeSource(ConfigMap, named(location, "a"), named(location, "b")) for location in places}
     with watching_each(sources, indexers={"counted": count}) as (informer, handler):
         handler.wait_for(40)
         assert informer.size == 40
@@ -328,15 +328,15 @@ def test_filling_a_cache_of_many_namespaces_indexes_each_object_once() -> None:
 
 
 def test_list_clears_undecodable_objects_that_were_repaired_or_deleted() -> None:
-    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
     bad = {
-        f"{place}/{name}": Undecodable("ConfigMap", ObjectMeta(name=name, namespace=place), "Expected `str`")
-        for place, name in (("one", "a"), ("two", "a"), ("two", "b"), ("two", "c"))
+        f"{location}/{name}": Undecodable("ConfigMap", ObjectMeta(name=name, namespace=location), "Expected `str`")
+        for location, name in (("one", "a"), ("two", "a"), ("two", "b"), ("two", "c"))
     }
     for key, error in bad.items():
-        (one if key.startswith("one") else two).make_undecodable(error, "ADDED")
-    with watching_each({"one": one, "two": two}) as (informer, handler):
-        for source in (one, two):
+        (first if key.startswith("one") else two).make_undecodable(error, "ADDED")
+    with watching_each({"one": first, "two": two}) as (informer, handler):
+        for source in (first, two):
             source.wait_for_watch()
         before = sorted(map(str, informer.undecodable.errors))
         two.add(named("two", "a"), silent=True)

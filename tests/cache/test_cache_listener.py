@@ -27,9 +27,9 @@ HOUR = 3600.0
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    made = Running()
-    yield made
-    made.end()
+    built = Running()
+    yield built
+    built.end()
 
 
 @pytest.mark.feature("B-INF-03")
@@ -168,8 +168,8 @@ def test_each_handler_that_raises_is_called_again_after_growing_delays_and_is_na
     deliver_all(listener)
     delays = [later - earlier for earlier, later in pairwise(times)]
     assert delays == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 300.0, 300.0]
-    [told] = [vars(record) for record in caplog.records if record.levelno >= logging.WARNING]
-    assert (told["handler"], told["object"]) == ("listener-0", "ns/a")
+    [messages] = [vars(record) for record in caplog.records if record.levelno >= logging.WARNING]
+    assert (messages["handler"], messages["object"]) == ("listener-0", "ns/a")
 
 
 def test_deletion_whose_handler_always_raises_is_dropped_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
@@ -248,7 +248,7 @@ def colored(color: str) -> ConfigMap:
 
 @pytest.mark.feature("B-INF-08")
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "messages"),
     [
         ("red", "red", [("update", "ns/a")]),
         ("blue", "red", [("add", "ns/a")]),
@@ -257,7 +257,7 @@ def colored(color: str) -> ConfigMap:
     ],
 )
 def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
-    old: str, new: str, told: list[tuple[str, str]]
+    old: str, new: str, messages: list[tuple[str, str]]
 ) -> None:
     seen: RecordingHandler[ConfigMap] = RecordingHandler()
     handler = filtered(
@@ -265,7 +265,7 @@ def test_update_that_changes_the_filters_result_is_an_addition_or_deletion(
     )
     assert handler.on_update is not None
     handler.on_update(colored(old), colored(new))
-    assert seen.calls() == told
+    assert seen.calls() == messages
 
 
 class Nameless:
@@ -331,8 +331,8 @@ def test_listener_delivers_notifications_of_many_threads_exactly_once(running: R
     for producer in range(4):
         producers.start(produce, producer, name=f"producer-{producer}")
     producers.join(20)
-    told = handler.wait_for(2000, timeout=20)
-    assert len(set(told)) == len(told) == 2000
+    messages = handler.wait_for(2000, timeout=20)
+    assert len(set(messages)) == len(messages) == 2000
     assert registration.remove(wait=True, timeout=10)
 
 
@@ -365,8 +365,8 @@ def test_handler_that_takes_more_than_a_second_is_logged(
     assert seen.acquire(timeout=10)
     assert seen.acquire(timeout=10)
     running.end()
-    told = [vars(record) for record in caplog.records if record.msg == "handler was slow"]
-    assert [(one["object"], one["seconds"], "slow" in one["functions"]) for one in told] == [
+    messages = [vars(record) for record in caplog.records if record.msg == "handler was slow"]
+    assert [(item["object"], item["seconds"], "slow" in item["functions"]) for item in messages] == [
         ("ns/slow", took, True)
     ] * lines
 

@@ -39,10 +39,10 @@ class Counting(Selector, frozen=True):
 class Repeating(Indexer[ConfigMap]):
     """Indexer that lists two objects many times, to measure the iteration only."""
 
-    def __init__(self, matching: int, others: int) -> None:
+    def __init__(self, matching: int, other_items: int) -> None:
         super().__init__()
         yes, no = (ConfigMap(metadata=ObjectMeta(labels={"match": value})) for value in ("true", "false"))
-        self._all = [yes] * matching + [no] * others
+        self._all = [yes] * matching + [no] * other_items
 
     def list(self) -> list[ConfigMap]:
         return list(self._all)

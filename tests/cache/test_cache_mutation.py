@@ -13,19 +13,19 @@ from tests.cache.overlaid import KEY, by_uid, seen, version
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("messages", "expected"),
     [
         pytest.param(2, "1", id="the write itself", marks=pytest.mark.behaviour("MC-01")),
         pytest.param(3, "1", id="something newer", marks=pytest.mark.behaviour("MC-02")),
         pytest.param(1, "2", id="something older", marks=pytest.mark.behaviour("MC-03")),
     ],
 )
-def test_write_is_removed_once_the_informer_reports_it(told: int, expected: str) -> None:
+def test_write_is_removed_once_the_informer_reports_it(messages: int, expected: str) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
     cache = MutationCache(store, ttl=60.0, include_adds=False)
     cache.mutation(version(2))
-    cache.on_add_or_update(version(told))
+    cache.on_add_or_update(version(messages))
     assert seen(cache) == expected
     cache.on_add_or_update(ConfigMap(metadata=ObjectMeta(name="never written", resource_version="9")))
 
@@ -52,18 +52,18 @@ def test_newer_of_cache_and_write_is_returned(cached: int, expected: str) -> Non
 def test_kept_write_is_read_only() -> None:
     cache = MutationCache[ConfigMap](Indexer())
     cache.mutation(ConfigMap(metadata=ObjectMeta(name="name", namespace="ns"), data={"a": "b"}))
-    found = cache.get_by_key(KEY)
-    assert found is not None
+    stored = cache.get_by_key(KEY)
+    assert stored is not None
     with pytest.raises(TypeError, match="read-only"):
-        found.data["a"] = "c"  # type: ignore[index]
+        stored.data["a"] = "c"  # type: ignore[index]
 
 
-@pytest.mark.parametrize(("reached", "found"), [("", True), ("1", True), ("2", False), ("3", False), ("odd", True)])
-def test_response_after_the_deletion_of_its_object_is_ignored(reached: str, found: bool) -> None:
+@pytest.mark.parametrize(("reached", "result"), [("", True), ("1", True), ("2", False), ("3", False), ("odd", True)])
+def test_response_after_the_deletion_of_its_object_is_ignored(reached: str, result: bool) -> None:
     cache: MutationCache[ConfigMap] = MutationCache(Indexer(), reached=lambda _: reached)
     cache.mutation(version(2))
-    assert (seen(cache) == "2") is found
-    assert len(cache) == int(found)
+    assert (seen(cache) == "2") is result
+    assert len(cache) == int(result)
 
 
 def test_object_stored_between_two_reads_is_found() -> None:
@@ -173,21 +173,21 @@ def test_index_returns_newest_states_for_their_newest_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("config_map", "result"),
     [
         pytest.param(version(2), False, id="written before the deletion"),
         pytest.param(version(3, "uid-2"), False, id="other object, older than the deletion"),
         pytest.param(version(5, "uid-2"), True, id="created after the deletion"),
     ],
 )
-def test_response_after_a_deletion_in_the_store_is_ignored(answer: ConfigMap, found: bool) -> None:
+def test_response_after_a_deletion_in_the_store_is_ignored(config_map: ConfigMap, result: bool) -> None:
     store: Indexer[ConfigMap] = Indexer()
     store.add(version(1))
     cache = MutationCache(store)
     store.delete(version(4))
     cache.on_delete(KEY, version(4))
-    cache.mutation(answer)
-    assert (seen(cache) is not None) is found
+    cache.mutation(config_map)
+    assert (seen(cache) is not None) is result
 
 
 def test_write_that_the_store_already_includes_is_not_kept() -> None:
@@ -244,14 +244,14 @@ def test_write_whose_transform_raises_is_not_kept() -> None:
 
 
 def test_response_after_a_deletion_is_ignored_while_another_namespace_is_behind() -> None:
-    one, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
-    informer: SharedInformer[ConfigMap] = SharedInformer({"one": one, "two": two}, watch_list=False)
+    first, two = FakeSource(ConfigMap), FakeSource(ConfigMap)
+    informer: SharedInformer[ConfigMap] = SharedInformer({"one": first, "two": two}, watch_list=False)
     cache = MutationCache.over(informer)
     written = two.add(ConfigMap(metadata=ObjectMeta(name="a", namespace="two")))
     two.delete(written)
     group = Group()
     informer.start(group)
-    for source in (one, two):
+    for source in (first, two):
         source.wait_for_watch()
     cache.mutation(written)
     held = (cache.get_by_key(ObjectName("two", "a")), informer.last_sync_resource_version)

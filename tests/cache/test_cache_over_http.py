@@ -72,8 +72,8 @@ def test_streamed_list_fills_the_cache_and_its_watch_continues(server: RESTClien
         on_add=handler.on_add, on_initial_add=handler.on_initial_add, on_delete=handler.on_delete
     )
     factory.start(stop)
-    told = handler.wait_for(20)
-    assert {what for what, _ in told} == {"initial add"}
+    messages = handler.wait_for(20)
+    assert {what for what, _ in messages} == {"initial add"}
     maps.delete("m7")
     maps.create(config_map(namespace, "late"))
     assert handler.wait_for(22)[20:] == [("delete", f"{namespace}/m7"), ("add", f"{namespace}/late")]
@@ -85,9 +85,9 @@ def test_list_in_pages_is_complete(server: RESTClient, namespace: str) -> None:
     maps = Clientset(server).core_v1.config_maps(namespace)
     for number in range(25):
         maps.create(config_map(namespace, f"m{number:02}"))
-    whole, paged = Pager(maps.list_page, page_size=10).list(ListOptions())
+    full, paged = Pager(maps.list_page, page_size=10).list(ListOptions())
     assert paged
-    assert [item.metadata.name for item in whole.items] == [f"m{number:02}" for number in range(25)]
+    assert [item.metadata.name for item in full.items] == [f"m{number:02}" for number in range(25)]
     ahead = Pager(maps.list_page, page_size=10, buffer=2).each_item(ListOptions())
     assert [item.metadata.name for item in ahead] == [f"m{number:02}" for number in range(25)]
 
@@ -133,7 +133,7 @@ def test_custom_resource_is_written_and_cached_without_its_type(server: RESTClie
     foos.create(Unstructured(metadata=ObjectMeta(name="x"), content={"spec": {"deploymentName": "x", "replicas": 2}}))
     foos.patch("x", {"spec": {"replicas": 3}})
     assert handler.wait_for(2) == [("add", f"{namespace}/x"), ("update", f"{namespace}/x")]
-    assert [told.new.get("spec", "replicas") for told in handler.recorded] == [2, 3]
+    assert [messages.new.get("spec", "replicas") for messages in handler.recorded] == [2, 3]
     assert handler.recorded[0].new.kind == "Foo"
     factory.shutdown(timeout=10)
 
@@ -144,10 +144,10 @@ def test_metadata_only_is_cached(server: RESTClient, namespace: str) -> None:
     informer, stop = factory.for_resource(CONFIG_MAPS), threading.Event()
     factory.start(stop)
     assert factory.wait_for_cache_sync(stop, timeout=10)
-    found = informer.indexer.get_by_key(ObjectName(namespace, "a"))
-    assert found is not None
-    assert not hasattr(found, "data")
-    assert found.metadata.uid != ""
+    stored = informer.indexer.get_by_key(ObjectName(namespace, "a"))
+    assert stored is not None
+    assert not hasattr(stored, "data")
+    assert stored.metadata.uid != ""
     factory.shutdown(timeout=10)
 
 
@@ -201,9 +201,9 @@ def test_restored_server_with_older_data_is_followed_again(streamed: bool) -> No
         assert handler.wait_for(41)[-1] == ("add", "default/m21")
         following.__exit__(None, None, None)
         follower.close()
-    gone = [told.new for told in handler.recorded if told.what == "delete"]
+    gone = [messages.new for messages in handler.recorded if messages.what == "delete"]
     assert len(gone) == 19
-    assert all(isinstance(one, DeletedFinalStateUnknown) for one in gone)
+    assert all(isinstance(item, DeletedFinalStateUnknown) for item in gone)
 
 
 def foo(name: str) -> Unstructured:
@@ -228,9 +228,9 @@ def test_deleted_and_recreated_kind_is_followed_again() -> None:
             definitions.create(definition)
             second = foos.create(foo("a"))
             assert handler.wait_for(3, timeout=30)[2] == ("add", "default/a")
-            known = informer.indexer.get_by_key(ObjectName("default", "a"))
-            assert known is not None
-            assert known.metadata.uid == second.metadata.uid != first.metadata.uid
+            stored = informer.indexer.get_by_key(ObjectName("default", "a"))
+            assert stored is not None
+            assert stored.metadata.uid == second.metadata.uid != first.metadata.uid
             gone = last_known(handler.recorded[1].new)
             assert gone is not None
             assert gone.metadata.uid == first.metadata.uid

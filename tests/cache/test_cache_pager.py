@@ -84,10 +84,10 @@ AT_10 = ListOptions(resource_version="rv:10")
 )
 def test_pages_are_combined_to_a_list(total: int, options: ListOptions, paged: bool) -> None:
     server = Server(total)
-    found, was_paged = Pager(server.page, page_size=10).list(options)
-    assert names(found.items) == numbers(total)
+    result, was_paged = Pager(server.page, page_size=10).list(options)
+    assert names(result.items) == numbers(total)
     assert was_paged is paged
-    assert (found.metadata.resource_version, found.metadata.continue_) == ("rv:20", "")
+    assert (result.metadata.resource_version, result.metadata.continue_) == ("rv:20", "")
     assert server.calls[0].resource_version == options.resource_version
 
 
@@ -95,8 +95,8 @@ def test_pages_are_combined_to_a_list(total: int, options: ListOptions, paged: b
 @pytest.mark.behaviour("PG-01")
 def test_expired_token_causes_a_full_list_at_the_requested_version() -> None:
     server = Server(21, expires_on=2)
-    found, paged = Pager(server.page_or_all, page_size=10).list(AT_10)
-    assert (names(found.items), paged) == (numbers(21), True)
+    result, paged = Pager(server.page_or_all, page_size=10).list(AT_10)
+    assert (names(result.items), paged) == (numbers(21), True)
     assert [(call.limit, call.continue_, call.resource_version) for call in server.calls] == [
         (10, "", "rv:10"), (10, "rv:20:9", ""), (0, "", "rv:10"),
     ]  # fmt: skip
@@ -125,8 +125,8 @@ def test_full_list_that_comes_in_pages_is_completed() -> None:
             raise page
         return page
 
-    found, _ = Pager(fetch, page_size=10).list(ListOptions())
-    assert (names(found.items), found.metadata.continue_) == (numbers(3), "")
+    result, _ = Pager(fetch, page_size=10).list(ListOptions())
+    assert (names(result.items), result.metadata.continue_) == (numbers(3), "")
 
 
 def page_of(*items: str, token: str = "") -> ObjectList[Item]:
@@ -215,29 +215,32 @@ def test_reader_that_stops_requests_no_further_page() -> None:
 
 
 def test_prefetching_is_limited_by_the_buffer() -> None:
-    server, asked = Server(1000), threading.Semaphore(0)
+    server, semaphore = Server(1000), threading.Semaphore(0)
 
     def page(options: ListOptions) -> ObjectList[Item]:
-        asked.release()
+        semaphore.release()
         return server.page(options)
 
     items = Pager(page, page_size=10, buffer=3).each_item(ListOptions())
     next(items)
     for _ in range(4):  # three in the buffer, and one more for the one that was taken
-        assert asked.acquire(timeout=10)
-    assert not asked.acquire(timeout=0.05)
+        assert semaphore.acquire(timeout=10)
+    assert not semaphore.acquire(timeout=0.05)
     items.close()  # type: ignore[attr-defined]  # a generator
 
 
 @pytest.mark.feature("B-PAG-02")
 @pytest.mark.behaviour("RL-31")
 def test_reference_to_one_object_keeps_no_other_alive() -> None:
-    found, _ = Pager(Server(500, page_size=100).page, page_size=100).list(ListOptions())
-    kept, others = found.items[250], [weakref.ref(item) for item in found.items if item is not found.items[250]]
-    del found
+    result, _ = Pager(Server(500, page_size=100).page, page_size=100).list(ListOptions())
+    stored, other_items = (
+        result.items[250],
+        [weakref.ref(item) for item in result.items if item is not result.items[250]],
+    )
+    del result
     gc.collect()
-    assert kept.metadata.name == "250"
-    assert [ref for ref in others if ref() is not None] == []
+    assert stored.metadata.name == "250"
+    assert [ref for ref in other_items if ref() is not None] == []
 
 
 @pytest.mark.feature("B-PAG-01")

@@ -92,8 +92,8 @@ def test_configured_page_size_is_used_for_every_list() -> None:
     ]
     source, sink = Script(page(version="10"), watch(error=Expired("old")), *pages, watch(added("x", 11))), Sink()
     run(source, sink, page_size=4)
-    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
-    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("", "C2", 4)]
+    requested = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert requested == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("", "C2", 4)]
     assert sink.told[1] == "replace " + ",".join(str(n) for n in range(1, 11))
 
 
@@ -115,8 +115,8 @@ def test_expired_page_causes_a_full_list_at_the_first_version() -> None:
         Expired("gone"), page(config_map("b", 2), version="30"), watch(added("c", 31)),
     )  # fmt: skip
     run(source, sink, page_size=4)
-    asked = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
-    assert asked == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("10", "", 0)]
+    requested = [(options.resource_version, options.continue_, options.limit) for options in source.options("list")]
+    assert requested == [("0", "", 4), ("10", "", 4), ("", "C1", 4), ("10", "", 0)]
     assert sink.told[1] == "replace b"
 
 
@@ -244,8 +244,8 @@ def test_handler_of_errors_that_exits_does_not_end_the_reflector(caplog: pytest.
     source = Script(Forbidden("no"), page(), watch(added("a", 11)))
     Reflector(source, Sink(), ReflectorOptions(on_error=fail), clock=FakeClock(auto=True)).run(source.stop)
     assert source.calls() == ["list 0", "list 0", "watch 10"]
-    [told] = [vars(record) for record in caplog.records if "raised" in record.msg]
-    assert (told["err"], told["exc_info"][0]) == ("no", SystemExit)
+    [messages] = [vars(record) for record in caplog.records if "raised" in record.msg]
+    assert (messages["err"], messages["exc_info"][0]) == ("no", SystemExit)
 
 
 def test_lost_connection_is_followed_by_a_watch_from_the_last_event() -> None:
@@ -350,18 +350,18 @@ def test_repr_of_a_reflector_contains_its_version() -> None:
 def test_reflector_stopped_during_a_watch_logs_nothing() -> None:
     stop = threading.Event()
     silent: FakeWatch[ConfigMap] = FakeWatch()
-    asked: list[ListOptions] = []
+    requested: list[ListOptions] = []
 
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            asked.append(options)
+            requested.append(options)
             stop.set()  # before the reflector has the watch
             return silent
 
     errors: list[Exception] = []
     reflector = Reflector(Source(page()), Sink(), ReflectorOptions(on_error=errors.append), clock=FakeClock(auto=True))
     reflector.run(stop)
-    assert (len(asked), silent.closed, errors) == (1, True, [])
+    assert (len(requested), silent.closed, errors) == (1, True, [])
 
 
 @pytest.mark.behaviour("RL-14")
@@ -385,13 +385,17 @@ def test_errors_of_lists_and_watches_are_raised_and_do_not_change_the_store() ->
 
 @pytest.mark.feature("B-REF-05")
 @pytest.mark.behaviour("RL-29")
-@pytest.mark.parametrize(("asked", "shortest", "longest"), [(None, 300, 600), (1.0, 300, 600), (1800.0, 1800, 3600)])
-def test_watch_timeout_is_between_the_minimum_and_twice_that(asked: float | None, shortest: int, longest: int) -> None:
-    wanted: dict[str, Any] = {} if asked is None else {"min_watch_seconds": asked}
+@pytest.mark.parametrize(
+    ("requested", "shortest", "longest"), [(None, 300, 600), (1.0, 300, 600), (1800.0, 1800, 3600)]
+)
+def test_watch_timeout_is_between_the_minimum_and_twice_that(
+    requested: float | None, shortest: int, longest: int
+) -> None:
+    expected: dict[str, Any] = {} if requested is None else {"min_watch_seconds": requested}
     seen = []
     for draw in (0.0, 0.5, 0.999999):
         source = Script(page(), watch(added("a", 11)))
-        run(source, rand=lambda draw=draw: draw, **wanted)
+        run(source, rand=lambda draw=draw: draw, **expected)
         seen.append(source.options("watch")[0].timeout_seconds)
     assert seen[0] == shortest
     assert seen[1] == (shortest + longest) // 2

@@ -55,21 +55,21 @@ class Server:
         self.asked.append(options)
         if self._first:
             raise self._first.pop(0)
-        made: FakeWatch[ConfigMap] = FakeWatch()
+        fake_watch: FakeWatch[ConfigMap] = FakeWatch()
         sent = 0
         for step in self._events:
             if isinstance(step, Exception):
                 if sent:
-                    made.fail(step)
-                    return made
+                    fake_watch.fail(step)
+                    return fake_watch
             elif step > int(options.resource_version):
-                made.send(added("x", step))
+                fake_watch.send(added("x", step))
                 sent += 1
             if self._cut and sent == self._cut:
                 break
         if self._cut and sent == self._cut:
-            made.end()
-        return made
+            fake_watch.end()
+        return fake_watch
 
 
 def read(server: Server, version: str, count: int, calls: int) -> tuple[list[str], Exception | None]:
@@ -156,8 +156,8 @@ def test_events_are_returned_once_across_several_watches(
     version: str, events: list[Step], cut: int, calls: int, seen: list[int]
 ) -> None:
     server = Server(events, cut=cut)
-    found, error = read(server, version, len(seen), calls)
-    assert ([int(v) for v in found], error, server.calls) == (seen, None, calls)
+    result, error = read(server, version, len(seen), calls)
+    assert ([int(v) for v in result], error, server.calls) == (seen, None, calls)
 
 
 @pytest.mark.feature("B-WAT-01")
@@ -220,7 +220,7 @@ def test_watcher_can_be_closed_unread_and_twice() -> None:
 
 def once(*watches: FakeWatch[ConfigMap]) -> tuple[RetryWatcher[ConfigMap], FakeClock, list[ListOptions]]:
     """Return a watcher over these watches, which is closed after the last one."""
-    remaining, clock, asked = list(watches), FakeClock(auto=True), []
+    remaining, clock, requested = list(watches), FakeClock(auto=True), []
 
     class Source:
         kind = ConfigMap
@@ -228,22 +228,22 @@ def once(*watches: FakeWatch[ConfigMap]) -> tuple[RetryWatcher[ConfigMap], FakeC
         def list_page(self, options: ListOptions) -> Any: ...
 
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            asked.append(options)
+            requested.append(options)
             if not remaining:
                 watcher.close()
                 return watch()
             return remaining.pop(0)
 
     watcher = RetryWatcher(Source(), "1", clock=clock)
-    return watcher, clock, asked
+    return watcher, clock, requested
 
 
 @pytest.mark.feature("B-WAT-01")
 def test_bookmarks_advance_the_version_and_are_not_returned() -> None:
-    watcher, _, asked = once(watch(added("a", 2), Bookmark("9")))
+    watcher, _, requested = once(watch(added("a", 2), Bookmark("9")))
     assert [event.type for event in watcher] == ["ADDED"]
-    assert [options.resource_version for options in asked] == ["1", "9"]
-    assert asked[0].allow_watch_bookmarks
+    assert [options.resource_version for options in requested] == ["1", "9"]
+    assert requested[0].allow_watch_bookmarks
 
 
 @pytest.mark.feature("B-WAT-01")
@@ -268,16 +268,16 @@ def test_retry_after_during_a_watch_is_respected() -> None:
     ],
 )
 def test_invalid_events_end_the_iteration(event: Any) -> None:
-    watcher, _, asked = once(watch(added("a", 2), event))
+    watcher, _, requested = once(watch(added("a", 2), event))
     events = iter(watcher)
     assert isinstance(next(events), WatchEvent)
     with pytest.raises(InternalError):
         next(events)
-    assert len(asked) == 1
+    assert len(requested) == 1
 
 
 def test_undecodable_objects_are_returned_and_advance_the_version() -> None:
     bad = BadEvent("ADDED", Undecodable("ConfigMap", ObjectMeta(name="b", resource_version="7"), "odd"))
-    watcher, _, asked = once(watch(bad))
+    watcher, _, requested = once(watch(bad))
     assert list(watcher) == [bad]
-    assert asked[-1].resource_version == "7"
+    assert requested[-1].resource_version == "7"

@@ -23,9 +23,9 @@ BUSY = TooManyRequests("slow down")
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    made = Running()
-    yield made
-    made.end()
+    built = Running()
+    yield built
+    built.end()
 
 
 def watched(running: Running, handler: RecordingHandler[ConfigMap]) -> None:
@@ -115,17 +115,17 @@ def test_stopped_informer_has_no_open_watch(running: Running) -> None:
 
 
 def test_state_of_several_namespaces_is_the_worst() -> None:
-    one = ReflectorState(lists=1, watches=2, last_event=5.0, watching_since=1.0, last_error="away")
+    reflector_state = ReflectorState(lists=1, watches=2, last_event=5.0, watching_since=1.0, last_error="away")
     other = ReflectorState(lists=3, watches=4, last_event=3.0, watching_since=2.0, last_error="away")
     silent = ReflectorState(lists=1, watches=0, last_event=None, watching_since=None, last_error="forbidden")
-    assert combined([one, other]) == ReflectorState(4, 6, 3.0, 2.0, "away")
-    assert combined([one, silent]) == ReflectorState(2, 2, None, None, "away; forbidden")
+    assert combined([reflector_state, other]) == ReflectorState(4, 6, 3.0, 2.0, "away")
+    assert combined([reflector_state, silent]) == ReflectorState(2, 2, None, None, "away; forbidden")
     assert combined([]) == ReflectorState(0, 0, None, None, "")
 
 
 def test_last_activity_of_several_namespaces_is_the_oldest() -> None:
-    one = ReflectorState(1, 1, None, None, "", last_active=5.0)
-    assert combined([one, one._replace(last_active=3.0)]).last_active == 3.0
+    reflector_state = ReflectorState(1, 1, None, None, "", last_active=5.0)
+    assert combined([reflector_state, reflector_state._replace(last_active=3.0)]).last_active == 3.0
 
 
 @pytest.mark.parametrize("failing", ["list", "watch"])

@@ -55,8 +55,8 @@ def test_object_is_found_by_each_of_its_index_values(indexer: Indexer[ConfigMap]
     indexer.add(config_map("one", words="ernie,bert"))
     indexer.add(config_map("two", words="bert,oscar"))
     indexer.add(config_map("tre", words="ernie,elmo"))
-    found = {word: names(indexer.by_index("words", word)) for word in ("ernie", "bert", "elmo", "oscar", "elmo1")}
-    assert found == {
+    result = {word: names(indexer.by_index("words", word)) for word in ("ernie", "bert", "elmo", "oscar", "elmo1")}
+    assert result == {
         "ernie": {"one", "tre"}, "bert": {"one", "two"}, "elmo": {"tre"}, "oscar": {"two"}, "elmo1": set(),
     }  # fmt: skip
     indexer.delete(config_map("tre"))
@@ -110,8 +110,8 @@ def test_index_values_follow_every_change(indexer: Indexer[ConfigMap]) -> None:
             indexer.delete(config_map(key))
         else:
             indexer.update(config_map(key, words=value))
-        found = {v: "".join(k.name[-1] for k in indexer.index_keys("words", v)) for v in indexer.index_values("words")}
-        assert found == expected
+        result = {v: "".join(k.name[-1] for k in indexer.index_keys("words", v)) for v in indexer.index_values("words")}
+        assert result == expected
 
 
 @pytest.mark.feature("B-STO-08", "B-STO-11")
@@ -261,8 +261,8 @@ def test_object_that_an_index_function_fails_for_is_missing_in_that_index_only(
     assert (indexer.values_of("picky", objects[0]), indexer.index("picky", objects[0])) == ([], [])
     failure = ObjectFailure("index picky", ObjectName("default", "bad"), error)
     assert (indexer.failing, [*indexer.failures()]) == (1, [failure])
-    [told] = [vars(record) for record in caplog.records]
-    assert (told["msg"], told["kind"], told["name_"], told["err"]) == (
+    [messages] = [vars(record) for record in caplog.records]
+    assert (messages["msg"], messages["kind"], messages["name_"], messages["err"]) == (
         "object left out of an index", "ConfigMap", "bad", error,
     )  # fmt: skip
 

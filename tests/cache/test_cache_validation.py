@@ -79,8 +79,8 @@ FORMLESS: Any = replace(config_map("x", 12), metadata=None)
 
 
 @pytest.mark.feature("B-REF-13", "B-REF-15")
-@pytest.mark.parametrize("where", ["list", "streamed list", "watch"])
-def test_unexpected_objects_are_skipped_and_reported(where: str, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("location", ["list", "streamed list", "watch"])
+def test_unexpected_objects_are_skipped_and_reported(location: str, caplog: pytest.LogCaptureFixture) -> None:
     unexpected = [STRANGER, NAMELESS, FORMLESS]
     events: list[Any] = [WatchEvent("ADDED", obj) for obj in unexpected]
     script: dict[str, Any] = {
@@ -89,7 +89,7 @@ def test_unexpected_objects_are_skipped_and_reported(where: str, caplog: pytest.
         "watch": (page(config_map("a", 5)), FakeWatch([*events, added("b", 14)])),
     }
     handler: RecordingHandler[ConfigMap] = RecordingHandler()
-    with following(Script(*script[where]), handling(handler), watch_list=where == "streamed list") as informer:
+    with following(Script(*script[location]), handling(handler), watch_list=location == "streamed list") as informer:
         assert handler.wait_for(2) == [("add", "ns/a"), ("add", "ns/b")]
         assert informer.undecodable.total == 3
     reasons = [vars(record)["err"] for record in caplog.records if "skipped" in record.msg]
@@ -124,7 +124,7 @@ def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
 
 
 @pytest.mark.parametrize(
-    ("here", "there", "words"),
+    ("local", "existing", "words"),
     [
         (made("1", 8), made("1", 8), ""),
         (made("1", 8), made("1", 12), ""),
@@ -145,12 +145,14 @@ def made(uid: str, version: int | str, name: str = "a") -> ConfigMap:
         "version no number", "other uid", "other uid, same version", "undone", "changed unheard", "came unheard",
     ],
 )  # fmt: skip
-def test_replaced_server_is_detected_by_one_object(here: ConfigMap | None, there: ConfigMap | None, words: str) -> None:
-    answer: ObjectList[ConfigMap] = page(there) if there is not None else page()
-    known = {ObjectName("ns", "a"): here.metadata} if here is not None else {}
-    found = replaced_server(answer, "10", known.get)
-    assert words in found
-    assert bool(words) is bool(found)
+def test_replaced_server_is_detected_by_one_object(
+    local: ConfigMap | None, existing: ConfigMap | None, words: str
+) -> None:
+    response: ObjectList[ConfigMap] = page(existing) if existing is not None else page()
+    registered = {ObjectName("ns", "a"): local.metadata} if local is not None else {}
+    result = replaced_server(response, "10", registered.get)
+    assert words in result
+    assert bool(words) is bool(result)
 
 
 class Confirming(Script):
@@ -159,8 +161,8 @@ class Confirming(Script):
     found: ConfigMap
 
     def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
-        answer = super().list_page(options)
-        return page(self.found) if options.limit == 1 else answer
+        items = super().list_page(options)
+        return page(self.found) if options.limit == 1 else items
 
 
 def test_other_server_that_accepts_the_version_is_listed_again() -> None:
@@ -278,26 +280,26 @@ def test_each_lost_watch_costs_one_verification(watches: int) -> None:
 
 
 def test_no_request_waits_for_a_lagging_server() -> None:
-    asked: list[bool] = []
+    requested: list[bool] = []
 
     class Source(Script):
         def list_page(self, options: ListOptions) -> ObjectList[ConfigMap]:
-            asked.append(options.retry_lagging)
+            requested.append(options.retry_lagging)
             return super().list_page(options)
 
     source = Source(page(), watch(added("a", 11), error=LOST), watch(modified("a", 12)))
     # Also if the tweak creates new options.
     run(source, tweak=lambda options: ListOptions(limit=options.limit, resource_version=options.resource_version))
-    assert asked
-    assert not any(asked)
+    assert requested
+    assert not any(requested)
     assert not any(options.retry_lagging for options in source.options("watch"))
 
 
 @pytest.mark.behaviour("RL-32")
 def test_object_that_storage_cannot_read_causes_a_list_without_it() -> None:
     unreadable = ApiError("corrupt", code=500, reason="StorageReadError")
-    kept = [config_map(f"foo-{n}", n) for n in (1, 2, 3)]
-    source = Script(page(*kept, version="3"), watch(added("foo", 4), error=unreadable), page(*kept, version="5"))
+    stored = [config_map(f"foo-{n}", n) for n in (1, 2, 3)]
+    source = Script(page(*stored, version="3"), watch(added("foo", 4), error=unreadable), page(*stored, version="5"))
     sink = Sink()
     errors = run(source, sink)
     assert source.calls() == ["list 0", "watch 3", "list 4"]

@@ -44,7 +44,7 @@ TOO_LARGE = ServerTimeout(
 
 
 @pytest.mark.parametrize(
-    ("ending", "asked"),
+    ("ending", "requested"),
     [
         ((watch(added("a", 11), error=LOST),), ["11"]),
         ((watch(added("a", 11)), REFUSED), ["11"]),
@@ -52,24 +52,28 @@ TOO_LARGE = ServerTimeout(
     ],
     ids=["lost", "refused", "refused twice"],
 )
-def test_server_is_verified_after_a_lost_connection(ending: tuple[Any, ...], asked: list[str]) -> None:
+def test_server_is_verified_after_a_lost_connection(ending: tuple[Any, ...], requested: list[str]) -> None:
     clock = FakeClock(auto=True)
     source = Script(page(), *ending, watch(modified("a", 12)), clock=clock, step=300.0)
     run(source, clock=clock)
-    assert source.confirmed == asked
+    assert source.confirmed == requested
     assert [call for call in source.calls() if call.startswith("list")] == ["list 0"]
 
 
 def test_verification_requests_one_object_not_older_than_the_version() -> None:
-    asked: list[ListOptions] = []
+    requested: list[ListOptions] = []
 
     class Source(Script):
         def list_page(self, options: ListOptions) -> Any:
-            asked.append(options)
+            requested.append(options)
             return super().list_page(options)
 
     run(Source(page(), watch(added("a", 11), error=LOST), watch(modified("a", 12))))
-    assert (asked[1].limit, asked[1].resource_version, asked[1].resource_version_match) == (1, "11", "NotOlderThan")
+    assert (requested[1].limit, requested[1].resource_version, requested[1].resource_version_match) == (
+        1,
+        "11",
+        "NotOlderThan",
+    )
 
 
 @pytest.mark.parametrize("error", [TOO_LARGE, Expired("too old")], ids=["too large", "expired"])
@@ -285,7 +289,7 @@ def test_idle_watch_is_replaced_from_the_last_version_without_a_failure() -> Non
     clock = FakeClock()
     idle, next_one = FakeStream(clock=clock), FakeStream(clock=clock)
     transport, source = client(clock, sent_page(sent_map("a", 5), version=10), idle, sent_page(version=12), next_one)
-    with recorded_metrics() as kept, following(source, clock) as handler:
+    with recorded_metrics() as metrics, following(source, clock) as handler:
         idle.event("BOOKMARK", {"kind": "ConfigMap", "metadata": {"resourceVersion": "10"}})
         idle.event("ADDED", sent_map("b", 11))
         handler.wait_for(2)
@@ -296,7 +300,7 @@ def test_idle_watch_is_replaced_from_the_last_version_without_a_failure() -> Non
     assert [sent.streamed for sent in transport.sent] == [False, True, False, True]
     assert transport.sent[2].target.endswith("limit=1")  # a verification of the server
     assert "resourceVersion=11" in transport.sent[3].target
-    assert not kept.series("reflector_failures_total")
+    assert not metrics.series("reflector_failures_total")
 
 
 def test_idle_watch_without_bookmarks_stays_open_until_its_timeout() -> None:
@@ -330,35 +334,35 @@ def test_watch_of_a_client_ends_when_it_is_idle_after_a_bookmark() -> None:
 def test_stopped_watch_is_closed_without_an_error(when: str) -> None:
     stop = threading.Event()
 
-    made = RecordedWatch(stop.set if when == "while it is read" else lambda: None)
+    recorded_watch = RecordedWatch(stop.set if when == "while it is read" else lambda: None)
 
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
             if when == "before it is read":
                 stop.set()
-            return made
+            return recorded_watch
 
     reflector = Reflector(Source(page()), Sink(), clock=FakeClock())
     reflector.list_and_watch(stop)
-    assert made.closed
-    assert made.calls.count("read") <= 1
+    assert recorded_watch.closed
+    assert recorded_watch.calls.count("read") <= 1
 
 
 @pytest.mark.behaviour("RL-08")
 @pytest.mark.behaviour("RL-09")
 @pytest.mark.parametrize("when", ["before it is read", "while it is read"])
 def test_watch_that_ends_at_once_is_closed_once_and_is_an_error(when: str) -> None:
-    made = RecordedWatch(lambda: made.end() if when == "while it is read" else None)
+    recorded_watch = RecordedWatch(lambda: recorded_watch.end() if when == "while it is read" else None)
     if when == "before it is read":
-        made.end()
+        recorded_watch.end()
 
     class Source(Script):
         def watch_from(self, options: ListOptions) -> FakeWatch[ConfigMap]:
-            return made
+            return recorded_watch
 
     with pytest.raises(VeryShortWatch, match="very short watch: ConfigMap"):
         Reflector(Source(page()), Sink(), clock=FakeClock()).list_and_watch(threading.Event())
-    assert made.calls == ["read", "close"]
+    assert recorded_watch.calls == ["read", "close"]
 
 
 @pytest.mark.feature("B-REF-12")
@@ -368,10 +372,10 @@ def test_watch_without_events_below_a_second_is_too_short(lasted: float, short: 
 
     def take_time() -> None:
         clock.step(lasted)
-        made.end()
+        recorded_watch.end()
 
-    made = RecordedWatch(take_time)
-    errors = run(source := Script(page(), made), clock=clock)
+    recorded_watch = RecordedWatch(take_time)
+    errors = run(source := Script(page(), recorded_watch), clock=clock)
     assert [isinstance(error, VeryShortWatch) for error in errors] == [True] * short
     assert source.calls() == ["list 0", "watch 10"]
 

@@ -46,7 +46,7 @@ from tests.cache.scripted import (
 
 @pytest.mark.feature("B-REF-07", "C-23")
 @pytest.mark.parametrize(
-    ("wanted", "declared", "streams"),
+    ("expected", "declared", "streams"),
     [
         pytest.param(False, True, False, marks=pytest.mark.behaviour("WL-01")),
         pytest.param(True, True, True, marks=pytest.mark.behaviour("WL-02")),
@@ -59,13 +59,13 @@ from tests.cache.scripted import (
 )
 @pytest.mark.behaviour("LW-01")
 def test_lists_are_streamed_as_requested_unless_the_source_declares_no_support(
-    wanted: bool | None, declared: bool | None, streams: bool
+    expected: bool | None, declared: bool | None, streams: bool
 ) -> None:
     source: Any = Script()
     if declared is not None:
         source.supports_watch_list = declared
-    assert streams_lists(source, wanted) is streams
-    assert Reflector(source, Sink(), ReflectorOptions(watch_list=wanted)).watch_list is streams
+    assert streams_lists(source, expected) is streams
+    assert Reflector(source, Sink(), ReflectorOptions(watch_list=expected)).watch_list is streams
 
 
 def test_fake_source_declares_its_support_of_streamed_lists() -> None:
@@ -286,11 +286,11 @@ def test_expired_version_causes_a_stream_of_the_newest_state_and_then_a_list() -
 
 
 def test_undecodable_object_is_reported_with_the_list() -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     class Noting(Sink):
         def replace(self, objects: Any, undecodable: Any, version: str) -> None:
-            told.extend(error.metadata.name for error in undecodable)
+            messages.extend(error.metadata.name for error in undecodable)
 
     def bad(name: str) -> Undecodable:
         return Undecodable("ConfigMap", ObjectMeta(name=name, namespace="ns", resource_version="1"), "odd")
@@ -301,7 +301,7 @@ def test_undecodable_object_is_reported_with_the_list() -> None:
     ]  # fmt: skip
     source = Script(watch(*events))
     run(source, Noting(), watch_list=True)
-    assert told == ["stays", ""]
+    assert messages == ["stays", ""]
 
 
 def test_bookmark_ticker_ends_with_the_list() -> None:
@@ -337,18 +337,18 @@ def test_automatic_clock_lets_a_streamed_list_end() -> None:
 def test_fallback_to_a_regular_list_is_logged_once_for_each_reason(
     errors: list[ApiError], lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answers = [answer for error in errors for answer in (error, Forbidden("lists neither"))]
+    answers = [response for error in errors for response in (error, Forbidden("lists neither"))]
     with caplog.at_level(logging.INFO, logger="clientgo"):
         run(Script(*answers), watch_list=True)
     assert sum("falling back to a regular list" in record.msg for record in caplog.records) == lines
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"),
+    ("value", "expected"),
     [("true", True), ("1", True), ("T", True), ("false", False), ("0", False), ("", False), ("yes", False)],
 )
-def test_detector_is_enabled_by_gos_true_values(value: str, wanted: bool) -> None:
-    assert is_detector_enabled({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": value}) is wanted
+def test_detector_is_enabled_by_gos_true_values(value: str, expected: bool) -> None:
+    assert is_detector_enabled({"KUBE_WATCHLIST_INCONSISTENCY_DETECTOR": value}) is expected
     assert not is_detector_enabled({})
 
 
@@ -369,8 +369,8 @@ def test_streamed_list_is_compared_with_a_list_of_exactly_its_version() -> None:
     source = Script(watch(added("a", 8), added("b", 9), list_end(10)), page(config_map("b", 9), config_map("a", 8)))
     assert checked(source).stored == {"a": "8", "b": "9"}
     assert source.calls() == ["stream newest", "list 10"]
-    asked = source.options("list")[0]
-    assert (asked.resource_version_match, asked.limit) == ("Exact", 0)
+    requested = source.options("list")[0]
+    assert (requested.resource_version_match, requested.limit) == ("Exact", 0)
 
 
 @pytest.mark.feature("B-REF-23")

@@ -51,9 +51,9 @@ def environment(library: Path) -> Mapping[str, str]:
     for package in (ROOT / "clientgo", ROOT / "apiserver" / "clientgo_apiserver", ROOT / "olm" / "clientgo_olm"):
         (library / package.name).symlink_to(package, target_is_directory=True)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    kept = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
+    stored = {name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ}
     imports = {"PYTHONPATH": str(library), "MYPYPATH": str(library), "MYPY_CACHE_DIR": str(MYPY_CACHE)}
-    return {**kept, **imports, "PATH": path, "PYTHON": sys.executable}
+    return {**stored, **imports, "PATH": path, "PYTHON": sys.executable}
 
 
 def run(folder: Path, variables: Mapping[str, str], *command: str, answers: str = "") -> str:

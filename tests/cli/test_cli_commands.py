@@ -20,9 +20,9 @@ HOME = ("--group", "ajd", "--version", "v1", "--kind", "Home")
 @pytest.fixture
 def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """Project with Foo; the output of its creation is discarded."""
-    made = foo_project(tmp_path / "foo")
+    built = foo_project(tmp_path / "foo")
     capsys.readouterr()
-    return made
+    return built
 
 
 @pytest.mark.feature("A-60")
@@ -65,14 +65,14 @@ def test_invalid_command_line_is_reported_in_one_line(
 @pytest.mark.feature("A-61")
 @pytest.mark.feature("A-73")
 def test_init_writes_the_scaffold_and_lists_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = read_files(new_project(tmp_path / "p"))
+    built = read_files(new_project(tmp_path / "p"))
 
-    folders = {Path(path).parts[1] for path in made if path.startswith("config/")}
+    folders = {Path(path).parts[1] for path in built if path.startswith("config/")}
     assert folders == {"crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"}
-    assert {"PROJECT", "Makefile", "Dockerfile", ".gitignore", "main.py", ".github/workflows/test.yml"} <= made.keys()
+    assert {"PROJECT", "Makefile", "Dockerfile", ".gitignore", "main.py", ".github/workflows/test.yml"} <= built.keys()
     listed = {line.removeprefix("created  ") for line in capsys.readouterr().out.splitlines()[:-1]}
-    assert listed == made.keys() - {".clientgo/scaffold.json"}
-    for path, text in made.items():
+    assert listed == built.keys() - {".clientgo/scaffold.json"}
+    for path, text in built.items():
         if path.endswith((".yaml", ".yml")):
             list(yaml.safe_load_all(text))
 
@@ -107,14 +107,14 @@ def test_invalid_project_name_leaves_the_folder_empty(tmp_path: Path, capsys: py
 
 @pytest.mark.feature("A-62")
 def test_create_api_inserts_its_lines_at_the_markers(project: Path) -> None:
-    made = read_files(project)
+    built = read_files(project)
 
-    assert "from controllers.foo_controller import FooReconciler\n" in made["main.py"]
-    assert "    manager.add_reconciler(FooReconciler)\n    # +clientgo" in made["main.py"]
-    assert "- bases/samplecontroller.c9g.io_foos.yaml\n" in made["config/crd/kustomization.yaml"]
-    assert "- samplecontroller_v1alpha1_foo.yaml\n" in made["config/samples/kustomization.yaml"]
-    assert "- foo_editor_role.yaml\n" in made["config/rbac/kustomization.yaml"]
-    assert "- ../crd\n" in made["config/default/kustomization.yaml"]
+    assert "from controllers.foo_controller import FooReconciler\n" in built["main.py"]
+    assert "    manager.add_reconciler(FooReconciler)\n    # +clientgo" in built["main.py"]
+    assert "- bases/samplecontroller.c9g.io_foos.yaml\n" in built["config/crd/kustomization.yaml"]
+    assert "- samplecontroller_v1alpha1_foo.yaml\n" in built["config/samples/kustomization.yaml"]
+    assert "- foo_editor_role.yaml\n" in built["config/rbac/kustomization.yaml"]
+    assert "- ../crd\n" in built["config/default/kustomization.yaml"]
 
 
 @pytest.mark.feature("A-62")
@@ -233,12 +233,12 @@ def test_invalid_create_api_is_rejected_and_nothing_is_written(
 def test_create_webhook_enables_its_manifests(project: Path) -> None:
     assert clientgo(project, "create", "webhook", *FOO, "--defaulting", "--programmatic-validation") == 0
 
-    made = read_files(project)
-    default = yaml.safe_load(made["config/default/kustomization.yaml"])
+    built = read_files(project)
+    default = yaml.safe_load(built["config/default/kustomization.yaml"])
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
-    assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_defaulter.py"]
-    assert 'PATH = "/validate-samplecontroller-c9g-io-v1alpha1-foo"' in made["webhooks/v1alpha1/foo_validator.py"]
-    assert "    add_webhooks(manager, flags)\n" in made["main.py"]
+    assert 'PATH = "/mutate-samplecontroller-c9g-io-v1alpha1-foo"' in built["webhooks/v1alpha1/foo_defaulter.py"]
+    assert 'PATH = "/validate-samplecontroller-c9g-io-v1alpha1-foo"' in built["webhooks/v1alpha1/foo_validator.py"]
+    assert "    add_webhooks(manager, flags)\n" in built["main.py"]
 
 
 def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> None:
@@ -289,7 +289,7 @@ def occupy(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "command", "expected"),
+    ("location", "command", "expected"),
     [
         ("PROJECT", "edit --multigroup", "invalid PROJECT"),
         (".clientgo", "edit --multigroup", "scaffold.json: Not a directory"),
@@ -303,9 +303,9 @@ def occupy(path: Path) -> None:
     ],
 )  # fmt: skip
 def test_unexpected_file_type_is_reported_in_one_line(
-    project: Path, capsys: pytest.CaptureFixture[str], place: str, command: str, expected: str
+    project: Path, capsys: pytest.CaptureFixture[str], location: str, command: str, expected: str
 ) -> None:
-    occupy(project / place)
+    occupy(project / location)
     capsys.readouterr()
 
     assert clientgo(project, *command.split()) != 0

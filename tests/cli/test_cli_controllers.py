@@ -23,11 +23,11 @@ def test_controller_of_a_built_in_kind_has_no_types(tmp_path: Path) -> None:
 
     assert clientgo(project, "create", "api", *DEPLOYMENT, "--controller") == 0
 
-    made = read_files(project)
-    assert "from clientgo.kubernetes.types.apps_v1 import Deployment\n" in made["controllers/deployment_controller.py"]
-    assert "config/samples/apps_v1_deployment.yaml" not in made
-    assert "api/v1/deployment_types.py" not in made
-    assert yaml.safe_load(made["PROJECT"])["resources"] == [
+    built = read_files(project)
+    assert "from clientgo.kubernetes.types.apps_v1 import Deployment\n" in built["controllers/deployment_controller.py"]
+    assert "config/samples/apps_v1_deployment.yaml" not in built
+    assert "api/v1/deployment_types.py" not in built
+    assert yaml.safe_load(built["PROJECT"])["resources"] == [
         {
             "controller": True,
             "core": True,
@@ -69,13 +69,13 @@ def test_kind_can_have_several_controllers(tmp_path: Path) -> None:
 
     assert clientgo(project, "create", "api", *FOO, *SECOND) == 0
 
-    made = read_files(project)
+    built = read_files(project)
     added = "    manager.add_reconciler(FooReconciler)\n    manager.add_reconciler(FooBackupReconciler)"
-    assert added in made["main.py"]
-    assert 'class FooBackupReconciler(Reconciler[Foo], name="backup"):' in made["controllers/foo_backup_controller.py"]
-    [resource] = yaml.safe_load(made["PROJECT"])["resources"]
+    assert added in built["main.py"]
+    assert 'class FooBackupReconciler(Reconciler[Foo], name="backup"):' in built["controllers/foo_backup_controller.py"]
+    [resource] = yaml.safe_load(built["PROJECT"])["resources"]
     assert resource["controllers"] == [{"name": "foo"}, {"name": "backup"}]
-    assert [one.named for one in Project.read(project).resources] == [["backup"]]
+    assert [item.named for item in Project.read(project).resources] == [["backup"]]
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,11 @@ def test_third_party_kind_is_recorded_as_external_beside_the_group_of_the_projec
 
     assert clientgo(project, "create", "api", *FROM_CRD) == 0
 
-    made = read_files(project)
+    built = read_files(project)
     definition = "config/crd/external/credentials.example.net_credentials.yaml"
-    assert yaml.safe_load(made[definition])["spec"]["names"]["kind"] == "Credential"
-    assert yaml.safe_load(made["hack/generate.yaml"])["outputs"][0]["from-crd"] == [definition]
-    assert yaml.safe_load(made["PROJECT"])["resources"][1] == {
+    assert yaml.safe_load(built[definition])["spec"]["names"]["kind"] == "Credential"
+    assert yaml.safe_load(built["hack/generate.yaml"])["outputs"][0]["from-crd"] == [definition]
+    assert yaml.safe_load(built["PROJECT"])["resources"][1] == {
         "controller": True,
         "external": True,
         "group": "credentials.example.net",
@@ -187,18 +187,18 @@ def test_group_with_the_generated_modules_of_a_third_party_group_is_rejected(
     project = new_project(tmp_path / "p")
     assert clientgo(project, "create", "api", *FROM_CRD) == 0
 
-    own = ("--group", "credentials", "--version", "v1", "--kind", "Foo", "--resource", "--controller")
-    assert clientgo(project, "create", "api", *own) == 1
+    local = ("--group", "credentials", "--version", "v1", "--kind", "Foo", "--resource", "--controller")
+    assert clientgo(project, "create", "api", *local) == 1
     assert "credentials and credentials.example.net map to the same Python package" in capsys.readouterr().err
 
 
 @pytest.mark.e2e
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("local", [True, False])
 def test_project_with_a_third_party_kind_passes_its_checks(
-    tmp_path: Path, variables: Mapping[str, str], own: bool
+    tmp_path: Path, variables: Mapping[str, str], local: bool
 ) -> None:
-    project = (foo_project if own else new_project)(tmp_path / "p")
+    project = (foo_project if local else new_project)(tmp_path / "p")
     assert clientgo(project, "create", "api", *FROM_CRD) == 0
     assert clientgo(project, "create", "webhook", *THEIRS, "--defaulting") == 0
     (project / "tests/test_served.py").write_text(SERVED)

@@ -32,15 +32,15 @@ CRD = "homes.ajd.my.domain"
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Environment]:
     """Server with RBAC, without the project's CRDs."""
     kubeconfig = tmp_path_factory.mktemp("cluster") / "kubeconfig"
-    made = Environment(server=BundledServer(secure=True, kubeconfig=kubeconfig))
-    with made:
-        yield made
+    built = Environment(server=BundledServer(secure=True, kubeconfig=kubeconfig))
+    with built:
+        yield built
 
 
 def of_home(config: Config, user: Config | None = None) -> dict[str, Diagnosis]:
     """Check the cluster for examples/home; return the first finding about each subject."""
-    found = list(examine_cluster(config, user or config, HOME, Project.read(HOME)))
-    return {finding.subject: finding for finding in reversed(found)}
+    result = list(examine_cluster(config, user or config, HOME, Project.read(HOME)))
+    return {finding.subject: finding for finding in reversed(result)}
 
 
 def metadata() -> ConfigParser:
@@ -66,10 +66,10 @@ def test_versions_of_python_are_those_of_the_distribution() -> None:
 
 
 def test_missing_module_is_reported_with_its_extra() -> None:
-    found = list(doctor.check_extras(lambda module: module != "clientgo_apiserver"))
-    assert [finding.state for finding in found] == [WARNING, OK]
+    result = list(doctor.check_extras(lambda module: module != "clientgo_apiserver"))
+    assert [finding.state for finding in result] == [WARNING, OK]
     assert (
-        found[0].message == "no clientgo_apiserver, needed for the local API server: pip install 'clientgo[embedded]'"
+        result[0].message == "no clientgo_apiserver, needed for the local API server: pip install 'clientgo[embedded]'"
     )
 
 
@@ -103,7 +103,7 @@ def test_skew_to_the_version_of_the_library_is_a_warning(minor: str, state: str,
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "place"),
+    ("item", "other", "location"),
     [
         ({"a": [{"b": 1}]}, {"a": [{"b": 1}]}, ""),
         ({"a": [{"b": 1}]}, {"a": [{"b": 2}]}, ".a[0].b"),
@@ -111,8 +111,8 @@ def test_skew_to_the_version_of_the_library_is_a_warning(minor: str, state: str,
         ({"a": {}}, {"a": {"b": None}}, ".a.b"),
     ],
 )
-def test_difference_is_the_path_of_the_first_one(one: object, other: object, place: str) -> None:
-    assert doctor.difference(one, other) == place
+def test_difference_is_the_path_of_the_first_one(item: object, other: object, location: str) -> None:
+    assert doctor.difference(item, other) == location
 
 
 @pytest.mark.integration
@@ -123,10 +123,10 @@ def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
     client = RESTClient(config)
     [crd] = read_crds([HOME / "config/crd/bases"])
     install(client, [crd])
-    found = of_home(config)
-    assert {finding.state for finding in found.values()} == {OK}
-    assert found["CRDs"].message == "1 installed, equal to config/crd"
-    assert found["user"].message.startswith("admin (system:masters")
+    result = of_home(config)
+    assert {finding.state for finding in result.values()} == {OK}
+    assert result["CRDs"].message == "1 installed, equal to config/crd"
+    assert result["user"].message.startswith("admin (system:masters")
 
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "Older."
     install(client, [crd])
@@ -139,8 +139,8 @@ def test_project_is_compared_with_the_cluster(environment: Environment) -> None:
 @pytest.mark.integration
 def test_missing_permission_of_the_role_is_a_problem(environment: Environment) -> None:
     admin, ann = environment.add_user("admin", "system:masters"), environment.add_user("ann")
-    found = list(examine_cluster(admin, ann, HOME, Project.read(HOME)))
-    denied = [finding.message.partition(":")[0] for finding in found if finding.subject == "permission"]
+    result = list(examine_cluster(admin, ann, HOME, Project.read(HOME)))
+    denied = [finding.message.partition(":")[0] for finding in result if finding.subject == "permission"]
     assert "the user may not create, patch events" in denied
     assert "the user may not get, patch, update homes/status of ajd.my.domain" in denied
     assert of_home(ann)["CRD"].state == WARNING

@@ -29,7 +29,7 @@ def test_multigroup_kinds_are_in_folders_per_group(tmp_path: Path) -> None:
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
     assert clientgo(project, "create", "webhook", *FRIGATE, "--defaulting") == 0
 
-    made = read_files(project)
+    built = read_files(project)
     assert {
         "api/samplecontroller/v1alpha1/foo_types.py",
         "api/ship_yard/v1/frigate_types.py",
@@ -37,11 +37,11 @@ def test_multigroup_kinds_are_in_folders_per_group(tmp_path: Path) -> None:
         "webhooks/ship_yard/v1/frigate_defaulter.py",
         "tests/ship_yard/test_frigate_controller.py",
         "config/samples/ship-yard_v1_frigate.yaml",
-    } <= made.keys()
-    assert "from controllers.ship_yard.frigate_controller import FrigateReconciler\n" in made["main.py"]
+    } <= built.keys()
+    assert "from controllers.ship_yard.frigate_controller import FrigateReconciler\n" in built["main.py"]
     document = project_file(project)
     assert document["multigroup"] is True
-    assert [one["path"] for one in document["resources"]] == [  # type: ignore[attr-defined]
+    assert [item["path"] for item in document["resources"]] == [  # type: ignore[attr-defined]
         "api.samplecontroller.v1alpha1",
         "api.ship_yard.v1",
     ]
@@ -150,10 +150,10 @@ def test_multigroup_namespaced_project_passes_its_checks(tmp_path: Path, variabl
     run(project, variables, "ruff", "format", "--no-cache", "--check")
     assert "21 passed" in run(project, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
-    [namespace] = [one for one in rendered if one["kind"] == "Namespace"]
+    [namespace] = [item for item in rendered if item["kind"] == "Namespace"]
     # Workloads of the controllers run in the same namespace and need not meet the profile of the manager's pod.
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "baseline"
-    roles = {(one["kind"], one["metadata"]["name"]) for one in rendered}
+    roles = {(entry["kind"], entry["metadata"]["name"]) for entry in rendered}
     assert ("Role", "p-manager-role") in roles
     assert ("RoleBinding", "p-manager-rolebinding") in roles
     assert ("ClusterRole", "p-manager-role") not in roles
@@ -198,14 +198,14 @@ def test_project_installs_the_given_wheel_everywhere(tmp_path: Path, capsys: pyt
 
     assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
 
-    made = read_files(project)
+    built = read_files(project)
     assert f"created  wheels/{WHEEL}" in capsys.readouterr().out.splitlines()
-    assert made[f"wheels/{WHEEL}"] == "a wheel"
-    assert f"./wheels/{WHEEL}[secure-serving]" in made["requirements.txt"].splitlines()
-    assert f"./wheels/{WHEEL}[embedded]" in made["requirements-dev.txt"].splitlines()
-    assert "COPY requirements.txt ./\nCOPY wheels ./wheels\nRUN /opt/venv/bin/pip install" in made["Dockerfile"]
-    assert "!wheels" in made[".dockerignore"].splitlines()
-    installs = [path for path, text in made.items() if "requirements-dev.txt" in text]
+    assert built[f"wheels/{WHEEL}"] == "a wheel"
+    assert f"./wheels/{WHEEL}[secure-serving]" in built["requirements.txt"].splitlines()
+    assert f"./wheels/{WHEEL}[embedded]" in built["requirements-dev.txt"].splitlines()
+    assert "COPY requirements.txt ./\nCOPY wheels ./wheels\nRUN /opt/venv/bin/pip install" in built["Dockerfile"]
+    assert "!wheels" in built[".dockerignore"].splitlines()
+    installs = [path for path, text in built.items() if "requirements-dev.txt" in text]
     assert {".devcontainer/post-install.sh", ".github/workflows/lint.yml", ".github/workflows/test.yml"} <= {*installs}
 
 
@@ -218,18 +218,18 @@ def test_server_s_wheel_beside_the_library_s_is_installed_for_tests(tmp_path: Pa
 
     assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
 
-    made = read_files(project)
-    assert made[f"wheels/{server}"] == f"wheel {server}"
-    assert f"./wheels/{server}" in made["requirements-dev.txt"].splitlines()
-    assert "apiserver" not in made["requirements.txt"]
+    built = read_files(project)
+    assert built[f"wheels/{server}"] == f"wheel {server}"
+    assert f"./wheels/{server}" in built["requirements-dev.txt"].splitlines()
+    assert "apiserver" not in built["requirements.txt"]
 
 
 def test_project_without_a_wheel_requires_the_installed_version(tmp_path: Path) -> None:
-    made = read_files(new_project(tmp_path / "p"))
+    built = read_files(new_project(tmp_path / "p"))
 
-    assert f"clientgo[secure-serving]>={VERSION}" in made["requirements.txt"].splitlines()
-    assert f"clientgo[embedded]>={VERSION}" in made["requirements-dev.txt"].splitlines()
-    assert "COPY requirements.txt ./\nRUN" in made["Dockerfile"]
+    assert f"clientgo[secure-serving]>={VERSION}" in built["requirements.txt"].splitlines()
+    assert f"clientgo[embedded]>={VERSION}" in built["requirements-dev.txt"].splitlines()
+    assert "COPY requirements.txt ./\nRUN" in built["Dockerfile"]
 
 
 @pytest.mark.parametrize(

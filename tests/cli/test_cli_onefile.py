@@ -46,7 +46,7 @@ def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "file", "rest"),
+    ("arguments", "file", "remainder"),
     [
         ([], None, []),
         (["--", "--leader-elect"], None, ["--leader-elect"]),
@@ -54,9 +54,11 @@ def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
         (["syncer.py", "-n", "demo", "--reload"], "syncer.py", ["-n", "demo", "--reload"]),
     ],
 )
-def test_flags_after_the_file_are_those_of_the_manager(arguments: list[str], file: str | None, rest: list[str]) -> None:
+def test_flags_after_the_file_are_those_of_the_manager(
+    arguments: list[str], file: str | None, remainder: list[str]
+) -> None:
     options = parse(["run", "--reload", *arguments])
-    assert (options.reload, options.file and str(options.file), options.arguments) == (True, file, rest)
+    assert (options.reload, options.file and str(options.file), options.arguments) == (True, file, remainder)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ class ReloadHarness:
 
     def start(self) -> Program:
         # A manager starts only after the previous one has exited: two would compete for one lease.
-        assert all(one.ended or one.code is not None for one in self.started)
+        assert all(item.ended or item.code is not None for item in self.started)
         self.started.append(FakeManager())
         return self.started[-1]
 
@@ -59,10 +59,10 @@ class ReloadHarness:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> ReloadHarness:
-    made = ReloadHarness(tmp_path)
-    made.save("main.py", "import controllers\n")
-    made.save("controllers/foo.py", "A = 1\n")
-    return made
+    reload_harness = ReloadHarness(tmp_path)
+    reload_harness.save("main.py", "import controllers\n")
+    reload_harness.save("controllers/foo.py", "A = 1\n")
+    return reload_harness
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_save_restarts_the_manager(harness: ReloadHarness, reloader: Reloader) -
     harness.save("controllers/foo.py", "A = 2\n")
 
     assert check_twice(reloader) == [None, None]
-    assert [one.ended for one in harness.started] == [True, False]
+    assert [item.ended for item in harness.started] == [True, False]
     assert harness.messages == ["controllers/foo.py changed; restarting the manager"]
 
 

@@ -64,9 +64,9 @@ PROJECT_FILES = {
 @pytest.fixture(scope="module")
 def foo(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, str]) -> Path:
     """Project with Foo and its generated manifests."""
-    made = foo_project(tmp_path_factory.mktemp("scaffold") / "foo")
-    run(made, variables, "make", "manifests")
-    return made
+    built = foo_project(tmp_path_factory.mktemp("scaffold") / "foo")
+    run(built, variables, "make", "manifests")
+    return built
 
 
 @pytest.mark.feature("A-60")
@@ -81,16 +81,16 @@ def test_installing_the_package_installs_the_command() -> None:
 @pytest.mark.feature("C-40")
 @pytest.mark.feature("E-01")
 def test_new_project_has_every_file(tmp_path: Path) -> None:
-    made = read_files(new_project(tmp_path / "p"))
+    built = read_files(new_project(tmp_path / "p"))
 
-    assert made.keys() >= PROJECT_FILES
-    json.loads(made[".devcontainer/devcontainer.json"])
+    assert built.keys() >= PROJECT_FILES
+    json.loads(built[".devcontainer/devcontainer.json"])
 
 
 @pytest.mark.feature("A-73")
 @pytest.mark.feature("E-02")
 def test_create_api_adds_types_controller_test_crd_roles_and_sample(foo: Path, variables: Mapping[str, str]) -> None:
-    made = read_files(foo)
+    built = read_files(foo)
 
     assert {
         "api/v1alpha1/__init__.py",
@@ -103,14 +103,14 @@ def test_create_api_adds_types_controller_test_crd_roles_and_sample(foo: Path, v
         "config/rbac/foo_viewer_role.yaml",
         "config/rbac/role.yaml",
         "config/samples/samplecontroller_v1alpha1_foo.yaml",
-    } <= made.keys()
-    [version] = yaml.safe_load(made["config/crd/bases/samplecontroller.c9g.io_foos.yaml"])["spec"]["versions"]
+    } <= built.keys()
+    [version] = yaml.safe_load(built["config/crd/bases/samplecontroller.c9g.io_foos.yaml"])["spec"]["versions"]
     properties = version["schema"]["openAPIV3Schema"]["properties"]
     conditions = properties["status"]["properties"]["conditions"]
     assert "foo" in properties["spec"]["properties"]
     assert (conditions["x-kubernetes-list-type"], conditions["x-kubernetes-list-map-keys"]) == ("map", ["type"])
     assert version["subresources"] == {"status": {}}
-    for path, text in made.items():
+    for path, text in built.items():
         if path.endswith(".yaml"):
             list(yaml.safe_load_all(text))
     for folder in ("crd", "default", "manager", "network-policy", "prometheus", "rbac", "samples"):
@@ -185,8 +185,8 @@ def test_installer_manifest_matches_the_golden_file(foo: Path, variables: Mappin
     """
     run(foo, variables, "make", "build-installer", f"IMG={IMAGE}")
 
-    made = foo / "dist" / "install.yaml"
-    assert without_descriptions_of_conditions(made.read_text()) == GOLDEN.read_text(), f"{made} is not {GOLDEN}"
+    built = foo / "dist" / "install.yaml"
+    assert without_descriptions_of_conditions(built.read_text()) == GOLDEN.read_text(), f"{built} is not {GOLDEN}"
 
 
 def without_descriptions_of_conditions(manifest: str) -> str:
@@ -196,7 +196,7 @@ def without_descriptions_of_conditions(manifest: str) -> str:
 
 def manager_container() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the pod of the Deployment in the golden file, and its only container."""
-    [deployment] = [one for one in yaml.safe_load_all(GOLDEN.read_text()) if one["kind"] == "Deployment"]
+    [deployment] = [item for item in yaml.safe_load_all(GOLDEN.read_text()) if item["kind"] == "Deployment"]
     pod = deployment["spec"]["template"]["spec"]
     [only] = pod["containers"]
     return pod, only
@@ -232,9 +232,9 @@ def test_manager_pod_has_probes_limits_and_a_restricted_security_context() -> No
 @pytest.mark.feature("E-06")
 def test_manager_roles_allow_leader_election_and_metrics_authorization() -> None:
     rules = {
-        (one["kind"], one["metadata"]["name"]): {tuple(rule.get("resources", ())) for rule in one["rules"]}
-        for one in yaml.safe_load_all(GOLDEN.read_text())
-        if one["kind"] in ("Role", "ClusterRole")
+        (item["kind"], item["metadata"]["name"]): {tuple(rule.get("resources", ())) for rule in item["rules"]}
+        for item in yaml.safe_load_all(GOLDEN.read_text())
+        if item["kind"] in ("Role", "ClusterRole")
     }
 
     assert rules["Role", "foo-leader-election-role"] == {("leases",), ("events",)}
@@ -262,12 +262,12 @@ def test_optional_manifests_render_when_uncommented(tmp_path: Path, variables: M
         file.write_text(re.sub(r"^#(-|patches|  target|    kind)", r"\1", file.read_text(), flags=re.MULTILINE))
 
     objects = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
-    [monitor] = [one for one in objects if one["kind"] == "ServiceMonitor"]
+    [monitor] = [item for item in objects if item["kind"] == "ServiceMonitor"]
     assert monitor["metadata"]["namespace"] == "foo-system"
     service = "foo-controller-manager-metrics-service"
     assert monitor["spec"]["endpoints"][0]["tlsConfig"]["serverName"] == f"{service}.foo-system.svc"
-    assert any(one["kind"] == "Service" and one["metadata"]["name"] == service for one in objects)
-    assert any(one["kind"] == "NetworkPolicy" for one in objects)
+    assert any(entry["kind"] == "Service" and entry["metadata"]["name"] == service for entry in objects)
+    assert any(element["kind"] == "NetworkPolicy" for element in objects)
 
 
 def test_completion_for_an_unknown_shell_is_rejected(tmp_path: Path) -> None:

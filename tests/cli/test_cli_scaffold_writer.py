@@ -28,10 +28,10 @@ def build():
 LINES = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1, max_size=4)
 
 
-def write(root: Path, *parts: Part, force: bool = False) -> list[tuple[str, str]]:
+def write(root: Path, *pieces: Part, force: bool = False) -> list[tuple[str, str]]:
     reported: list[tuple[str, str]] = []
     tree = ScaffoldWriter(root, tell=lambda done, path: reported.append((done, path)), force=force)
-    for part in parts:
+    for part in pieces:
         tree.add(part)
     tree.close()
     return reported
@@ -247,9 +247,9 @@ def test_upgrade_marks_conflicts_and_keeps_both_sides(
     (project / "Makefile").write_text(text.replace(OLD_LINE[2], "IMAGE ?= mine\n"))
 
     assert clientgo(project, "upgrade") == 1
-    told = capsys.readouterr()
-    assert "conflict Makefile\n" in told.out
-    assert told.err.startswith("clientgo upgrade: resolve the conflicts, marked by <<<<<<<, in Makefile;")
+    messages = capsys.readouterr()
+    assert "conflict Makefile\n" in messages.out
+    assert messages.err.startswith("clientgo upgrade: resolve the conflicts, marked by <<<<<<<, in Makefile;")
     sides = f"<<<<<<< yours\nIMAGE ?= mine\n=======\n{OLD_LINE[1]}>>>>>>> clientgo {VERSION}\n"
     assert (project / "Makefile").read_text() == text.replace(OLD_LINE[2], sides)
     # A second run has nothing to merge: the new text is the base.
@@ -328,6 +328,6 @@ def test_upgrade_replaces_the_wheel(tmp_path: Path) -> None:
     assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", wheels[0]) == 0
 
     assert clientgo(project, "upgrade", "--clientgo-from", wheels[1]) == 0
-    made = read_files(project)
-    assert [path for path in made if path.startswith("wheels/")] == ["wheels/clientgo-2-py3-none-any.whl"]
-    assert "./wheels/clientgo-2-py3-none-any.whl[secure-serving]\n" in made["requirements.txt"]
+    built = read_files(project)
+    assert [path for path in built if path.startswith("wheels/")] == ["wheels/clientgo-2-py3-none-any.whl"]
+    assert "./wheels/clientgo-2-py3-none-any.whl[secure-serving]\n" in built["requirements.txt"]

@@ -19,9 +19,9 @@ WEBHOOK_FLAGS = ("--defaulting", "--programmatic-validation", "--conversion")
 @pytest.fixture
 def project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     """Project with Foo in two versions; the output of its creation is discarded."""
-    made = two_versions(tmp_path / "foo")
+    built = two_versions(tmp_path / "foo")
     capsys.readouterr()
-    return made
+    return built
 
 
 def two_versions(folder: Path) -> Path:
@@ -39,7 +39,7 @@ def document(project: Path, path: str) -> Any:
 
 
 def webhooks_in_project(project: Path) -> list[Any]:
-    return [one.get("webhooks") for one in document(project, "PROJECT")["resources"]]
+    return [item.get("webhooks") for item in document(project, "PROJECT")["resources"]]
 
 
 @pytest.mark.feature("A-63")
@@ -51,7 +51,7 @@ def test_every_webhook_type_gets_code_tests_and_manifests(project: Path, capsys:
 
     # Every line found its marker.
     assert "put there yourself" not in capsys.readouterr().out
-    made = read_files(project)
+    built = read_files(project)
     code = {"webhooks/__init__.py", "webhooks/server.py", "tests/webhooks.py"}
     code |= {f"webhooks/{file}" for file in ("v1/__init__.py", "v1/foo_defaulter.py", "v1/foo_validator.py")}
     code |= {CONVERSION, "webhooks/v1alpha1/__init__.py", "webhooks/v1alpha1/foo_conversion.py"}
@@ -61,18 +61,18 @@ def test_every_webhook_type_gets_code_tests_and_manifests(project: Path, capsys:
     config |= {f"certmanager/{file}.yaml" for file in ("issuer", "certificate-webhook", "certificate-metrics")}
     config |= {"certmanager/kustomization.yaml", "certmanager/kustomizeconfig.yaml"}
     config |= {"network-policy/allow-webhook-traffic.yaml"}
-    assert made.keys() - before.keys() == code | {f"config/{file}" for file in config}
+    assert built.keys() - before.keys() == code | {f"config/{file}" for file in config}
 
 
 @pytest.mark.feature("A-63")
 def test_manager_serves_every_webhook_unless_disabled(project: Path) -> None:
     assert webhook(project, *HUB, *WEBHOOK_FLAGS) == 0
 
-    made = read_files(project)
-    assert "    add_webhooks(manager, flags)\n" in made["main.py"]
-    assert "    if not webhooks_enabled():\n        return\n" in made["webhooks/server.py"]
+    built = read_files(project)
+    assert "    add_webhooks(manager, flags)\n" in built["main.py"]
+    assert "    if not webhooks_enabled():\n        return\n" in built["webhooks/server.py"]
     for suffix in ("Defaulter", "Validator", "Conversion"):
-        assert f"    Foo{suffix}().setup_with_server(server)\n" in made["webhooks/server.py"]
+        assert f"    Foo{suffix}().setup_with_server(server)\n" in built["webhooks/server.py"]
 
 
 @pytest.mark.parametrize("groups", [("samplecontroller",), ("samplecontroller", "other")], ids=["one", "multigroup"])
@@ -98,7 +98,9 @@ def test_server_registers_the_webhooks_of_every_version(tmp_path: Path, groups: 
 def registrations(project: Path) -> set[str]:
     """Return the calls in the server's `register`, after a check that its module imports each name once."""
     server = ast.parse((project / "webhooks/server.py").read_text())
-    names = [one.asname or one.name for node in server.body if isinstance(node, ast.ImportFrom) for one in node.names]
+    names = [
+        name.asname or name.name for node in server.body if isinstance(node, ast.ImportFrom) for name in node.names
+    ]
     assert len(names) == len(set(names))
     register = server.body[-1]
     assert isinstance(register, ast.FunctionDef)
@@ -131,7 +133,7 @@ def test_crd_has_conversion_webhook_with_cert_manager_ca(project: Path) -> None:
     assert patch["spec"]["conversion"]["webhook"]["clientConfig"]["service"]["path"] == "/convert"
     default = document(project, "config/default/kustomization.yaml")
     assert {"../webhook", "../certmanager"} <= set(default["resources"])
-    selected = [target["select"] for one in default["replacements"] for target in one["targets"]]
+    selected = [target["select"] for item in default["replacements"] for target in item["targets"]]
     assert selected.count({"kind": "CustomResourceDefinition", "name": "foos.samplecontroller.c9g.io"}) == 2
     # No manifests of admission webhooks.
     assert document(project, "config/webhook/kustomization.yaml")["resources"] == ["service.yaml"]
@@ -208,7 +210,7 @@ def test_second_kind_gets_its_own_conversion_patch(project: Path) -> None:
     assert webhook(project, *HUB, "--conversion") == 0
     assert webhook(project, *bar, "--version", "v1", "--conversion") == 0
 
-    paths = [one["path"] for one in document(project, "config/crd/kustomization.yaml")["patches"]]
+    paths = [item["path"] for item in document(project, "config/crd/kustomization.yaml")["patches"]]
     assert paths == ["patches/webhook_in_foos.yaml", "patches/webhook_in_bars.yaml"]
     assert (project / "config/crd/kustomization.yaml").read_text().count("configurations:") == 1
 
@@ -312,14 +314,14 @@ def test_built_in_kind_can_have_admission_webhooks(project: Path) -> None:
 
     assert webhook(project, *pod, "--defaulting", "--programmatic-validation") == 0
 
-    made = read_files(project)
+    built = read_files(project)
     for word, path in (("defaulter", "/mutate--v1-pod"), ("validator", "/validate--v1-pod")):
-        code = made[f"webhooks/v1/pod_{word}.py"]
+        code = built[f"webhooks/v1/pod_{word}.py"]
         assert "from clientgo.kubernetes.types.core_v1 import Pod\nfrom clientgo.meta" in code
         assert f'PATH = "{path}"\n' in code
         assert f'    name="{word[0].replace("d", "m")}pod-v1.foo.c9g.io",\n' in code
         assert '    failure_policy="Ignore",\n' in code
-    assert made.keys() >= {"tests/test_pod_v1_defaulter.py", "tests/test_pod_v1_validator.py"}
+    assert built.keys() >= {"tests/test_pod_v1_defaulter.py", "tests/test_pod_v1_validator.py"}
     webhooks = {"defaulting": True, "validation": True, "webhookVersion": "v1"}
     expected = {"core": True, "group": "core", "kind": "Pod", "version": "v1", "webhooks": webhooks}
     assert document(project, "PROJECT")["resources"][-1].items() >= expected.items()

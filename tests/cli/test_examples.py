@@ -97,22 +97,22 @@ EXAMPLES = pytest.mark.parametrize(
 @EXAMPLES
 def test_example_matches_the_scaffold_except_edited_files(example: Example, tmp_path: Path) -> None:
     fresh = read_files(scaffold(example, tmp_path / "fresh"))
-    kept = read_files(copy_files(example.folder, tmp_path / "kept"))
+    stored = read_files(copy_files(example.folder, tmp_path / "kept"))
     if not example.complete:
-        assert kept.keys() == example.edited | example.added
-        assert {path for path in example.edited if fresh[path] == kept[path]} == set()
+        assert stored.keys() == example.edited | example.added
+        assert {path for path in example.edited if fresh[path] == stored[path]} == set()
         return
 
     if os.environ.get("CLIENTGO_UPDATE_GOLDEN"):
         for path in fresh.keys() - example.edited:
-            place = ROOT / "examples" / example.folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(fresh[path])
-        kept = read_files(copy_files(example.folder, tmp_path / "kept"))
-    roles = {path for path in kept if path.startswith("config/rbac/") and "DO NOT EDIT" in kept[path]}
-    assert {path for path in fresh.keys() & kept.keys() if fresh[path] != kept[path]} == example.edited
-    assert fresh.keys() - kept.keys() == set()
-    assert {path for path in kept.keys() - fresh.keys() - roles if not path.startswith(GENERATED)} == example.added
+            location = ROOT / "examples" / example.folder / path
+            location.parent.mkdir(parents=True, exist_ok=True)
+            location.write_text(fresh[path])
+        stored = read_files(copy_files(example.folder, tmp_path / "kept"))
+    roles = {path for path in stored if path.startswith("config/rbac/") and "DO NOT EDIT" in stored[path]}
+    assert {path for path in fresh.keys() & stored.keys() if fresh[path] != stored[path]} == example.edited
+    assert fresh.keys() - stored.keys() == set()
+    assert {path for path in stored.keys() - fresh.keys() - roles if not path.startswith(GENERATED)} == example.added
 
 
 @EXAMPLES

@@ -164,13 +164,13 @@ def test_kinds_versions_and_webhooks_can_be_added(foo: Path, variables: Mapping[
     run(foo, variables, "ruff", "format", "--no-cache", "--check")
     assert "7 passed" in run(foo, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(foo, variables, "kubectl", "kustomize", "config/default")))
-    injected = [one["kind"] for one in rendered if INJECTED in one["metadata"].get("annotations", {}).items()]
+    injected = [item["kind"] for item in rendered if INJECTED in item["metadata"].get("annotations", {}).items()]
     hooks = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
     assert sorted(injected) == ["CustomResourceDefinition", *hooks]
-    [converted] = [one for one in rendered if one["metadata"]["name"] == "foos.samplecontroller.c9g.io"]
+    [converted] = [entry for entry in rendered if entry["metadata"]["name"] == "foos.samplecontroller.c9g.io"]
     service = converted["spec"]["conversion"]["webhook"]["clientConfig"]["service"]
     assert service == {"namespace": "foo-system", "name": "foo-webhook-service", "path": "/convert"}
-    assert [one["kind"] for one in rendered].count("CustomResourceDefinition") == 2
+    assert [element["kind"] for element in rendered].count("CustomResourceDefinition") == 2
     run(foo, variables, "kubectl", "kustomize", "config/samples")
     # The commented-out manifests are valid, too.
     default, patch = foo / "config/default/kustomization.yaml", "- path: cert_metrics_manager_patch.yaml"

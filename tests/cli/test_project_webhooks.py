@@ -78,7 +78,7 @@ def deployed_project(folder: Path, variables: Mapping[str, str]) -> Iterator[Pro
     with environment as server, closing(RESTClient(server)) as client:
         kubectl = Kubectl(environment, environ(folder / "admin"), "default")
         rendered = yaml.safe_load_all(kubectl.run("kustomize", str(project / "config/default")))
-        objects = [one for one in rendered if not one["apiVersion"].startswith("cert-manager.io/")]
+        objects = [item for item in rendered if not item["apiVersion"].startswith("cert-manager.io/")]
         kubectl.run("apply", "-n", SYSTEM, "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": objects})
         port, certs = free_port(), folder / "certs"
         service_addresses = {f"{SYSTEM}/redis-webhook-service": WebhookEndpoint(f"https://127.0.0.1:{port}")}
@@ -142,8 +142,8 @@ def read_as_v1alpha1(redis: Project, name: str) -> Object:
     output = redis.kubectl.run("get", V1ALPHA1, name, "-o", "json")
     warning, _, text = output.partition("\n")
     assert warning == "Warning: cache.example.com/v1alpha1 RedisCluster is deprecated: use cache.example.com/v1"
-    found: Object = json.loads(text)
-    return found
+    document: Object = json.loads(text)
+    return document
 
 
 @pytest.mark.feature("A-35")
@@ -195,7 +195,7 @@ def test_cluster_can_be_written_and_read_in_both_versions(redis: Project) -> Non
 def test_one_version_is_stored_and_listed_in_stored_versions(redis: Project) -> None:
     crd = redis.kubectl.read("crd", CRD)
 
-    served = [(one["name"], one["served"], one["storage"]) for one in crd["spec"]["versions"]]
+    served = [(item["name"], item["served"], item["storage"]) for item in crd["spec"]["versions"]]
     assert served == [("v1", True, True), ("v1alpha1", True, False)]
     assert crd["status"]["storedVersions"] == ["v1"]
 

@@ -17,21 +17,21 @@ _MODULES = ("clientgo", "collections", "datetime", "made", "msgspec", "typing", 
 def unexpected_nodes(text: str) -> list[str]:
     """Return statements, calls, imports and decorators of a module that no template contains."""
     tree = ast.parse(text)
-    known = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    known |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
-    found = []
+    registered = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    registered |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    matches = []
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             continue  # its body is checked like other code
         if type(node).__name__ not in _NODES:
-            found.append(ast.dump(node)[:100])
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALLS | (known - {"Any"}):
-            found.append(ast.unparse(node)[:100])
+            matches.append(ast.dump(node)[:100])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) not in _CALLS | (registered - {"Any"}):
+            matches.append(ast.unparse(node)[:100])
         elif isinstance(node, ast.ImportFrom | ast.Import):
             modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [part.name for part in node.names]
-            found += [module for module in modules if module.split(".")[0] not in _MODULES]
+            matches += [module for module in modules if module.split(".")[0] not in _MODULES]
         elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found += [
+            matches += [
                 name for name in map(ast.unparse, node.decorator_list) if not name.startswith(("api_type(", "prop"))
             ]
-    return found
+    return matches

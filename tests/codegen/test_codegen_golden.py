@@ -41,10 +41,10 @@ LINES = {"workshop": 110}
 def test_generated_files_match_the_golden_file(case: str, tmp_path: Path) -> None:
     modules, more = CASES[case]
     generate(tmp_path, *modules, more=more)
-    found, golden = as_text(tmp_path), GOLDEN / f"{case}.txt"
+    result, golden = as_text(tmp_path), GOLDEN / f"{case}.txt"
     if os.environ.get("CLIENTGO_UPDATE_GOLDEN"):
-        golden.write_text(found)
-    assert found == golden.read_text()
+        golden.write_text(result)
+    assert result == golden.read_text()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -86,8 +86,8 @@ def test_server_accepts_the_crd_and_keeps_every_field_of_an_object(
     generate(tmp_path, *modules, more=more, package=f"made_{case}")
     definition = next(each for each in definitions(tmp_path) if each["spec"]["names"]["plural"] == plural)
     definition["spec"].pop("conversion", None)  # no conversion webhook runs here
-    module, _, wanted = location.partition(":")
-    version = next(version for version in definition["spec"]["versions"] if version["name"] == wanted)
+    module, _, expected = location.partition(":")
+    version = next(version for version in definition["spec"]["versions"] if version["name"] == expected)
     kube = Kube()
     if case == "foo":  # served from the start, from a schema of its own
         kube.ok("DELETE", f"{DEFINITIONS}/{definition['metadata']['name']}")
@@ -114,8 +114,8 @@ def check_round_trip(kube: Kube, spec: Any, version: Any, cls: type[Any], withou
     kube.ok("POST", path, sent)
     if "status" in content and "subresources" in version:
         kube.ok("PUT", f"{path}/full/status", {**kube.ok("GET", f"{path}/full"), "status": sent["status"]})
-    answer = kube.ok("GET", f"{path}/full")
-    kept = to_dict(from_dict(cls, answer))
+    stored = kube.ok("GET", f"{path}/full")
+    retained = to_dict(from_dict(cls, stored))
     for key in content.keys() - {"metadata"}:
-        assert answer[key] == content[key], "the server keeps everything"
-        assert kept[key] == content[key], "and the class everything that the server has"
+        assert stored[key] == content[key], "the server keeps everything"
+        assert retained[key] == content[key], "and the class everything that the server has"

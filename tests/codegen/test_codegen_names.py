@@ -18,8 +18,8 @@ ATTRIBUTES = st.from_regex(r"_?x[a-z0-9]*(__?[a-z0-9]+){0,3}_?", fullmatch=True)
 
 @given(ATTRIBUTES)
 def test_camel_matches_msgspec_rename(name: str) -> None:
-    made = msgspec.defstruct("Made", [(name, int)], rename="camel")
-    assert msgspec.structs.fields(made)[0].encode_name == camel(name)
+    built = msgspec.defstruct("Made", [(name, int)], rename="camel")
+    assert msgspec.structs.fields(built)[0].encode_name == camel(name)
 
 
 @pytest.mark.parametrize(

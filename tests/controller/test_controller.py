@@ -35,10 +35,10 @@ def new_foo(replicas: int | None = 1, available: int | None = None, deployment: 
 
 
 def deployment_of(foo: Foo, *, version: int = 7, available: int | None = None) -> Deployment:
-    made = new_deployment(foo)
+    built = new_deployment(foo)
     return changed(
-        made,
-        metadata=changed(made.metadata, resource_version=str(version), uid="d"),
+        built,
+        metadata=changed(built.metadata, resource_version=str(version), uid="d"),
         status=DeploymentStatus(available_replicas=available),
     )
 
@@ -286,14 +286,14 @@ def test_deleted_deployment_enqueues_its_foo(unseen: bool) -> None:
 
 def test_foreign_deployments_are_ignored() -> None:
     fixture = Fixture()
-    made = deployment_of(new_foo())
-    (owner,) = made.metadata.owner_references
+    built = deployment_of(new_foo())
+    (owner,) = built.metadata.owner_references
     for reference in (
         changed(owner, kind="Bar"),
         changed(owner, api_version="other.example.com/v1"),
         changed(owner, controller=False),
     ):
-        stranger = changed(made, metadata=changed(made.metadata, owner_references=(reference,)))
+        stranger = changed(built, metadata=changed(built.metadata, owner_references=(reference,)))
         fixture.controller.handle_deployment(stranger)
     fixture.controller.delete_deployment(DeletedFinalStateUnknown(ObjectName("default", "x"), None))
     assert waiting(fixture) == []

@@ -55,8 +55,8 @@ def test_matching_deployment_needs_nothing() -> None:
 
 
 def test_another_number_of_replicas_is_scaled_to() -> None:
-    wanted = replace(FOO, spec=replace(FOO.spec, replicas=3))
-    assert plan(wanted, new_deployment(FOO)) == Resize(new_deployment(FOO), 3)
+    updated = replace(FOO, spec=replace(FOO.spec, replicas=3))
+    assert plan(updated, new_deployment(FOO)) == Resize(new_deployment(FOO), 3)
 
 
 def test_foo_without_replicas_does_not_scale() -> None:

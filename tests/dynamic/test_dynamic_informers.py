@@ -86,8 +86,8 @@ def encode_json(value: Any) -> bytes:
 
 def test_changed_copy_shares_no_mutable_state() -> None:
     widget = Unstructured(metadata=ObjectMeta(name="a"), content={"spec": {"n": 1}})
-    taken = widget.to_dict()
-    taken["spec"]["n"] = 2
+    used = widget.to_dict()
+    used["spec"]["n"] = 2
     assert widget.get("spec", "n") == 1
     assert replace(widget, metadata=ObjectMeta(name="b")).content is widget.content
 
@@ -95,16 +95,16 @@ def test_changed_copy_shares_no_mutable_state() -> None:
 @pytest.mark.parametrize("cls", [unstructured_type(WIDGETS, kind="Widget"), unstructured_type(WIDGETS), Unstructured])
 def test_unstructured_objects_convert_to_dicts_and_back(cls: type[Unstructured]) -> None:
     plain = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"sizes": [1, {}]}}
-    found = from_dict(cls, plain)
-    assert (type(found), found["spec"]) == (cls, plain["spec"])
-    assert to_dict(found) == plain == found.to_dict()
-    assert decode(cls, encode(found)) == found
+    result = from_dict(cls, plain)
+    assert (type(result), result["spec"]) == (cls, plain["spec"])
+    assert to_dict(result) == plain == result.to_dict()
+    assert decode(cls, encode(result)) == result
 
 
 def test_fake_stores_unstructured_objects_with_their_kind() -> None:
     widgets = unstructured_type(WIDGETS, kind="Widget")
-    made = widgets(metadata=ObjectMeta(name="a", namespace="ns"), content={"spec": {"size": 1}})
-    _, dynamic = clients(made)
+    built = widgets(metadata=ObjectMeta(name="a", namespace="ns"), content={"spec": {"size": 1}})
+    _, dynamic = clients(built)
     assert dynamic.resource(WIDGETS, "ns", kind="Widget").get("a")["spec"] == {"size": 1}
 
 
@@ -144,9 +144,9 @@ def test_each_resource_has_one_class() -> None:
 def test_dynamic_client_has_the_verbs_of_typed_clients() -> None:
     fake, dynamic = clients(config_map("a", k="1"))
     maps = dynamic.resource(CONFIG_MAPS, "ns", kind="ConfigMap")
-    found = maps.get("a")
-    assert (found.kind, found["data"]) == ("ConfigMap", {"k": "1"})
-    maps.update(replace(found, content={"data": {"k": "2"}}))
+    stored = maps.get("a")
+    assert (stored.kind, stored["data"]) == ("ConfigMap", {"k": "1"})
+    maps.update(replace(stored, content={"data": {"k": "2"}}))
     maps.patch("a", {"data": {"more": "3"}})
     created = maps.create(Unstructured(metadata=ObjectMeta(name="b", namespace="ns"), content={"data": {}}))
     assert created.metadata.name == "b"
@@ -197,11 +197,11 @@ def test_metadata_informer_keeps_only_metadata() -> None:
     lister = factory.lister_for(CONFIG_MAPS)
     factory.start(stop)
     assert factory.wait_for_cache_sync(stop, timeout=10)
-    found = informer.indexer.get_by_key(ObjectName("ns", "a"))
-    assert isinstance(found, PartialObjectMetadata)
-    assert found.metadata.labels == {"app": "x"}
-    assert lister.list() == [found]
-    assert b"much" not in encode(found)
+    stored = informer.indexer.get_by_key(ObjectName("ns", "a"))
+    assert isinstance(stored, PartialObjectMetadata)
+    assert stored.metadata.labels == {"app": "x"}
+    assert lister.list() == [stored]
+    assert b"much" not in encode(stored)
     factory.shutdown(timeout=10)
 
 

@@ -90,6 +90,6 @@ def test_missing_resource_raises_and_reset_clears_the_cache(server: Documents) -
 def test_dynamic_client_is_created_from_a_mapping() -> None:
     fake = FakeClientset(ConfigMap(metadata=ObjectMeta(name="a", namespace="ns")))
     dynamic = DynamicClientset(fake.requester)
-    found = RestMapper(dynamic.discovery).mapping("ConfigMap")
-    client = dynamic.resource(found.resource, "ns", kind=found.kind.kind, namespaced=found.namespaced)
+    result = RestMapper(dynamic.discovery).mapping("ConfigMap")
+    client = dynamic.resource(result.resource, "ns", kind=result.kind.kind, namespaced=result.namespaced)
     assert client.get("a").kind == "ConfigMap"

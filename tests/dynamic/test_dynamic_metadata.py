@@ -31,18 +31,18 @@ def scripted(*steps: Any) -> tuple[FakeTransport, DynamicClientset]:
     return transport, DynamicClientset(RESTClient(Config("http://fake"), transport=transport))
 
 
-@pytest.mark.parametrize("answer", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
-def test_metadata_of_one_object_is_requested_and_decoded_from_either_form(answer: dict[str, Any]) -> None:
-    transport, clientset = scripted(reply(answer))
-    found = clientset.metadata(CONFIG_MAPS, "ns").get("a")
-    assert (type(found).__mro__[1], found.metadata.labels) == (PartialObjectMetadata, {"app": "x"})
+@pytest.mark.parametrize("response", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
+def test_metadata_of_one_object_is_requested_and_decoded_from_either_form(response: dict[str, Any]) -> None:
+    transport, clientset = scripted(reply(response))
+    stored = clientset.metadata(CONFIG_MAPS, "ns").get("a")
+    assert (type(stored).__mro__[1], stored.metadata.labels) == (PartialObjectMetadata, {"app": "x"})
     assert transport.sent[0].header("Accept") == METADATA
 
 
 @pytest.mark.parametrize("items", [PARTIAL, WHOLE], ids=["metadata", "all of it"])
 def test_metadata_list_is_requested(items: dict[str, Any]) -> None:
-    answer = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "9"}, "items": [items]}
-    transport, clientset = scripted(reply(answer))
+    response = {"kind": "PartialObjectMetadataList", "metadata": {"resourceVersion": "9"}, "items": [items]}
+    transport, clientset = scripted(reply(response))
     page = clientset.metadata(CONFIG_MAPS, "ns").list_page(ListOptions())
     assert [item.metadata.name for item in page.items] == ["a"]
     assert transport.sent[0].header("Accept") == METADATA_LIST

@@ -93,8 +93,8 @@ def account_token(client: RESTClient, namespace: str, name: str) -> str:
     with suppress(AlreadyExists):
         client.raw("POST", path, body=json.dumps({"metadata": {"name": name}}).encode())
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
-    answer = client.raw("POST", f"{path}/{name}/token", body=json.dumps(request).encode())
-    return str(json.loads(answer)["status"]["token"])
+    response = client.raw("POST", f"{path}/{name}/token", body=json.dumps(request).encode())
+    return str(json.loads(response)["status"]["token"])
 
 
 @contextmanager
@@ -128,14 +128,14 @@ def namespace(config: Config, prefix: str) -> Iterator[str]:
 def report_available(environment: Environment, deployments: DeploymentClient, name: str, replicas: int) -> None:
     """Report the replicas of a Deployment as available where no controller does, once it asks for so many."""
     if not environment.runs_controllers:
-        found = deployments.get(name)
-        if found.spec.replicas == replicas and found.status.available_replicas != replicas:
+        stored = deployments.get(name)
+        if stored.spec.replicas == replicas and stored.status.available_replicas != replicas:
             status = {"replicas": replicas, "readyReplicas": replicas, "availableReplicas": replicas}
             deployments.patch(name, {"status": status}, subresource="status")
 
 
 @contextmanager
-def kubelet(environment: Environment, config: Config, place: str) -> Iterator[None]:
+def kubelet(environment: Environment, config: Config, location: str) -> Iterator[None]:
     """Report the pods of a namespace as running, in an existing cluster that has no nodes for them."""
     with ExitStack() as stack:
         if environment.kind == _EXISTING:
@@ -144,12 +144,12 @@ def kubelet(environment: Environment, config: Config, place: str) -> Iterator[No
                 group = Group()
                 stack.callback(group.join, 30)
                 stack.callback(group.stop)
-                group.start(_report_pods, kube, place, group.stop_event, name="kubelet")
+                group.start(_report_pods, kube, location, group.stop_event, name="kubelet")
         yield
 
 
-def _report_pods(kube: Clientset, place: str, stop: threading.Event) -> None:
-    pods = kube.core_v1.pods(place)
+def _report_pods(kube: Clientset, location: str, stop: threading.Event) -> None:
+    pods = kube.core_v1.pods(location)
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     while not SYSTEM_CLOCK.sleep(stop, 0.1):
         for pod in pods.list().items:

@@ -37,10 +37,10 @@ def kubectl_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
 def kubectl(kubectl_home: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubectl]:
     """Return kubectl for a namespace of the test."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name)[:50].strip("-") + f"-{uuid.uuid4().hex[:6]}"
-    found = Kubectl(kubectl_home.environment, kubectl_home.environ, name)
-    found.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, "-n", "default")
+    result = Kubectl(kubectl_home.environment, kubectl_home.environ, name)
+    result.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, "-n", "default")
     try:
-        with kubelet(found.environment, load_config(kubeconfig=found.environ["KUBECONFIG"]), name):
-            yield found
+        with kubelet(result.environment, load_config(kubeconfig=result.environ["KUBECONFIG"]), name):
+            yield result
     finally:
-        found.run("delete", "namespace", name, "--wait=false", "--ignore-not-found", "-n", "default")
+        result.run("delete", "namespace", name, "--wait=false", "--ignore-not-found", "-n", "default")

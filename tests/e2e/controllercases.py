@@ -112,9 +112,9 @@ class Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    with closing(Cluster()) as made:
-        made.start()
-        yield made
+    with closing(Cluster()) as built:
+        built.start()
+        yield built
 
 
 @pytest.mark.feature("A-01", "A-30", "A-32", "A-10")

@@ -60,7 +60,7 @@ def gone(**_):
 """
 
 
-class Place:
+class Workspace:
     """Namespace on the environment's server, and kubeconfig for clients."""
 
     def __init__(self, kubeconfig: Path, namespace: str) -> None:
@@ -77,42 +77,42 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
     kubeconfig, crd = tmp_path / "kubeconfig", tmp_path / "crd.yaml"
     crd.write_text(to_yaml(CRD), encoding="utf-8")
     environment = Environment(
         crd_paths=[crd], server=server_from(bundled=BundledServer(kubeconfig=kubeconfig, secure=True))
     )
     with environment as config, namespace(config, "clients") as name:
-        yield Place(kubeconfig_of(environment, kubeconfig), name)
+        yield Workspace(kubeconfig_of(environment, kubeconfig), name)
 
 
 @contextmanager
-def official(place: Place) -> Iterator[kubernetes.client.ApiClient]:
+def official(workspace: Workspace) -> Iterator[kubernetes.client.ApiClient]:
     loader: Any = kubernetes.config  # it has no types
-    with loader.new_client_from_config(str(place.kubeconfig)) as client:
+    with loader.new_client_from_config(str(workspace.kubeconfig)) as client:
         yield client
 
 
-def test_the_official_client_creates_lists_watches_and_deletes(place: Place) -> None:
-    with official(place) as client:
+def test_the_official_client_creates_lists_watches_and_deletes(workspace: Workspace) -> None:
+    with official(workspace) as client:
         core: Any = kubernetes.client.CoreV1Api(client)
         for name in ("one", "two"):
             meta = kubernetes.client.V1ObjectMeta(name=name, labels={"app": "x"})
             core.create_namespaced_config_map(
-                place.namespace, kubernetes.client.V1ConfigMap(metadata=meta, data={"a": "b"})
+                workspace.namespace, kubernetes.client.V1ConfigMap(metadata=meta, data={"a": "b"})
             )
-        listed = core.list_namespaced_config_map(place.namespace, label_selector="app=x")
+        listed = core.list_namespaced_config_map(workspace.namespace, label_selector="app=x")
         assert [item.metadata.name for item in listed.items] == ["one", "two"]
-        core.patch_namespaced_config_map("two", place.namespace, {"data": {"a": "c"}})
-        core.delete_namespaced_config_map("one", place.namespace)
+        core.patch_namespaced_config_map("two", workspace.namespace, {"data": {"a": "c"}})
+        core.delete_namespaced_config_map("one", workspace.namespace)
         untyped: Any = kubernetes.watch
         watch = untyped.Watch()
         version = listed.metadata.resource_version
         seen = []
         stream = watch.stream(
             core.list_namespaced_config_map,
-            place.namespace,
+            workspace.namespace,
             label_selector="app=x",
             resource_version=version,
             timeout_seconds=10,
@@ -124,61 +124,63 @@ def test_the_official_client_creates_lists_watches_and_deletes(place: Place) -> 
         assert seen == [("MODIFIED", "two"), ("DELETED", "one")]
 
 
-def test_the_official_client_gets_conflicts_and_errors_like_from_a_real_server(place: Place) -> None:
-    with official(place) as client:
+def test_the_official_client_gets_conflicts_and_errors_like_from_a_real_server(workspace: Workspace) -> None:
+    with official(workspace) as client:
         custom: Any = kubernetes.client.CustomObjectsApi(client)
         body = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": 1}}
-        where = (GROUP, "v1", place.namespace, "things")
-        made = custom.create_namespaced_custom_object(*where, body)
-        custom.patch_namespaced_custom_object(*where, "a", {"spec": {"size": 2}})
+        location = (GROUP, "v1", workspace.namespace, "things")
+        built = custom.create_namespaced_custom_object(*location, body)
+        custom.patch_namespaced_custom_object(*location, "a", {"spec": {"size": 2}})
         with pytest.raises(kubernetes.client.ApiException) as caught:
-            custom.replace_namespaced_custom_object(*where, "a", made)
+            custom.replace_namespaced_custom_object(*location, "a", built)
         assert (caught.value.status, json.loads(str(caught.value.body))["reason"]) == (409, "Conflict")
         with pytest.raises(kubernetes.client.ApiException) as caught:
-            custom.create_namespaced_custom_object(*where, {**body, "metadata": {"name": "b"}, "spec": {"size": "x"}})
+            custom.create_namespaced_custom_object(
+                *location, {**body, "metadata": {"name": "b"}, "spec": {"size": "x"}}
+            )
         assert caught.value.status == 422
 
 
 @pytest.mark.e2e
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kubectl_tells_who_one_is_and_what_one_may_do(place: Place, tmp_path: Path) -> None:
-    assert place.kubectl("auth", "can-i", "create", "deployments") == "yes\n"
-    robot = f"system:serviceaccount:{place.namespace}:robot"
-    place.kubectl("create", "serviceaccount", "robot")
-    assert place.kubectl("auth", "can-i", "list", "pods", "--as", robot, code=1) == "no\n"
-    place.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=pods")
-    place.kubectl("create", "rolebinding", "r", "--role=reader", f"--serviceaccount={place.namespace}:robot")
-    assert place.kubectl("auth", "can-i", "list", "pods", "--as", robot) == "yes\n"
-    assert place.kubectl("auth", "can-i", "delete", "pods", "--as", robot, code=1) == "no\n"
-    assert "pods" in place.kubectl("auth", "can-i", "--list", "--as", robot)
-    assert "No resources found" in place.kubectl("get", "pods", "--as", robot)
-    refused = place.kubectl("get", "secrets", "--as", robot, code=1)
+def test_kubectl_tells_who_one_is_and_what_one_may_do(workspace: Workspace, tmp_path: Path) -> None:
+    assert workspace.kubectl("auth", "can-i", "create", "deployments") == "yes\n"
+    robot = f"system:serviceaccount:{workspace.namespace}:robot"
+    workspace.kubectl("create", "serviceaccount", "robot")
+    assert workspace.kubectl("auth", "can-i", "list", "pods", "--as", robot, code=1) == "no\n"
+    workspace.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=pods")
+    workspace.kubectl("create", "rolebinding", "r", "--role=reader", f"--serviceaccount={workspace.namespace}:robot")
+    assert workspace.kubectl("auth", "can-i", "list", "pods", "--as", robot) == "yes\n"
+    assert workspace.kubectl("auth", "can-i", "delete", "pods", "--as", robot, code=1) == "no\n"
+    assert "pods" in workspace.kubectl("auth", "can-i", "--list", "--as", robot)
+    assert "No resources found" in workspace.kubectl("get", "pods", "--as", robot)
+    refused = workspace.kubectl("get", "secrets", "--as", robot, code=1)
     assert f'secrets is forbidden: User "{robot}" cannot list resource "secrets" in API group ""' in refused
-    token = place.kubectl("create", "token", "robot").strip()
+    token = workspace.kubectl("create", "token", "robot").strip()
     # A user's own credentials would be sent along: the kubeconfig keeps its cluster alone.
-    config = yaml.safe_load(place.kubeconfig.read_text(encoding="utf-8"))
+    config = yaml.safe_load(workspace.kubeconfig.read_text(encoding="utf-8"))
     for user in config["users"]:
         user["user"] = {"token": token}
     (tmp_path / "robot").write_text(to_yaml(config), encoding="utf-8")
-    as_robot = Place(tmp_path / "robot", place.namespace)
+    as_robot = Workspace(tmp_path / "robot", workspace.namespace)
     assert robot in as_robot.kubectl("auth", "whoami")
 
 
 @pytest.mark.e2e
 @pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed: pip install kopf")
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_a_kopf_operator_handles_creation_update_and_deletion(place: Place, tmp_path: Path) -> None:
+def test_a_kopf_operator_handles_creation_update_and_deletion(workspace: Workspace, tmp_path: Path) -> None:
     program, log = tmp_path / "operator.py", tmp_path / "operator.log"
     program.write_text(OPERATOR, encoding="utf-8")
-    command = [sys.executable, "-m", "kopf", "run", "--standalone", "-n", place.namespace, str(program)]
-    with Child(command, log, env={**os.environ, "KUBECONFIG": str(place.kubeconfig)}) as operator:
+    command = [sys.executable, "-m", "kopf", "run", "--standalone", "-n", workspace.namespace, str(program)]
+    with Child(command, log, env={**os.environ, "KUBECONFIG": str(workspace.kubeconfig)}) as operator:
         thing = {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"size": 3}}
-        place.kubectl("apply", "-f", "-", stdin=thing)
-        place.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=3", "--timeout=20s")
-        place.kubectl("patch", "thing", "a", "--type=merge", "-p", '{"spec":{"size":5}}')
-        place.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=5", "--timeout=20s")
-        assert "KopfFinalizerMarker" in place.kubectl("get", "thing", "a", "-o", "jsonpath={.metadata.finalizers}")
-        eventually(lambda: "size is 5" in place.kubectl("get", "events"), every=0.1)
-        place.kubectl("delete", "thing", "a", "--timeout=20s")
+        workspace.kubectl("apply", "-f", "-", stdin=thing)
+        workspace.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=3", "--timeout=20s")
+        workspace.kubectl("patch", "thing", "a", "--type=merge", "-p", '{"spec":{"size":5}}')
+        workspace.kubectl("wait", "thing/a", "--for=jsonpath={.status.sized}=5", "--timeout=20s")
+        assert "KopfFinalizerMarker" in workspace.kubectl("get", "thing", "a", "-o", "jsonpath={.metadata.finalizers}")
+        eventually(lambda: "size is 5" in workspace.kubectl("get", "events"), every=0.1)
+        workspace.kubectl("delete", "thing", "a", "--timeout=20s")
         operator.end(signal.SIGTERM)
     assert "Deletion is processed: 1 succeeded; 0 failed" in log.read_text(encoding="utf-8")

@@ -28,6 +28,6 @@ def test_a_kind_is_found_from_the_moment_its_definition_is_there() -> None:
         with pytest.raises(NoMatch):
             mapper.mapping("Foo", "samplecontroller.k8s.io")
         install(client, read_crds([CRDS]))
-        found = mapper.mapping("Foo", "samplecontroller.k8s.io")
-        assert (found.resource.resource, found.namespaced) == ("foos", True)
-        assert clientset.resource(found.resource, "default", kind="Foo").list().items == []
+        result = mapper.mapping("Foo", "samplecontroller.k8s.io")
+        assert (result.resource.resource, result.namespaced) == ("foos", True)
+        assert clientset.resource(result.resource, "default", kind="Foo").list().items == []

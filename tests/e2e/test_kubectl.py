@@ -40,8 +40,8 @@ def test_get_prints_the_columns_of_the_definition(kubectl: Kubectl) -> None:
 def test_get_pages_through_long_lists(kubectl: Kubectl) -> None:
     listed = [config_map(f"m{index}", n=str(index)) for index in range(7)]
     kubectl.apply({"apiVersion": "v1", "kind": "List", "items": listed})
-    found = lines(kubectl.run("get", "cm", "-o", "name", "--chunk-size=3"))
-    assert {f"configmap/m{index}" for index in range(7)} <= set(found)
+    result = lines(kubectl.run("get", "cm", "-o", "name", "--chunk-size=3"))
+    assert {f"configmap/m{index}" for index in range(7)} <= set(result)
 
 
 @pytest.mark.feature("A-04")
@@ -92,8 +92,8 @@ def test_objects_are_made_from_flags(kubectl: Kubectl) -> None:
     assert kubectl.read("cm", "m")["data"] == {"a": "1"}
     assert kubectl.run("create", "secret", "generic", "s", "--from-literal=a=1") == "secret/s created\n"
     assert kubectl.read("secret", "s")["data"] == {"a": "MQ=="}
-    made = kubectl.run("create", "deployment", "web", "--image=nginx", "--replicas=0", "--port=80")
-    assert made == "deployment.apps/web created\n"
+    result = kubectl.run("create", "deployment", "web", "--image=nginx", "--replicas=0", "--port=80")
+    assert result == "deployment.apps/web created\n"
     spec = kubectl.read("deploy", "web")["spec"]
     container = spec["template"]["spec"]["containers"][0]
     assert (spec["replicas"], container["image"]) == (0, "nginx")
@@ -115,8 +115,8 @@ def test_what_get_prints_can_be_applied(kubectl: Kubectl) -> None:
 @pytest.mark.feature("A-21")
 def test_invalid_values_are_named(kubectl: Kubectl) -> None:
     refused = kubectl.apply(gadget(replicas=11), code=1)
-    why = "Invalid value: 11: spec.replicas in body should be less than or equal to 10"
-    assert refused == f'The Gadget "a" is invalid: spec.replicas: {why}\n'
+    reason = "Invalid value: 11: spec.replicas in body should be less than or equal to 10"
+    assert refused == f'The Gadget "a" is invalid: spec.replicas: {reason}\n'
     spec = gadget()
     del spec["spec"]["deploymentName"]
     assert "spec.deploymentName: Required value" in kubectl.apply(spec, code=1)

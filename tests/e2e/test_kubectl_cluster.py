@@ -109,8 +109,8 @@ def test_definition_comes_and_goes(kubectl: Kubectl, tmp_path: Path) -> None:
         .replace('"gd"', '"ba"')
     )
     name = f"bars.{GROUP}"
-    made = kubectl.apply(json.loads(text))
-    assert made == f"customresourcedefinition.apiextensions.k8s.io/{name} created\n"
+    updated = kubectl.apply(json.loads(text))
+    assert updated == f"customresourcedefinition.apiextensions.k8s.io/{name} created\n"
     kubectl.run("wait", "--for=condition=Established", f"crd/{name}", "--timeout=10s")
     assert rows(kubectl.run("get", "crd", name))[0] == ["NAME", "CREATED AT"]
     kubectl.apply(json.loads(json.dumps(gadget()).replace("Gadget", "Bar")))
@@ -123,10 +123,10 @@ def test_definition_comes_and_goes(kubectl: Kubectl, tmp_path: Path) -> None:
 
 
 def test_api_resources_name_everything_served(kubectl: Kubectl) -> None:
-    found = {row[0]: row[1:] for row in rows(kubectl.run("api-resources"))}
-    assert found["gadgets"] == ["gd", f"{GROUP}/v1", "true", "Gadget"]
-    assert found["deployments"] == ["deploy", "apps/v1", "true", "Deployment"]
-    assert found["customresourcedefinitions"][1:] == ["apiextensions.k8s.io/v1", "false", "CustomResourceDefinition"]
+    result = {row[0]: row[1:] for row in rows(kubectl.run("api-resources"))}
+    assert result["gadgets"] == ["gd", f"{GROUP}/v1", "true", "Gadget"]
+    assert result["deployments"] == ["deploy", "apps/v1", "true", "Deployment"]
+    assert result["customresourcedefinitions"][1:] == ["apiextensions.k8s.io/v1", "false", "CustomResourceDefinition"]
     assert {"v1", "apps/v1", f"{GROUP}/v1"} <= set(lines(kubectl.run("api-versions")))
     assert 'error: the server doesn\'t have a resource type "nosuch"\n' in kubectl.run("get", "nosuch", code=1)
 

@@ -30,27 +30,27 @@ def address(hexadecimal: str) -> Address:
 
 
 def sockets(pid: int) -> set[str]:
-    found = set[str]()
+    result = set[str]()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):  # closed since it was listed
-            found.update(re.findall(r"^socket:\[(\d+)\]$", str(link.readlink())))
-    return found
+            result.update(re.findall(r"^socket:\[(\d+)\]$", str(link.readlink())))
+    return result
 
 
 def listeners(pid: int) -> dict[int, Address]:
     """Return port and address of every listening TCP socket and every bound UDP socket of a process."""
-    mine, found = sockets(pid), dict[int, Address]()
+    mine, result = sockets(pid), dict[int, Address]()
     for table in ("tcp", "tcp6", "udp", "udp6"):
         for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *_, inode = line.split()[:10]
             if inode in mine and (state == LISTEN or table.startswith("udp")):
-                where, _, port = local.partition(":")
-                found[int(port, 16)] = address(where)
-    return found
+                location, _, port = local.partition(":")
+                result[int(port, 16)] = address(location)
+    return result
 
 
 def beyond_loopback(pid: int) -> dict[int, Address]:
-    return {port: where for port, where in listeners(pid).items() if not where.is_loopback}
+    return {port: location for port, location in listeners(pid).items() if not location.is_loopback}
 
 
 @contextmanager
@@ -72,5 +72,5 @@ def test_program_listens_on_loopback_alone(tmp_path: Path) -> None:
 def test_probes_are_reached_from_elsewhere_when_a_flag_says_so(tmp_path: Path) -> None:
     """No other port is open; this shows that the test above can fail."""
     with running(tmp_path, "--health-probe-bind-address=:0") as pid:
-        [where] = beyond_loopback(pid).values()
-        assert where.is_unspecified
+        [values] = beyond_loopback(pid).values()
+        assert values.is_unspecified

@@ -163,22 +163,22 @@ def test_rejected_credentials_are_reported_in_one_line(status: int, reason: str,
 
 def test_only_the_named_namespaces_are_looked_after(kubeconfig: Path, tmp_path: Path) -> None:
     config = load_config(kubeconfig=kubeconfig)
-    with namespace(config, "one") as one, namespace(config, "two") as two, namespace(config, "three") as three:
-        program = Program([f"--kubeconfig={kubeconfig}", f"--namespace={one}", f"--namespace={two}"], tmp_path)
+    with namespace(config, "one") as first, namespace(config, "two") as two, namespace(config, "three") as three:
+        program = Program([f"--kubeconfig={kubeconfig}", f"--namespace={first}", f"--namespace={two}"], tmp_path)
         program.wait_for("starting workers")
         synced = '"synced" kind="Foo" namespace="{}" name="f"'
         client = RESTClient(config)
-        for place in (three, one, two):
+        for location in (three, first, two):
             foo = (
                 b'{"apiVersion":"samplecontroller.k8s.io/v1alpha1","kind":"Foo","metadata":{"name":"f"},'
                 b'"spec":{"deploymentName":"f"}}'
             )
-            client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{place}/foos", body=foo)
+            client.raw("POST", f"/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{location}/foos", body=foo)
         client.close()
         program.wait_for(synced.format(two))
         code, output = program.end(signal.SIGTERM)
     assert code == 0
-    assert synced.format(one) in output
+    assert synced.format(first) in output
     assert synced.format(three) not in output
 
 

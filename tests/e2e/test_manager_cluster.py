@@ -62,10 +62,10 @@ def other() -> Iterator[Config]:
 @contextmanager
 def running(*managers: Manager) -> Iterator[None]:
     with Group() as group:
-        for one in managers:
-            group.start(one.run, group.stop_event, name="manager")
-        for one in managers:
-            assert one.elected.wait(60.0)
+        for item in managers:
+            group.start(item.run, group.stop_event, name="manager")
+        for item in managers:
+            assert item.elected.wait(60.0)
         yield
 
 
@@ -115,7 +115,7 @@ def test_kinds_of_both_scopes_are_there_while_their_definitions_are(config: Conf
     with namespace(config, "gizmos") as space, running(manager):
         manager.client.create(Gizmo(ObjectMeta(name="a", namespace=space)))
         manager.client.create(Zone(ObjectMeta(name="a")))
-        eventually(lambda: seen, lambda found: found == {ObjectName(space, "a"), ObjectName("", "a")}, seconds=30.0)
+        eventually(lambda: seen, lambda result: result == {ObjectName(space, "a"), ObjectName("", "a")}, seconds=30.0)
         with pytest.raises(ValueError, match="a Zone cannot have a namespace"):
             manager.client.get(Zone, ObjectName(space, "a"))
         uninstall(manager.requester, crds)
@@ -158,8 +158,8 @@ def test_an_unknown_field_is_rejected_warned_about_or_dropped(config: Config, ca
         foo = ColouredFoo(ObjectMeta(name="a", namespace=space), ColouredSpec("d", "blue"))
         with pytest.raises(BadRequest, match=r'unknown field "spec\.colour"'):
             manager.client.create(foo)
-        told = [logs_field(caplog, manager.client.writing(field_validation=one), foo) for one in WORDS]
-        assert told == [False, True]
+        messages = [logs_field(caplog, manager.client.writing(field_validation=item), foo) for item in WORDS]
+        assert messages == [False, True]
 
 
 def logs_field(caplog: pytest.LogCaptureFixture, client: Client, foo: ColouredFoo) -> bool:
@@ -197,22 +197,22 @@ def test_an_object_goes_once_every_finalizer_has_cleaned_up(config: Config) -> N
 @pytest.mark.feature("B-CR-15")
 def test_what_one_cluster_says_is_brought_about_in_another(config: Config, other: Config) -> None:
     manager = Manager(config, options=Options(name="here"))
-    there = manager.add_cluster(other, ClusterOptions(name="there"))
+    existing = manager.add_cluster(other, ClusterOptions(name="there"))
 
     def mirror(request: ObjectName) -> None:
-        found = manager.client.find(ConfigMap, request)
-        if found is not None:
-            metadata = ObjectMeta(name=request.name, namespace="default", labels=found.metadata.labels)
-            create_or_patch(there.client, ConfigMap(metadata=metadata), lambda copy: replace(copy, data=found.data))
+        stored = manager.client.find(ConfigMap, request)
+        if stored is not None:
+            metadata = ObjectMeta(name=request.name, namespace="default", labels=stored.metadata.labels)
+            create_or_patch(existing.client, ConfigMap(metadata=metadata), lambda copy: replace(copy, data=stored.data))
 
     mirrored = LabelSelectorPredicate("mirror=yes")
-    made = ControllerBuilder(manager).for_(ConfigMap, mirrored).named("mirror")
-    made.watches_source(KindSource(there.cache, ConfigMap, predicates=(mirrored,))).complete(mirror)
+    built = ControllerBuilder(manager).for_(ConfigMap, mirrored).named("mirror")
+    built.watches_source(KindSource(existing.cache, ConfigMap, predicates=(mirrored,))).complete(mirror)
     with namespace(config, "mirror") as space, running(manager):
         metadata = ObjectMeta(name="mirrored", namespace=space, labels={"mirror": "yes"})
         manager.client.create(ConfigMap(metadata=metadata, data={"a": "b"}))
         name = ObjectName("default", "mirrored")
-        assert eventually(lambda: there.client.get(ConfigMap, name), seconds=30.0).data == {"a": "b"}
+        assert eventually(lambda: existing.client.get(ConfigMap, name), seconds=30.0).data == {"a": "b"}
         assert is_gone(lambda: manager.api_reader.get(ConfigMap, name))
 
 
@@ -222,8 +222,8 @@ def scraped(url: str, token: str = "") -> int:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     try:
         request = urllib.request.Request(f"{url}/metrics", headers=headers)
-        with urllib.request.urlopen(request, timeout=30.0, context=unverified) as answer:
-            return int(answer.status)
+        with urllib.request.urlopen(request, timeout=30.0, context=unverified) as response:
+            return int(response.status)
     except urllib.error.HTTPError as error:
         error.close()
         return error.code

@@ -81,9 +81,9 @@ class ManagedCluster(Cluster):
 
 @pytest.fixture
 def cluster() -> Iterator[ManagedCluster]:
-    with closing(ManagedCluster()) as made:
-        made.start()
-        yield made
+    with closing(ManagedCluster()) as built:
+        built.start()
+        yield built
 
 
 @pytest.mark.timeout(120)
@@ -110,8 +110,8 @@ class SharingCluster(ManagedCluster):
     def add_controllers(self) -> None:
         factory = self.manager.cache.factory
         apps, foos = self.kube.apps_v1, self.foos_api.samplecontroller_v1alpha1
-        made = LowLevel(apps, foos, DeploymentInformer(factory), FooInformer(factory), self.manager.recorder)
-        self.manager.add(lambda stop: made.run(2, stop))
+        low_level = LowLevel(apps, foos, DeploymentInformer(factory), FooInformer(factory), self.manager.recorder)
+        self.manager.add(lambda stop: low_level.run(2, stop))
 
 
 @pytest.mark.feature("A-11")
@@ -150,8 +150,8 @@ def test_the_example_runs_as_a_program_and_ends_in_good_order(tmp_path: Path) ->
     lines = (
         "starting manager", "Starting EventSource", "Starting Controller", "Starting workers", "All workers finished",
     )  # fmt: skip
-    told = [log.index(line) for line in lines]
-    assert told == sorted(told), log
+    messages = [log.index(line) for line in lines]
+    assert messages == sorted(messages), log
 
 
 def example(kubeconfig: Path, output: Path) -> Child:
@@ -181,8 +181,8 @@ def test_a_manager_that_leads_says_so_in_a_lease_of_its_own_namespace_and_gives_
         group.stop()
         group.join(20.0)
         assert not kube.coordination_v1.leases(space).get("elected").spec.holder_identity
-        told = [event.message or "" for event in kube.core_v1.events(space).list().items]
-        assert [message for message in told if message.endswith("became leader")]
+        messages = [event.message or "" for event in kube.core_v1.events(space).list().items]
+        assert [message for message in messages if message.endswith("became leader")]
 
 
 def test_a_manager_stops_long_before_its_time_is_up() -> None:

@@ -66,8 +66,8 @@ class Cluster:
         token = self.kubectl("-n", NAMESPACE, "create", "token", NAME).strip()
         write_user(self.home / "account", self.config, token=token, namespace=NAMESPACE)
         arguments = list[str](container(rendered(self.overlay))["args"])
-        for written, here in IN_A_POD.items():
-            arguments = [argument.replace(written, here) for argument in arguments]
+        for written, local in IN_A_POD.items():
+            arguments = [argument.replace(written, local) for argument in arguments]
         return Program([*arguments, *more, f"--kubeconfig={self.home / 'account'}"], self.home / "pod")
 
     def refused(self) -> list[str]:
@@ -102,10 +102,10 @@ def status(url: str, token: str) -> int:
     """Return the status code for a request with this token; the certificate is self-signed."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
-        with urllib.request.urlopen(asked, context=context, timeout=20) as answer:
-            return int(answer.status)
+        with urllib.request.urlopen(request, context=context, timeout=20) as response:
+            return int(response.status)
     except urllib.error.HTTPError as error:
         error.close()
         return error.code
@@ -113,8 +113,8 @@ def status(url: str, token: str) -> int:
 
 @pytest.fixture(params=OVERLAYS)
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    with closing(Cluster(tmp_path, request.param)) as made:
-        yield made
+    with closing(Cluster(tmp_path, request.param)) as built:
+        yield built
 
 
 def foo(name: str) -> Foo:
@@ -136,9 +136,9 @@ def test_set_up_syncs_foos_with_the_rights_it_has_and_asks_for_no_other(cluster:
         assert leases
         assert leases <= LEASES[cluster.overlay]
     finally:
-        code, said = pod.end(signal.SIGTERM)
+        code, printed = pod.end(signal.SIGTERM)
     assert cluster.refused() == []
-    assert code == 0, said
+    assert code == 0, printed
 
 
 @pytest.mark.parametrize("cluster", ["namespaced"], indirect=True)

@@ -92,8 +92,8 @@ def without(right: Right | None) -> list[dict[str, Any]]:
 
 def _split(rule: dict[str, Any], right: Right) -> Iterator[dict[str, Any]]:
     for resource in rule["resources"]:
-        taken = resource == right.resource and right.group in rule["apiGroups"]
-        verbs = [verb for verb in rule["verbs"] if not (taken and verb == right.verb)]
+        used = resource == right.resource and right.group in rule["apiGroups"]
+        verbs = [verb for verb in rule["verbs"] if not (used and verb == right.verb)]
         if verbs:
             yield {**rule, "resources": [resource], "verbs": verbs}
 
@@ -125,10 +125,10 @@ class RunnableGroup:
 
     def _create(self, doc: dict[str, Any]) -> None:
         group = "rbac.authorization.k8s.io/v1"
-        place = f"namespaces/{doc['metadata']['namespace']}/" if "namespace" in doc["metadata"] else ""
+        location = f"namespaces/{doc['metadata']['namespace']}/" if "namespace" in doc["metadata"] else ""
         base = f"/apis/{group}" if doc["apiVersion"] == group else "/api/v1"
         plural = doc["kind"].lower() + "s"
-        self.admin.raw("POST", f"{base}/{place}{plural}", body=json.dumps(doc).encode())
+        self.admin.raw("POST", f"{base}/{location}{plural}", body=json.dumps(doc).encode())
 
     def _may_read_metrics(self, token: str) -> str:
         named = {"metadata": {"name": "prometheus"}}
@@ -152,14 +152,14 @@ class RunnableGroup:
 
     def refused(self) -> set[str]:
         """Return the controller's rejected requests so far."""
-        found = set()
+        result = set()
         for event in events(self.trail):
             if event["user"]["username"] == ACCOUNT and event.get("responseStatus", {}).get("code") == 403:
                 what = event["objectRef"]
                 sub = f"/{what['subresource']}" if what.get("subresource") else ""
                 group = f".{what['apiGroup']}" if what.get("apiGroup") else ""
-                found.add(f"{event['verb']} {what['resource']}{sub}{group}")
-        return found
+                result.add(f"{event['verb']} {what['resource']}{sub}{group}")
+        return result
 
     def end(self) -> None:
         """Stop the program, which may have exited because of a rejection, and the server."""
@@ -218,11 +218,11 @@ class RunnableGroup:
         """Return whether an authorized user gets the metrics, which requires the API server's review."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        asked = urllib.request.Request(f"https://127.0.0.1:{self.port}/metrics")
-        asked.add_header("Authorization", f"Bearer {self.token}")
+        request = urllib.request.Request(f"https://127.0.0.1:{self.port}/metrics")
+        request.add_header("Authorization", f"Bearer {self.token}")
         try:
-            with urllib.request.urlopen(asked, context=context, timeout=SECONDS) as answer:
-                return b"controller_runtime_reconcile_total" in answer.read()
+            with urllib.request.urlopen(request, context=context, timeout=SECONDS) as response:
+                return b"controller_runtime_reconcile_total" in response.read()
         except urllib.error.HTTPError as error:
             error.close()
             return False

@@ -79,11 +79,11 @@ class Pod:
 
 @pytest.fixture
 def pod(tmp_path: Path) -> Iterator[Pod]:
-    made = Pod(tmp_path)
+    built = Pod(tmp_path)
     try:
-        yield made
+        yield built
     finally:
-        made.end()
+        built.end()
 
 
 def test_a_rotated_service_account_token_is_picked_up(pod: Pod) -> None:

@@ -46,7 +46,7 @@ def config_map(name: str) -> ConfigMap:
 
 def names(maps: list[ConfigMap]) -> list[str]:
     """Return the sorted names, without the one that a controller of the cluster creates in each namespace."""
-    return sorted(one.metadata.name for one in maps if one.metadata.name != "kube-root-ca.crt")
+    return sorted(item.metadata.name for item in maps if item.metadata.name != "kube-root-ca.crt")
 
 
 @pytest.mark.requires("a restart")
@@ -62,7 +62,7 @@ def test_controller_continues_after_a_restart_of_the_api_server(*, kill: bool) -
         cluster.create_foo("after", replicas=2)
         cluster.reports("after", available=2)
         cluster.reports("before", available=1)
-        assert sorted(one.metadata.name for one in cluster.deployments.list().items) == ["after", "before"]
+        assert sorted(item.metadata.name for item in cluster.deployments.list().items) == ["after", "before"]
 
 
 @pytest.mark.requires("a restart")
@@ -70,9 +70,9 @@ def test_leader_keeps_its_lease_through_a_short_restart() -> None:
     environment, group, stopped = Environment(server=server_from(flags=[END_WATCHES])), Group(), threading.Event()
     with ExitStack() as stack:
         config = stack.enter_context(environment)
-        place = stack.enter_context(namespace(config, "restart"))
+        location = stack.enter_context(namespace(config, "restart"))
         kube = stack.enter_context(closing(Clientset(config)))
-        lock = LeaseLock(kube, place, "restart", "first")
+        lock = LeaseLock(kube, location, "restart", "first")
         elector = LeaderElector(lock, on_started_leading=lambda stop: stop.wait(), on_stopped_leading=stopped.set)
         stack.callback(group.join, 10)
         stack.callback(group.stop)
@@ -80,7 +80,7 @@ def test_leader_keeps_its_lease_through_a_short_restart() -> None:
         eventually(lambda: elector.is_leader, seconds=SECONDS)
         assert environment.control_plane is not None
         environment.control_plane.restart()
-        leases = kube.coordination_v1.leases(place)
+        leases = kube.coordination_v1.leases(location)
         renewed = leases.get("restart").spec.renew_time
         eventually(lambda: leases.get("restart").spec.renew_time != renewed, seconds=SECONDS)
         spec = leases.get("restart").spec
@@ -113,11 +113,11 @@ class Compacting:
 @pytest.fixture
 def compacting() -> Iterator[Compacting]:
     environment = Environment(server=server_from(flags=["--etcd-compaction-interval=1s", "--watch-cache=false"]))
-    with environment as config, namespace(config, "expiry") as place, closing(Clientset(config)) as kube:
-        maps = kube.core_v1.config_maps(place)
+    with environment as config, namespace(config, "expiry") as location, closing(Clientset(config)) as kube:
+        maps = kube.core_v1.config_maps(location)
         for name in "abc":
             maps.create(config_map(name))
-        yield Compacting(config, place, maps)
+        yield Compacting(config, location, maps)
 
 
 @pytest.mark.requires("a restart")
@@ -130,18 +130,18 @@ def test_watch_from_a_compacted_version_expires(compacting: Compacting) -> None:
 
 @pytest.mark.requires("a restart")
 def test_list_in_pages_continues_when_its_token_expires(compacting: Compacting) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def fetch(options: ListOptions) -> ObjectList[ConfigMap]:
         page = compacting.maps.list_page(options)
-        asked.append(options.continue_)
-        if len(asked) == 1:
+        requested.append(options.continue_)
+        if len(requested) == 1:
             compacting.expire(page.metadata.resource_version)
         return page
 
     listed, _ = Pager(fetch, page_size=1).list(ListOptions())
     assert names(list(listed.items)) == ["a", "b", "c"]
-    assert asked == ["", ""]  # the second request is the full list in place of the expired page
+    assert requested == ["", ""]  # the second request is the full list in place of the expired page
 
 
 @pytest.mark.requires("a restart")
@@ -175,11 +175,11 @@ class OneSeat:
     SCHEMAS = GroupVersionResource("flowcontrol.apiserver.k8s.io", "v1", "flowschemas")
     BINDINGS = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterrolebindings")
 
-    def __init__(self, admin: RESTClient, config: Config, place: str, stack: ExitStack) -> None:
-        self.admin, self.name, self.place, self.stack = admin, place, place, stack
-        token = account_token(admin, place, "limited")
+    def __init__(self, admin: RESTClient, config: Config, location: str, stack: ExitStack) -> None:
+        self.admin, self.name, self.place, self.stack = admin, location, location, stack
+        token = account_token(admin, location, "limited")
         self.config = replace(config, token=token, client_certificate_data="", client_key_data="")
-        account = {"name": "limited", "namespace": place}
+        account = {"name": "limited", "namespace": location}
         # Without shares, and with none to borrow, a request is let in only while no other is executing.
         limited = {"nominalConcurrencyShares": 0, "lendablePercent": 0, "borrowingLimitPercent": 0}
         level = {"type": "Limited", "limited": {**limited, "limitResponse": {"type": "Reject"}}}
@@ -217,9 +217,9 @@ class OneSeat:
 
     def count(self, outcome: str) -> int:
         """Return the number of `dispatched` or `rejected` requests of this level, from the metrics."""
-        wanted = (f"apiserver_flowcontrol_{outcome}_requests_total{{", f'priority_level="{self.name}"')
+        expected = (f"apiserver_flowcontrol_{outcome}_requests_total{{", f'priority_level="{self.name}"')
         lines = self.admin.raw("GET", "/metrics").decode().splitlines()
-        return sum(int(float(line.split()[-1])) for line in lines if all(part in line for part in wanted))
+        return sum(int(float(line.split()[-1])) for line in lines if all(part in line for part in expected))
 
 
 @pytest.fixture
@@ -247,10 +247,10 @@ def test_rejected_request_is_retried_until_the_server_has_a_seat_for_it(seat: On
         group.join(SECONDS)
 
 
-def is_rejected(client: RESTClient, place: str) -> bool:
+def is_rejected(client: RESTClient, location: str) -> bool:
     """Return whether a request is rejected with 429 and a Retry-After."""
     try:
-        Clientset(client).core_v1.config_maps(place).list(limit=1)
+        Clientset(client).core_v1.config_maps(location).list(limit=1)
     except TooManyRequests as error:
         return error.retry_after == 1
     return False

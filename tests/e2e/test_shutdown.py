@@ -36,7 +36,7 @@ class Slow:
         )
         self.config = self.environment.start()
 
-    def begin(self, place: str, *flags: str) -> Program:
+    def begin(self, temporary_namespace: str, *flags: str) -> Program:
         assert self.environment.server is not None
         slow = Fault(method="POST", resource="deployments", delay=self.seconds)
         struck = self.environment.server.faults.add(slow)
@@ -47,15 +47,17 @@ class Slow:
         self.probes = program.wait_for("serving").split('url="')[1].split('"')[0]
         program.wait_for("starting workers")
         clientset = Clientset(self.config)
-        clientset.samplecontroller_v1alpha1.foos(place).create(Foo(ObjectMeta(name="slow"), FooSpec("slow", 1)))
+        clientset.samplecontroller_v1alpha1.foos(temporary_namespace).create(
+            Foo(ObjectMeta(name="slow"), FooSpec("slow", 1))
+        )
         clientset.close()
         eventually(lambda: struck.hits == 1, seconds=10)
         return program
 
     def ready(self) -> int:
         try:
-            with urllib.request.urlopen(f"{self.probes}/readyz", timeout=5) as answer:
-                return int(answer.status)
+            with urllib.request.urlopen(f"{self.probes}/readyz", timeout=5) as response:
+                return int(response.status)
         except urllib.error.HTTPError as error:
             error.close()
             return error.code
@@ -63,19 +65,21 @@ class Slow:
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Iterator[Slow]:
-    made = Slow(tmp_path, 2.0)
-    yield made
-    made.environment.stop()
+    built = Slow(tmp_path, 2.0)
+    yield built
+    built.environment.stop()
 
 
 @pytest.fixture
-def place(slow: Slow) -> Iterator[str]:
+def temporary_namespace(slow: Slow) -> Iterator[str]:
     with namespace(slow.config, "slow") as name:
         yield name
 
 
-def test_write_that_the_server_delays_ends_with_the_stop_and_the_lease_is_released(slow: Slow, place: str) -> None:
-    program = slow.begin(place)
+def test_write_that_the_server_delays_ends_with_the_stop_and_the_lease_is_released(
+    slow: Slow, temporary_namespace: str
+) -> None:
+    program = slow.begin(temporary_namespace)
     assert slow.ready() == 200
     code, output = program.end(signal.SIGTERM)
     assert (code, "Traceback" in output) == (0, False)
@@ -86,8 +90,8 @@ def test_write_that_the_server_delays_ends_with_the_stop_and_the_lease_is_releas
     assert output.index("stopping: request interrupted") < output.index("stopped leading")
 
 
-def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, place: str) -> None:
-    program = slow.begin(place, "--graceful-shutdown-timeout=1ms")
+def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, temporary_namespace: str) -> None:
+    program = slow.begin(temporary_namespace, "--graceful-shutdown-timeout=1ms")
     code, output = program.end(signal.SIGTERM)
     assert code == 1
     assert "still running after 0.001 s: worker-" in output

@@ -106,6 +106,6 @@ def test_crd_of_a_cluster_is_left_without_the_url_of_this_machine(manifests: Pat
     with closing(RESTClient(load_config())) as client:
         with Environment(crd_paths=[crd], webhooks=Webhooks([tmp_path / "webhook"])):
             assert b'"url":"https://127.0.0.1:' in client.raw("GET", path)
-        left = client.raw("GET", path)
+        response = client.raw("GET", path)
         client.raw("DELETE", path)
-    assert b'"url"' not in left
+    assert b'"url"' not in response

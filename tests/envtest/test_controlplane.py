@@ -82,15 +82,15 @@ def test_both_programs_run_until_the_environment_stops(tmp_path: Path) -> None:
         assert is_running(tmp_path, "etcd")
         assert is_running(tmp_path, "kube-apiserver")
         assert environment.server is None
-        for known, name in (
+        for registered, name in (
             (load_config(kubeconfig=kubeconfig), "kubernetes-admin"),
             (config, "kubernetes-admin"),
         ):
-            client = RESTClient(known)
-            answer = client.raw("GET", "/whoami")
+            client = RESTClient(registered)
+            response = client.raw("GET", "/whoami")
             client.close()
-            assert name.encode() in answer
-            assert b'"authorization-mode": "RBAC"' in answer
+            assert name.encode() in response
+            assert b'"authorization-mode": "RBAC"' in response
         client = RESTClient(environment.add_user("bob", "team"))
         assert b'["organizationName", "team"], ["commonName", "bob"]' in client.raw("GET", "/whoami")
         client.close()
@@ -136,8 +136,8 @@ def test_audit_log_admission_plugin_and_further_flags_reach_the_api_server(tmp_p
         )
     )
     with environment as config:
-        answer = asked(config)
-    flags, policy = answer["flags"], json.loads(answer["files"]["audit-policy-file"])
+        response = asked(config)
+    flags, policy = response["flags"], json.loads(response["files"]["audit-policy-file"])
     assert flags["audit-log-path"] == str(log)
     assert flags["enable-admission-plugins"] == "OwnerReferencesPermissionEnforcement"
     assert (flags["etcd-compaction-interval"], flags["authorization-mode"]) == ("1s", "Node,RBAC")

@@ -61,11 +61,11 @@ def test_foreign_kubeconfig_is_neither_overwritten_nor_removed(tmp_path: Path) -
 
 
 def test_port_in_use_is_an_error() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
         with pytest.raises(OSError, match="in use"):
-            Environment(server=BundledServer(port=taken.getsockname()[1])).start()
+            Environment(server=BundledServer(port=used.getsockname()[1])).start()
 
 
 def test_existing_cluster_is_used_on_request(

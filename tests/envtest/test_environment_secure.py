@@ -26,9 +26,9 @@ def ask(config: Config, path: str) -> bytes:
 def test_its_kubeconfig_holds_address_authority_and_token(tmp_path: Path) -> None:
     with Environment(server=BundledServer(secure=True, kubeconfig=tmp_path / "kubeconfig")) as config:
         assert config.host.startswith("https://127.0.0.1:")
-        found = load_config(kubeconfig=tmp_path / "kubeconfig")
-        assert (found.host, found.token, found.ca_data) == (config.host, config.token, config.ca_data)
-        assert b'"NamespaceList"' in ask(found, "/api/v1/namespaces")
+        result = load_config(kubeconfig=tmp_path / "kubeconfig")
+        assert (result.host, result.token, result.ca_data) == (config.host, config.token, config.ca_data)
+        assert b'"NamespaceList"' in ask(result, "/api/v1/namespaces")
 
 
 @pytest.mark.feature("B-CR-13")

@@ -64,8 +64,8 @@ def test_the_server_calls_the_local_port_and_trusts_its_certificate(manifests: P
                 review, {"op": "add", "path": "/data", "value": {"by": "hook"}}
             )
             hook.answers["/validate"] = allow
-            made = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
-            assert (made.data["by"], hook.paths()) == ("hook", ["/mutate", "/validate"])
+            built = clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="c")))
+            assert (built.data["by"], hook.paths()) == ("hook", ["/mutate", "/validate"])
             hook.answers["/validate"] = lambda review: deny(review, message="not today")
             with pytest.raises(ApiError, match="denied the request: not today"):
                 clientset.core_v1.config_maps("default").create(ConfigMap(metadata=ObjectMeta(name="d")))
@@ -162,9 +162,9 @@ def test_crd_that_is_new_in_an_existing_cluster_stays_without_the_local_url(
     hooks.mkdir()
     with Environment(crd_paths=crds, webhooks=Webhooks([hooks]), server=server_from({"USE_EXISTING_CLUSTER": "true"})):
         pass
-    kept = stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
-    assert "url" not in kept
-    assert kept["service"]["name"] == "webhook-service"
+    client_config = stored(cluster, CRD_PATH)["spec"]["conversion"]["webhook"]["clientConfig"]
+    assert "url" not in client_config
+    assert client_config["service"]["name"] == "webhook-service"
 
 
 def test_webhook_configuration_that_an_existing_cluster_had_gets_back_its_state(

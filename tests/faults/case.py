@@ -87,8 +87,8 @@ class Case:
 def strikes(*, many: list[Case], **about: Any) -> Callable[[Callable[[Rig], Iterator[None]]], Strike]:
     """Add a case to `many`; the decorated generator injects its fault."""
 
-    def add(made: Callable[[Rig], Iterator[None]]) -> Strike:
-        strike = contextmanager(made)
+    def add(built: Callable[[Rig], Iterator[None]]) -> Strike:
+        strike = contextmanager(built)
         many.append(Case(strike=strike, **about))
         return strike
 
@@ -116,12 +116,14 @@ def run(case: Case, folder: Path, make: Callable[..., Rig] = Rig) -> Row:
 def _nothing_stays(held: Resources) -> None:
     # A joined thread is the kernel's for a moment longer.
     deadline = SYSTEM_CLOCK.now() + MACHINE
-    while (left := Resources.now()).threads > held.threads and SYSTEM_CLOCK.now() < deadline:
+    while (remaining := Resources.now()).threads > held.threads and SYSTEM_CLOCK.now() < deadline:
         SYSTEM_CLOCK.sleep(threading.Event(), 0.01)
     names = [thread.name for thread in threading.enumerate()]
-    assert left.threads <= held.threads, f"{left.threads} threads, and {held.threads} before; Python's are {names}"
+    assert remaining.threads <= held.threads, (
+        f"{remaining.threads} threads, and {held.threads} before; Python's are {names}"
+    )
     # The first run of all opens two that stay: the event loop's and the random numbers'.
-    assert left.files <= held.files + 2, f"{left.files} files, and {held.files} before"
+    assert remaining.files <= held.files + 2, f"{remaining.files} files, and {held.files} before"
 
 
 def _strike(case: Case, rig: Rig) -> Row:

@@ -20,26 +20,26 @@ def frozen_leader(folder: Path) -> Row:
     """Freeze the leader while Foos are created; fail unless the other takes over and the leader writes nothing more."""
     replicas = Replicas(folder)
     try:
-        with namespace(replicas.config, "frozen") as place:
-            one = replicas.start("one", "--leader-elect")
-            one.wait_for("starting workers")
+        with namespace(replicas.config, "frozen") as location:
+            first = replicas.start("one", "--leader-elect")
+            first.wait_for("starting workers")
             two = replicas.start("two", "--leader-elect", "--metrics-bind-address=127.0.0.1:0")
             served = re.search(r'url="(http://[^"]+)"', two.wait_for('"serving" server="metrics"'))
             assert served
             two.wait_for("new leader elected")
-            one.signal(signal.SIGSTOP)
+            first.signal(signal.SIGSTOP)
             began = SYSTEM_CLOCK.now()
-            replicas.create_foos(place, 0, FOOS)
+            replicas.create_foos(location, 0, FOOS)
             bound = LEASE + 2.2 * RETRY + MACHINE
-            eventually(lambda: replicas.synced(place) == FOOS, seconds=bound)
+            eventually(lambda: replicas.synced(location) == FOOS, seconds=bound)
             healed = SYSTEM_CLOCK.now() - began
             assert _metric(served[1], "leader_election_master_status") == 1.0
-            one.signal(signal.SIGCONT)
-            code, output = one.end(seconds=15)
+            first.signal(signal.SIGCONT)
+            code, output = first.end(seconds=15)
             assert (code, "Traceback" in output) == (1, False)
-            made = no_write_without_the_lease(folder / "audit.log", {"one", "two"})
-            assert made["one"] == 0
-            assert made["two"] >= 2 * FOOS
+            built = no_write_without_the_lease(folder / "audit.log", {"one", "two"})
+            assert built["one"] == 0
+            assert built["two"] >= 2 * FOOS
             assert "leader election lost" in output
     finally:
         replicas.stop()

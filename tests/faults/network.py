@@ -75,19 +75,19 @@ class Network:
         for name in self._names.values():
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False, timeout=60)
 
-    def run(self, place: str, call: Callable[[], T]) -> T:
+    def run(self, location: str, call: Callable[[], T]) -> T:
         """Run `call()` in a namespace; threads and sockets that it creates stay there."""
         results: list[T] = []
 
         def there() -> None:
-            with Path(f"/run/netns/{self._names[place]}").open() as file:
+            with Path(f"/run/netns/{self._names[location]}").open() as file:
                 # From Python 3.12 on, os.setns.
                 if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), _CLONE_NEWNET):
-                    raise OSError(ctypes.get_errno(), f"the namespace {place} can't be entered")
+                    raise OSError(ctypes.get_errno(), f"the namespace {location} can't be entered")
             results.append(call())
 
         group = Group()
-        group.start(there, name=f"at-the-{place}")
+        group.start(there, name=f"at-the-{location}")
         group.join()
         return results[0]
 
@@ -105,9 +105,9 @@ class Network:
         """Use this client address for new connections; existing ones are unchanged."""
         self._ip(f"-n client route replace default via 10.213.1.1 src {address}")
 
-    def _cable(self, place: str, end: str) -> None:
-        there, router = self._names[place], self._names["router"]
-        self._ip(f"link add near netns {there} type veth peer name {end} netns {router}")
+    def _cable(self, location: str, end: str) -> None:
+        existing, router = self._names[location], self._names["router"]
+        self._ip(f"link add near netns {existing} type veth peer name {end} netns {router}")
 
     def _ip(self, words: str) -> None:
         command = ["ip", *(self._names.get(word, word) for word in words.split())]
@@ -119,8 +119,8 @@ class Network:
 @contextmanager
 def network() -> Iterator[Network]:
     """Provide a network for the block."""
-    with closing(Network()) as made:
-        yield made
+    with closing(Network()) as built:
+        yield built
 
 
 @functools.cache

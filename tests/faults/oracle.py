@@ -33,11 +33,11 @@ class Resources:
     @classmethod
     def now(cls, pid: int | None = None) -> "Resources":
         """Measure a process, by default this one."""
-        place = Path(f"/proc/{pid or 'self'}")
-        pages = int((place / "statm").read_text().split()[1])
+        path = Path(f"/proc/{pid or 'self'}")
+        pages = int((path / "statm").read_text().split()[1])
         return cls(
-            sum(1 for _ in (place / "fd").iterdir()),
-            sum(1 for _ in (place / "task").iterdir()),
+            sum(1 for _ in (path / "fd").iterdir()),
+            sum(1 for _ in (path / "task").iterdir()),
             pages * os.sysconf("SC_PAGE_SIZE") / 2**20,
         )
 
@@ -45,10 +45,10 @@ class Resources:
 def converged(rig: Rig) -> bool:
     """Return whether exactly the wanted Foos exist, each with its Deployment and a correct status."""
     deployments = {
-        (one.metadata.namespace, one.metadata.name): one for one in rig.kube.apps_v1.deployments("").list().items
+        (item.metadata.namespace, item.metadata.name): item for item in rig.kube.apps_v1.deployments("").list().items
     }
     foos = rig.foos_api.samplecontroller_v1alpha1.foos("").list().items
-    found = {}
+    result = {}
     for foo in foos:
         key = (foo.metadata.namespace, foo.metadata.name)
         deployment = deployments.get((foo.metadata.namespace, foo.spec.deployment_name))
@@ -56,21 +56,21 @@ def converged(rig: Rig) -> bool:
             return False
         if foo.status.available_replicas != (deployment.status.available_replicas or 0):
             return False
-        found[key] = foo.spec.replicas
-    return found == rig.wanted
+        result[key] = foo.spec.replicas
+    return result == rig.wanted
 
 
 def caches_agree(rig: Rig) -> bool:
     """Return whether the caches equal the server, version for version, and all notifications are handled."""
     foos = rig.foos_api.samplecontroller_v1alpha1.foos("").list().items
     deployments = rig.kube.apps_v1.deployments("").list().items
-    there = {
-        "Foo": {object_name(one): one.metadata.resource_version for one in foos},
-        "Deployment": {object_name(one): one.metadata.resource_version for one in deployments},
+    existing = {
+        "Foo": {object_name(item): item.metadata.resource_version for item in foos},
+        "Deployment": {object_name(deployment): deployment.metadata.resource_version for deployment in deployments},
     }
     for informer in rig.informers:
-        held = {object_name(one): one.metadata.resource_version for one in informer.indexer.list()}
-        if held != there[informer.state().kind] or informer.waiting:
+        held = {object_name(entry): entry.metadata.resource_version for entry in informer.indexer.list()}
+        if held != existing[informer.state().kind] or informer.waiting:
             return False
     return len(rig.informers) == 2
 
@@ -102,12 +102,12 @@ def lists_are_bounded(rig: Rig, since: float, now: float) -> int:
         if at >= since:
             times.setdefault(kind, []).append(at)
     most = 0
-    for kind, found in times.items():
-        for begin in found:
-            burst = sum(begin <= at < begin + REFLECTOR_BACKOFF.duration * 0.95 for at in found)
+    for kind, result in times.items():
+        for begin in result:
+            burst = sum(begin <= at < begin + REFLECTOR_BACKOFF.duration * 0.95 for at in result)
             assert burst <= ROUND, f"{burst} lists of {kind} within one step of the backoff"
             most = max(most, burst)
-        assert len(found) <= ROUND * (steps(now - since) + 2), f"{len(found)} lists of {kind} in {now - since:.1f} s"
+        assert len(result) <= ROUND * (steps(now - since) + 2), f"{len(result)} lists of {kind} in {now - since:.1f} s"
     return most
 
 
@@ -119,7 +119,7 @@ def steps(seconds: float) -> int:
 def no_write_without_the_lease(trail: Path, members: set[str]) -> Counter[str]:
     """Fail if a member wrote about a Foo while another held the lease; return the number of writes of each."""
     holder = ""
-    made: Counter[str] = Counter()
+    built: Counter[str] = Counter()
     for write in writes(trail):
         if write.user not in members or write.verb in _READS:
             continue
@@ -127,5 +127,5 @@ def no_write_without_the_lease(trail: Path, members: set[str]) -> Counter[str]:
             holder = write.user
         if write.foo:
             assert write.user == holder, f"{write} while {holder} held the lease"
-            made[write.user] += 1
-    return made
+            built[write.user] += 1
+    return built

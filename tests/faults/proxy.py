@@ -194,8 +194,8 @@ class Proxy:
         except OSError:
             writer.transport.abort()
             return
-        for one in (writer, to_server):
-            one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for item in (writer, to_server):
+            item.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         pair = _Pair(writer, to_server)
         self._pairs.add(pair)
         tasks = {
@@ -212,13 +212,13 @@ class Proxy:
         writer.close()
         to_server.close()
 
-    async def _pump(self, pair: _Pair, reader: asyncio.StreamReader, writer: _Writer, way: Direction) -> None:
+    async def _pump(self, pair: _Pair, reader: asyncio.StreamReader, writer: _Writer, direction: Direction) -> None:
         try:
             while data := await reader.read(_AT_ONCE):
-                if way == "up" and data[:1].isalpha():
+                if direction == "up" and data[:1].isalpha():
                     pair.request = data.split(b"\r\n", 1)[0].decode("latin-1")
-                mood = await self._passable(pair, way)
-                if way == "up":
+                mood = await self._passable(pair, direction)
+                if direction == "up":
                     writer.write(data)
                     await writer.drain()
                 elif not await self._send(pair, data, mood, writer):
@@ -226,10 +226,10 @@ class Proxy:
         except OSError:
             return  # one side is closed; ending this pump closes the other
 
-    async def _passable(self, pair: _Pair, way: Direction) -> Mood:
+    async def _passable(self, pair: _Pair, direction: Direction) -> Mood:
         while True:
             mood = self._mood if self._mood.of in pair.request else Mood()
-            if way not in mood.pause and not pair.dead:
+            if direction not in mood.pause and not pair.dead:
                 return mood
             await self._changed.wait()
 
@@ -259,6 +259,6 @@ def _address(url: str) -> tuple[str, int]:
 
 def _garbled(data: bytes, apart: int) -> bytes:
     changed = bytearray(data)
-    for place in range(apart // 2, len(changed), apart):
-        changed[place] ^= 0x55
+    for location in range(apart // 2, len(changed), apart):
+        changed[location] ^= 0x55
     return bytes(changed)

@@ -82,8 +82,8 @@ class Replica:
         """Return the contents of its caches, from its debug page."""
         urls = re.findall(r'"serving" server="metrics".*?url="(http://[^"]+)"', self.output.read_text(encoding="utf-8"))
         with urllib.request.urlopen(f"{urls[-1]}/debug/caches", timeout=10) as page:
-            found: list[Mapping[str, Any]] = json.load(page)["caches"]
-        return found
+            result: list[Mapping[str, Any]] = json.load(page)["caches"]
+        return result
 
     def end(self) -> int:
         """Terminate it; return the exit code."""
@@ -100,8 +100,8 @@ def _account(admin: Config, name: str) -> str:
         subject = {"kind": "ServiceAccount", "name": name, "namespace": "default"}
         role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
         _post(client, BINDINGS, {"metadata": {"name": f"soak-{name}"}, "roleRef": role, "subjects": [subject]})
-        answer = _post(client, f"{ACCOUNTS}/{name}/token", {"spec": {"expirationSeconds": 86400}})
-        return str(answer["status"]["token"])
+        response = _post(client, f"{ACCOUNTS}/{name}/token", {"spec": {"expirationSeconds": 86400}})
+        return str(response["status"]["token"])
     finally:
         client.close()
 

@@ -70,8 +70,8 @@ class Lines(logging.Handler):
 
     def find(self, pattern: str, first: int = 0) -> str:
         """Return the first line, from number `first` on, that matches the pattern, or ""."""
-        look = re.compile(pattern)
-        return next((line for line in self.lines[first:] if look.search(line)), "")
+        check = re.compile(pattern)
+        return next((line for line in self.lines[first:] if check.search(line)), "")
 
 
 class Watched:
@@ -133,18 +133,18 @@ class Rig:
         bookmarks: float = 60.0,
         data: bool = False,
         process: bool = False,
-        place: str = "127.0.0.1",
+        location: str = "127.0.0.1",
     ) -> None:
         self.folder = folder
         self.trail = folder / "audit.log"
         self.bookmarks = bookmarks
         self.environment: Environment | ServerProcess = ServerProcess(folder, CRDS, f"--bookmark-interval={bookmarks}")
         if not process:
-            kept = folder / "data" if data else None
+            stored = folder / "data" if data else None
             self.environment = Environment(
                 crd_paths=[CRDS],
                 server=BundledServer(
-                    secure=secure, audit_log=self.trail, data_dir=kept, host=place, bookmark_interval=bookmarks
+                    secure=secure, audit_log=self.trail, data_dir=stored, host=location, bookmark_interval=bookmarks
                 ),
             )
         self.admin_config = self.environment.start()
@@ -201,7 +201,7 @@ class Rig:
     @property
     def informers(self) -> list[SharedInformer[Foo] | SharedInformer[Deployment]]:
         """Informers of the controller."""
-        return [one for one in self.diagnostics.informers if isinstance(one, SharedInformer)]
+        return [informer for informer in self.diagnostics.informers if isinstance(informer, SharedInformer)]
 
     def start(self) -> None:
         """Start the controller with the current configuration; return when it syncs."""
@@ -230,30 +230,30 @@ class Rig:
             self.proxy.stop()
             self.environment.stop()
 
-    def create(self, name: str, replicas: int = 1, place: str = PLACE) -> None:
+    def create(self, name: str, replicas: int = 1, location: str = PLACE) -> None:
         """Create a Foo, and expect it."""
-        self.wanted[place, name] = replicas
-        self.named.add((place, name))
-        self.foos_api.samplecontroller_v1alpha1.foos(place).create(
-            Foo(ObjectMeta(name=name, namespace=place), FooSpec(name, replicas)), field_manager="test"
+        self.wanted[location, name] = replicas
+        self.named.add((location, name))
+        self.foos_api.samplecontroller_v1alpha1.foos(location).create(
+            Foo(ObjectMeta(name=name, namespace=location), FooSpec(name, replicas)), field_manager="test"
         )
 
-    def scale(self, name: str, replicas: int, place: str = PLACE) -> None:
+    def scale(self, name: str, replicas: int, location: str = PLACE) -> None:
         """Scale a Foo, and expect the size."""
-        self.wanted[place, name] = replicas
-        self.foos_api.samplecontroller_v1alpha1.foos(place).patch(name, {"spec": {"replicas": replicas}})
+        self.wanted[location, name] = replicas
+        self.foos_api.samplecontroller_v1alpha1.foos(location).patch(name, {"spec": {"replicas": replicas}})
 
-    def delete(self, name: str, place: str = PLACE) -> None:
+    def delete(self, name: str, location: str = PLACE) -> None:
         """Delete a Foo, and expect its absence."""
-        del self.wanted[place, name]
-        self.foos_api.samplecontroller_v1alpha1.foos(place).delete(name)
+        del self.wanted[location, name]
+        self.foos_api.samplecontroller_v1alpha1.foos(location).delete(name)
 
     def metric(self, pattern: str) -> float:
         """Scrape; return the sum of samples whose name and labels match the pattern."""
-        look = re.compile(pattern)
+        check = re.compile(pattern)
         with urllib.request.urlopen(f"{self.diagnostics.urls['metrics']}/metrics", timeout=10) as page:
             text: str = page.read().decode()
-        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if look.match(line))
+        return sum(float(line.rpartition(" ")[2]) for line in text.splitlines() if check.match(line))
 
     def sent(self) -> float:
         """Return the number of requests sent, including retries."""

@@ -42,9 +42,9 @@ class ServerProcess:
             env={k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "COV"))},
         )
         line = self._process.wait_for(r"https?://127\.0\.0\.1:(\d+)")
-        found = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
-        assert found, line
-        self._port = int(found[1])
+        match = re.search(r"https?://127\.0\.0\.1:(\d+)", line)
+        assert match, line
+        self._port = int(match[1])
         return load_config(kubeconfig=kubeconfig)
 
     @property

@@ -92,20 +92,20 @@ class Cluster:
         """Return what differs from the expected state."""
         try:
             foos = {foo.metadata.name: foo for foo in self.foos.list().items}
-            deployments = {one.metadata.name: one for one in self.deployments.list().items}
+            deployments = {item.metadata.name: item for item in self.deployments.list().items}
         except ClientGoError as error:
             return [str(error)]
-        found = [f"{name} is lost" for name in self.wanted.keys() - foos.keys()]
-        found += [f"{name} should be gone" for name in foos.keys() - self.wanted.keys()]
-        found += [f"the Deployment {name} should be gone" for name in deployments.keys() - foos.keys()]
+        matches = [f"{name} is lost" for name in self.wanted.keys() - foos.keys()]
+        matches += [f"{name} should be gone" for name in foos.keys() - self.wanted.keys()]
+        matches += [f"the Deployment {name} should be gone" for name in deployments.keys() - foos.keys()]
         for name, size in self.wanted.items():
             if name not in foos or name not in deployments:
-                found.append(f"{name} has no Deployment")
+                matches.append(f"{name} has no Deployment")
             elif not foos[name].spec.replicas == deployments[name].spec.replicas == size:
-                found.append(f"{name} should have {size}: {foos[name].spec}, {deployments[name].spec.replicas}")
+                matches.append(f"{name} should have {size}: {foos[name].spec}, {deployments[name].spec.replicas}")
             elif foos[name].status.available_replicas != size:
-                found.append(f"{name} has an old status")
-        return found
+                matches.append(f"{name} has an old status")
+        return matches
 
     def counts(self) -> dict[str, int]:
         """Return the number of objects of each kind in all namespaces."""
@@ -140,9 +140,9 @@ Fault = Callable[[Cluster, random.Random], AbstractContextManager[None]]
 FAULTS: dict[str, Fault] = {}
 
 
-def fault(made: Callable[[Cluster, random.Random], Iterator[None]]) -> Fault:
+def fault(built: Callable[[Cluster, random.Random], Iterator[None]]) -> Fault:
     """Register a fault."""
-    FAULTS[made.__name__.replace("_", " ")] = named = contextmanager(made)
+    FAULTS[built.__name__.replace("_", " ")] = named = contextmanager(built)
     return named
 
 
@@ -269,29 +269,29 @@ def _events(trail: Path, users: set[str]) -> Iterator[dict[str, Any]]:
 def overlaps(trail: Path, users: set[str]) -> list[str]:
     """Return simultaneous writes of one replica about one Foo, which show two workers on it."""
     busy: dict[tuple[str, str], str] = {}
-    found = []
-    for event in sorted(_events(trail, users), key=lambda one: str(one["requestReceivedTimestamp"])):
+    matches = []
+    for event in sorted(_events(trail, users), key=lambda item: str(item["requestReceivedTimestamp"])):
         about = event["objectRef"]
         if event["verb"] not in ("create", "update", "patch") or about["resource"] not in ("foos", "deployments"):
             continue
         key = (event["user"]["username"], about.get("name", ""))
         if event["requestReceivedTimestamp"] < busy.get(key, ""):
-            found.append(f"{event['verb']} {about}")
+            matches.append(f"{event['verb']} {about}")
         busy[key] = event["stageTimestamp"]
-    return found
+    return matches
 
 
 def bursts(trail: Path, users: set[str]) -> int:
     """Return the maximum of lists of one kind and replica within the first step of the reflector's backoff."""
     times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for event in _events(trail, users):
-        asked = event.get("requestURI", "")
+        stored = event.get("requestURI", "")
         # A list's further pages are that list.
-        if (event["verb"] == "list" and "continue=" not in asked) or "sendInitialEvents" in asked:
+        if (event["verb"] == "list" and "continue=" not in stored) or "sendInitialEvents" in stored:
             key = (event["user"]["username"], event["objectRef"]["resource"])
             times[key].append(datetime.fromisoformat(event["requestReceivedTimestamp"]).timestamp())
     step = 0.95 * REFLECTOR_BACKOFF.duration
-    return max((_most_within(sorted(found), step) for found in times.values()), default=0)
+    return max((_most_within(sorted(value), step) for value in times.values()), default=0)
 
 
 def _most_within(times: list[float], seconds: float) -> int:

@@ -50,7 +50,9 @@ def test_a_fault_heals_and_nothing_is_lost(
     monkeypatch: pytest.MonkeyPatch,  # noqa: TID251
 ) -> None:
     # Nothing of ours stands between a program and DNS: it is the machine's resolver that is replaced.
-    monkeypatch.setitem(Dialer.__init__.__kwdefaults__, "resolve", resolver())
+    defaults = Dialer.__init__.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "resolve", resolver())
     record(run(case, tmp_path))
 
 

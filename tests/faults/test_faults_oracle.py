@@ -17,14 +17,14 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    made = Rig(tmp_path)
+    built = Rig(tmp_path)
     try:
-        made.start()
-        made.create("a")
-        made.until(lambda: oracle.healthy(made), 10)
-        yield made
+        built.start()
+        built.create("a")
+        built.until(lambda: oracle.healthy(built), 10)
+        yield built
     finally:
-        made.end()
+        built.end()
 
 
 def test_a_wrong_foo_is_detected(rig: Rig) -> None:

@@ -14,11 +14,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
 
 @pytest.fixture
-def made() -> Iterator[Network]:
-    if why := why_not():
-        pytest.skip(why)
-    with network() as one:
-        yield one
+def emulated_network() -> Iterator[Network]:
+    if reason := why_not():
+        pytest.skip(reason)
+    with network() as item:
+        yield item
 
 
 @pytest.mark.parametrize(
@@ -26,18 +26,18 @@ def made() -> Iterator[Network]:
     [pytest.param(case, id=str(case), marks=pytest.mark.slow if number else ()) for number, case in enumerate(CASES)],
 )
 def test_nothing_is_lost_with_the_packets(
-    case: Case, made: Network, record: Callable[[Row], None], tmp_path: Path
+    case: Case, emulated_network: Network, record: Callable[[Row], None], tmp_path: Path
 ) -> None:
-    record(made.run("server", lambda: run(case, tmp_path, partial(FarRig, network=made))))
+    record(emulated_network.run("server", lambda: run(case, tmp_path, partial(FarRig, network=emulated_network))))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(420)
 @pytest.mark.parametrize("case", SLOW, ids=str)
 def test_a_dead_peer_is_missed_in_time_with_the_defaults(
-    case: Case, made: Network, record: Callable[[Row], None], tmp_path: Path
+    case: Case, emulated_network: Network, record: Callable[[Row], None], tmp_path: Path
 ) -> None:
-    record(made.run("server", lambda: run(case, tmp_path, partial(FarRig, network=made))))
+    record(emulated_network.run("server", lambda: run(case, tmp_path, partial(FarRig, network=emulated_network))))
 
 
 @pytest.mark.slow

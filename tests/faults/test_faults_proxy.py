@@ -35,10 +35,10 @@ def proxy() -> Iterator[Proxy]:
             group.start(echo, peer, name="echo")
 
     group.start(serve, name="server")
-    made = Proxy(f"http://127.0.0.1:{listener.getsockname()[1]}")
-    made.start()
-    yield made
-    made.stop()
+    built = Proxy(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    built.start()
+    yield built
+    built.stop()
     listener.shutdown(socket.SHUT_RDWR)
     listener.close()
     group.join(5)
@@ -123,8 +123,8 @@ def test_bytes_are_changed_and_parted(proxy: Proxy) -> None:
 def test_new_connections_lead_where_it_is_aimed_and_old_ones_stay(proxy: Proxy) -> None:
     with connected(proxy, b"a") as old, socket.create_server(("127.0.0.1", 0)) as other:
         proxy.aim(f"http://127.0.0.1:{other.getsockname()[1]}")
-        with connected(proxy) as new, other.accept()[0] as there:
-            there.sendall(b"other")
+        with connected(proxy) as new, other.accept()[0] as existing:
+            existing.sendall(b"other")
             assert new.recv(10) == b"other"
         assert exchange(old, b"b") == b"b"
 

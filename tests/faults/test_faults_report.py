@@ -15,8 +15,8 @@ def told(**changes: object) -> list[str]:
 
 
 def test_each_fault_is_a_row_with_its_figures() -> None:
-    shown = '`"a\\|b" err="c"`<br>`workqueue_retries_total`'
-    assert f"| Disk full | tries again | 1.3 s (4.0 s)<br>≤ 60 s | 2 | {shown} |" in told()
+    rendered = '`"a\\|b" err="c"`<br>`workqueue_retries_total`'
+    assert f"| Disk full | tries again | 1.3 s (4.0 s)<br>≤ 60 s | 2 | {rendered} |" in told()
     assert "| Disk full | tries again | 1.3* s (4.0 s) | 2 | nothing |" in told(
         since="its beginning", real="", log="", metric=""
     )

@@ -29,7 +29,7 @@ def test_a_name_that_leads_elsewhere_is_not_sent(name: str) -> None:
     with ApiServer() as server, closing(Clientset(Config(server.url))) as clientset:
         secrets = clientset.core_v1.secrets("default")
         before = server.requests()
-        for call in (secrets.get, secrets.delete, lambda given: secrets.patch(given, {})):
+        for call in (secrets.get, secrets.delete, lambda arguments: secrets.patch(arguments, {})):
             with pytest.raises(BadRequest, match="invalid resource name"):
                 call(name)
         with pytest.raises(BadRequest, match="invalid resource namespace"):

@@ -127,7 +127,7 @@ class Fuzzer:
         self.tally.inputs += 1
         signal.setitimer(signal.ITIMER_VIRTUAL, self._patience)
         try:
-            answer = self.target.run(data)
+            result = self.target.run(data)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001  # to find what else a target raises is what this is for
@@ -135,7 +135,7 @@ class Fuzzer:
             return
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        shape = shape_of(answer)
+        shape = shape_of(result)
         if shape not in self.tally.answers:
             self.tally.answers.add(shape)
             self._learn(data)
@@ -149,15 +149,15 @@ class Fuzzer:
         elif self._fixed < POOL:
             self._pool[self._rng.randrange(self._fixed, POOL)] = data
 
-    def _crashed(self, data: bytes, error: BaseException, place: str) -> None:
-        if place not in self._places:
-            self._places.add(place)
-            self.tally.crashes.append(Crash(data, "".join(traceback.format_exception(error)[-6:]), place))
+    def _crashed(self, data: bytes, error: BaseException, location: str) -> None:
+        if location not in self._places:
+            self._places.add(location)
+            self.tally.crashes.append(Crash(data, "".join(traceback.format_exception(error)[-6:]), location))
 
 
-def shape_of(answer: str) -> str:
+def shape_of(response: str) -> str:
     """Return a result without its quoted parts, which come from the input."""
-    return _NUMBER.sub("_", _QUOTES.split(answer, maxsplit=1)[0][:80])
+    return _NUMBER.sub("_", _QUOTES.split(response, maxsplit=1)[0][:80])
 
 
 def kept(name: str, *, folder: Path = CORPUS) -> Iterator[tuple[bytes, str]]:
@@ -172,13 +172,13 @@ def kept(name: str, *, folder: Path = CORPUS) -> Iterator[tuple[bytes, str]]:
         note = ""
 
 
-def keep(name: str, found: Sequence[tuple[bytes, str]], *, folder: Path = CORPUS) -> None:
+def keep(name: str, result: Sequence[tuple[bytes, str]], *, folder: Path = CORPUS) -> None:
     """Add inputs to a target's corpus, with optional comments."""
-    known = {data for data, _ in kept(name, folder=folder)}
+    registered = {data for data, _ in kept(name, folder=folder)}
     with (folder / f"{name}.txt").open("a", encoding="ascii") as file:
-        for data, note in found:
-            if data not in known:
-                known.add(data)
+        for data, note in result:
+            if data not in registered:
+                registered.add(data)
                 file.write(f"# {note}\n" if note else "")
                 text = data.decode("latin-1").encode("unicode_escape").decode("ascii")
                 file.write(("\\x23" + text[1:] if text.startswith("#") else text) + "\n")
@@ -210,6 +210,6 @@ def _peak() -> int:
 
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if "clientgo" in frame.filename or "controller" in frame.filename] or frames
-    last = own[-1]
+    local = [frame for frame in frames if "clientgo" in frame.filename or "controller" in frame.filename] or frames
+    last = local[-1]
     return f"{type(error).__name__} at {Path(last.filename).name}:{last.name}"

@@ -28,9 +28,9 @@ FOO_CRD = Path(__file__).parents[2] / "artifacts" / "crd" / "samplecontroller.k8
 @functools.cache
 def folder() -> Path:
     """Return a folder for this process, removed at exit."""
-    made = tempfile.TemporaryDirectory(prefix="fuzz-")
-    _KEPT.append(made)
-    return Path(made.name)
+    temporary_directory = tempfile.TemporaryDirectory(prefix="fuzz-")
+    _KEPT.append(temporary_directory)
+    return Path(temporary_directory.name)
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []
@@ -58,7 +58,7 @@ def kubeconfigs(data: bytes) -> str:
 def definitions(data: bytes) -> str:
     """Generate code from definitions: it compiles, or there is a list of one-line errors."""
     path = written("crd.yaml", data)
-    code, said = _run(
+    code, printed = _run(
         lambda: codegen(
             [
                 "--from-crd",
@@ -73,13 +73,13 @@ def definitions(data: bytes) -> str:
             ]
         )
     )
-    if "+++ " in said:
-        for text in _new_modules(said):
+    if "+++ " in printed:
+        for text in _new_modules(printed):
             compile(text, "generated", "exec", dont_inherit=True)
         return "generated"
     if code == 0:
-        raise Bug(f"nothing was made of it, and nothing was said: {said!r}")
-    return _complaints(said.replace(str(path), "FILE"), data)
+        raise Bug(f"nothing was made of it, and nothing was said: {printed!r}")
+    return _complaints(printed.replace(str(path), "FILE"), data)
 
 
 def _new_modules(diff: str) -> list[str]:
@@ -95,8 +95,8 @@ def _new_modules(diff: str) -> list[str]:
 def codegen_configs(data: bytes) -> str:
     """Load the generator's configuration: options or a one-line error."""
     path = written("codegen.yaml", data)
-    code, said = _run(lambda: codegen(["--config", str(path), "--verify", "--root", str(folder())]))
-    return "fine" if code == 0 else _complaints(said.replace(str(path), "FILE"), data)
+    code, printed = _run(lambda: codegen(["--config", str(path), "--verify", "--root", str(folder())]))
+    return "fine" if code == 0 else _complaints(printed.replace(str(path), "FILE"), data)
 
 
 def installed_crds(data: bytes) -> str:
@@ -121,8 +121,8 @@ def apiserver_flags(data: bytes) -> str:
 def codegen_flags(data: bytes) -> str:
     """Parse the generator's flags, without input: accepted, or usage and a one-line error."""
     words = [word for word in _words(data) if not word.startswith(("--root", "--built-in", "--config"))]
-    code, said = _run(lambda: codegen([*words, "--verify", "--root", str(folder())]))
-    return "fine" if code == 0 else _complaints(said, data)
+    code, printed = _run(lambda: codegen([*words, "--verify", "--root", str(folder())]))
+    return "fine" if code == 0 else _complaints(printed, data)
 
 
 def _words(data: bytes) -> list[str]:
@@ -136,34 +136,34 @@ def _words(data: bytes) -> list[str]:
 
 def _flags(read: Callable[[Sequence[str]], object], data: bytes) -> str:
     words = _words(data)
-    code, said = _run(lambda: 0 if read(words) is not None else 1)
+    code, printed = _run(lambda: 0 if read(words) is not None else 1)
     if code == 0:
-        return "help" if said else "fine"
+        return "help" if printed else "fine"
     if code != 2:
-        raise Bug(f"exit code {code}: {said}")
-    last = said.strip().split(": error: ", 1)
-    if not said.startswith("usage: ") or len(last) != 2:
-        raise Bug(f"no usage and sentence: {said!r}")
+        raise Bug(f"exit code {code}: {printed}")
+    last = printed.strip().split(": error: ", 1)
+    if not printed.startswith("usage: ") or len(last) != 2:
+        raise Bug(f"no usage and sentence: {printed!r}")
     return check_text(last[1], data)[:60]
 
 
-def _complaints(said: str, data: bytes) -> str:
-    first = said.strip().split(": error: ", 1)[-1]
+def _complaints(printed: str, data: bytes) -> str:
+    first = printed.strip().split(": error: ", 1)[-1]
     for line in first.splitlines():
         check_text(line, data)
-    if "Traceback" in said or not first:
-        raise Bug(said)
+    if "Traceback" in printed or not first:
+        raise Bug(printed)
     return first.splitlines()[0][:100]
 
 
 def _run(call: Callable[[], int]) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    string_io = io.StringIO()
+    with contextlib.redirect_stdout(string_io), contextlib.redirect_stderr(string_io):
         try:
             code = call()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
-    return code, said.getvalue()
+    return code, string_io.getvalue()
 
 
 def _as_json(path: Path) -> bytes:

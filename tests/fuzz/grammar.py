@@ -28,10 +28,10 @@ class Grammar:
         if callable(rule):
             return rule(rng)
         alternative = rule[0] if depth > _DEEPEST else rng.choice(rule)
-        parts = _REFERENCE.split(alternative)
+        pieces = _REFERENCE.split(alternative)
         return b"".join(
-            self._expand(part, rng, depth + 1) if place % 2 else part.encode("latin-1")
-            for place, part in enumerate(parts)
+            self._expand(part, rng, depth + 1) if location % 2 else part.encode("latin-1")
+            for location, part in enumerate(pieces)
         )
 
 

@@ -55,26 +55,26 @@ def _content(rng: Random) -> bytes:
 
 
 def _chunks(rng: Random) -> bytes:
-    content, parts = _content(rng), []
+    content, pieces = _content(rng), []
     while content:
         size = rng.randrange(1, len(content) + 1)
         odd = rng.choice(("", "g", "-1", f"{size:020x}", f" {size:x} ", "f" * 17))
-        parts.append((odd if rng.random() < 0.05 else f"{size:x}").encode())
-        parts.append(rng.choice((b"", b"", b"", b";a=b", b" ;a")) + b"\r\n")
-        parts.append(content[:size] + (b"\r\n" if rng.random() < 0.98 else _junk(rng)))
+        pieces.append((odd if rng.random() < 0.05 else f"{size:x}").encode())
+        pieces.append(rng.choice((b"", b"", b"", b";a=b", b" ;a")) + b"\r\n")
+        pieces.append(content[:size] + (b"\r\n" if rng.random() < 0.98 else _junk(rng)))
         content = content[size:]
-    return b"".join(parts) + rng.choice((b"0", b"0", b"0", b"000", b"0;x", b""))
+    return b"".join(pieces) + rng.choice((b"0", b"0", b"0", b"000", b"0;x", b""))
 
 
 def _members(rng: Random) -> bytes:
     packed = b"".join(zlib.compress(_content(rng), wbits=31) for _ in range(rng.choice((1, 1, 1, 2, 5, 100))))
-    way = rng.random()
-    if way < 0.1:
+    route = rng.random()
+    if route < 0.1:
         packed = packed[: rng.randrange(len(packed))]
-    elif way < 0.2:
+    elif route < 0.2:
         at = rng.randrange(len(packed))
         packed = packed[:at] + bytes((rng.randrange(256),)) + packed[at + 1 :]
-    elif way < 0.3:
+    elif route < 0.3:
         packed += rng.choice((b"\x00", b"\x00" * 100, b"junk", b"\x1f\x8b"))
     return packed
 
@@ -210,9 +210,9 @@ def _requests(pieces: Sequence[bytes]) -> list[str]:
 
 def served_requests(data: bytes) -> str:
     """Read requests in a row; the result does not depend on how the bytes arrive."""
-    whole, cut = _requests([data]), _requests(list(cuts(data)))
-    if whole != cut:
-        raise Bug(f"{whole} in one piece, {cut} in several")
+    requests, cut = _requests([data]), _requests(list(cuts(data)))
+    if requests != cut:
+        raise Bug(f"{requests} in one piece, {cut} in several")
     return " ".join(["request"] * (len(cut) - 1)) + f" {cut[-1]}"
 
 
@@ -271,15 +271,15 @@ def nested_json(data: bytes) -> str:
         value = json.loads(data.decode())
     except (ValueError, RecursionError):
         value = None
-    found = _split(data)
+    result = _split(data)
     if value is not None and bool(json_error(data)) is not (_depth(value) > SERVER_DEPTH):
         raise Bug(f"{json_error(data)!r} at depth {_depth(value)}")
-    if isinstance(value, dict) and b"\\" not in data.partition(b":")[0] and isinstance(found, dict):
-        names = {json.loads(f'"{name}"'): json.loads(part) for name, part in found.items()}
+    if isinstance(value, dict) and b"\\" not in data.partition(b":")[0] and isinstance(result, dict):
+        names = {json.loads(f'"{name}"'): json.loads(part) for name, part in result.items()}
         if names != value:
             raise Bug(f"{names!r}, and not {value!r}")
     names_alone(data)
-    return f"{type(value).__name__} {type(found).__name__}"
+    return f"{type(value).__name__} {type(result).__name__}"
 
 
 def _split(data: bytes) -> Any:
@@ -292,21 +292,21 @@ def _split(data: bytes) -> Any:
 
 
 def _yaml(rng: Random) -> bytes:
-    way, count = rng.randrange(6), rng.choice((1, 5, 99, 100, 101, 199, 201, 700))
-    if way == 0:
+    route, count = rng.randrange(6), rng.choice((1, 5, 99, 100, 101, 199, 201, 700))
+    if route == 0:
         return b"a: " + b"[" * count + b"]" * rng.choice((count, count, count - 1))
-    if way == 1:
+    if route == 1:
         return b"".join(b"%ba:\n" % (b" " * level) for level in range(count))
-    if way == 2:
+    if route == 2:
         return rng.choice((b"- ", b"? ", b"- ? ")) * count + b"x"
-    if way == 3:
+    if route == 3:
         return b"&a [" + b"*a, " * count + b"]"
     times = rng.choice((2, 10))
-    reference = b"<<: [%b], k%d: v" if way == 4 else b"l%d: [%b]"
+    reference = b"<<: [%b], k%d: v" if route == 4 else b"l%d: [%b]"
     lines = [b"a0: &a0 {k: v}"]
     for level in range(rng.choice((1, 3, 9))):
         aliases = b", ".join([b"*a%d" % level] * times)
-        inside = reference % ((aliases, level) if way == 4 else (level, aliases))
+        inside = reference % ((aliases, level) if route == 4 else (level, aliases))
         lines.append(b"a%d: &a%d {%b}" % (level + 1, level + 1, inside))
     return b"\n".join(lines)
 

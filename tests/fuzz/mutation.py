@@ -117,16 +117,16 @@ class Mutator:
         if not places:
             return self._value()
         holder, key = self._rng.choice(places)
-        way = self._rng.random()
-        if way < 0.5:
+        route = self._rng.random()
+        if route < 0.5:
             holder[key] = self._value()
-        elif way < 0.65:
+        elif route < 0.65:
             del holder[key]
-        elif way < 0.8:
+        elif route < 0.8:
             other, elsewhere = self._rng.choice(places)
             holder[key] = other[elsewhere] if not _holds(other[elsewhere], holder) else self._value()
         elif isinstance(holder, dict):
-            holder[self._rng.choice(self._texts)] = self._value() if way < 0.9 else holder.pop(key)
+            holder[self._rng.choice(self._texts)] = self._value() if route < 0.9 else holder.pop(key)
         else:
             holder.append(self._value())
         return tree
@@ -155,11 +155,11 @@ def _gather(tree: Any, places: list[tuple[Any, Any]]) -> None:
             pending.append(child)
 
 
-def _holds(tree: Any, wanted: Any) -> bool:
+def _holds(tree: Any, expected: Any) -> bool:
     pending = [tree]
     while pending:
         node = pending.pop()
-        if node is wanted:
+        if node is expected:
             return True
         pending.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
     return False

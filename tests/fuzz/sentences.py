@@ -12,15 +12,15 @@ def sentence(error: BaseException, data: bytes, *kinds: type[BaseException]) -> 
 
 def check_text(text: str, data: bytes) -> str:
     """Return the text; raise `Bug` if it is empty, has several lines, shows Python's internals, or is too long."""
-    why = ""
+    reason = ""
     if not text.strip():
-        why = "it says nothing"
+        reason = "it says nothing"
     elif "\n" in text.strip() or "\r" in text:
-        why = "it is more than one line"
+        reason = "it is more than one line"
     elif "Traceback" in text or " object at 0x" in text or "<class '" in text:
-        why = "it shows Python's insides"
+        reason = "it shows Python's insides"
     elif len(text) > 12 * len(data) + 2000:
-        why = f"{len(text)} characters for {len(data)} bytes"
-    if why:
-        raise Bug(f"no clear sentence ({why}): {text[:500]!r}")
+        reason = f"{len(text)} characters for {len(data)} bytes"
+    if reason:
+        raise Bug(f"no clear sentence ({reason}): {text[:500]!r}")
     return text

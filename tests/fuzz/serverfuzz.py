@@ -68,8 +68,10 @@ def _protobufs() -> list[tuple[Resource, bytes]]:
     """Return recorded messages of Go's clients, each with its resource."""
     resources = {(resource.api_version, resource.kind): resource for resource in builtin_resources()}
     path = Path(__file__).parents[2] / "apiserver" / "tests" / "http" / "protobuf_bodies.json"
-    sent = [read_envelope(bytes.fromhex(one["body"])) for one in json.loads(path.read_text(encoding="utf-8"))]
-    return [(found, one.raw) for one in sent if (found := resources.get((one.api_version, one.kind))) is not None]
+    sent = [read_envelope(bytes.fromhex(item["body"])) for item in json.loads(path.read_text(encoding="utf-8"))]
+    return [
+        (stored, entry.raw) for entry in sent if (stored := resources.get((entry.api_version, entry.kind))) is not None
+    ]
 
 
 PROTOBUFS = _protobufs()

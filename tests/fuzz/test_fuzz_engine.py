@@ -49,22 +49,22 @@ def test_what_is_wrong_is_found_once_with_its_input(run: Callable[[bytes], str],
     fuzzer = Fuzzer(Target("made", run, [b"[1]", b"12"], [b"spin", b"["]), seed=1, patience=0.1)
     fuzzer.spend(0.5)
     places = [crash.place for crash in fuzzer.tally.crashes]
-    assert [place.partition(" ")[0] for place in places] == [error]
+    assert [location.partition(" ")[0] for location in places] == [error]
     assert fuzzer.tally.inputs > 3
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:
-    one, other = (Mutator(Random(7), [b"word"]) for _ in range(2))
+    first, other = (Mutator(Random(7), [b"word"]) for _ in range(2))
     for data in (b'{"a":[1,{"b":null}]}', b"a=b", b""):
-        assert [one.mutate(data, b"other") for _ in range(200)] == [other.mutate(data, b"other") for _ in range(200)]
+        assert [first.mutate(data, b"other") for _ in range(200)] == [other.mutate(data, b"other") for _ in range(200)]
 
 
 def test_the_same_seed_makes_the_same_sentences() -> None:
     grammar = Grammar(start=("<word>", "(<start>)", "<start>,<start>"), word=lambda rng: rng.choice((b"a", b"b")))
-    one, other = ([grammar.sentence(Random(seed)) for seed in range(50)] for _ in range(2))
-    assert one == other
-    assert {b"a", b"b"} < set(one)
-    assert all(sentence.count(b"(") == sentence.count(b")") for sentence in one)
+    first, other = ([grammar.sentence(Random(seed)) for seed in range(50)] for _ in range(2))
+    assert first == other
+    assert {b"a", b"b"} < set(first)
+    assert all(sentence.count(b"(") == sentence.count(b")") for sentence in first)
 
 
 def test_an_input_is_kept_to_the_byte(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def label_selector(data: bytes) -> str:
     return f"{len(selector.requirements)} requirements, {[selector.matches(labels) for labels in LABELS]}"
 
 
-PODS: Resource = next(one for one in builtin_resources() if one.plural == "pods")
+PODS: Resource = next(resource for resource in builtin_resources() if resource.plural == "pods")
 POD = {"metadata": {"name": "a", "namespace": "b", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}, "status": {}}
 
 
@@ -77,8 +77,8 @@ def object_names(data: bytes) -> str:
         target = target_of(request)
     except (ValueError, BadRequest) as error:
         return sentence(error, data, ValueError, BadRequest)
-    wanted = 8 if key.namespace else 6
-    if not target.isascii() or any(c in target for c in " \r\n?#") or len(target.split("/")) != wanted:
+    expected = 8 if key.namespace else 6
+    if not target.isascii() or any(c in target for c in " \r\n?#") or len(target.split("/")) != expected:
         raise Bug(f"{key!r} leads to {target!r}")
     return "a path"
 

@@ -57,21 +57,21 @@ def cuts(data: bytes) -> Iterator[bytes]:
 
 
 def _frames(pieces: Sequence[bytes]) -> tuple[list[RawEvent], bool]:
-    splitter, found = FrameSplitter(), list[RawEvent]()
+    splitter, result = FrameSplitter(), list[RawEvent]()
     try:
         for piece in pieces:
-            found += splitter.feed(piece)
-        return found + splitter.finish(), True
+            result += splitter.feed(piece)
+        return result + splitter.finish(), True
     except InvalidFrame as error:
         check_text(str(error), b"x" * 1000)
-        return found, False
+        return result, False
 
 
 def watch_frames(data: bytes) -> str:
     """Split a stream into frames; the result does not depend on how the bytes arrive."""
-    (whole, fine), (cut, cut_fine) = _frames([data]), _frames(list(cuts(data)))
-    if fine is not cut_fine or (fine and whole != cut):
-        raise Bug(f"{len(whole)} frames in one piece, {len(cut)} in several")
+    (full, fine), (cut, cut_fine) = _frames([data]), _frames(list(cuts(data)))
+    if fine is not cut_fine or (fine and full != cut):
+        raise Bug(f"{len(full)} frames in one piece, {len(cut)} in several")
     return f"{len(cut)} frames, {fine}"
 
 
@@ -91,15 +91,15 @@ def watch_events(data: bytes) -> str:
 
 def receiver(pieces: Sequence[bytes]) -> Callable[[int], bytes]:
     """Return a function that receives the pieces, each at once or as much of it as is asked for."""
-    left = list(pieces)
+    remaining = list(pieces)
     rest = b""
 
     def recv(size: int) -> bytes:
         nonlocal rest
-        while not rest and left:
-            rest = left.pop(0)
-        given, rest = rest[:size], rest[size:]
-        return given
+        while not rest and remaining:
+            rest = remaining.pop(0)
+        arguments, rest = rest[:size], rest[size:]
+        return arguments
 
     return recv
 
@@ -116,9 +116,9 @@ def _reply(pieces: Sequence[bytes]) -> Any:
 
 def http_replies(data: bytes) -> str:
     """Parse a response; the result does not depend on how the bytes arrive."""
-    whole, cut = _reply([data]), _reply(list(cuts(data)))
-    if whole != cut and isinstance(whole[0], int) is isinstance(cut[0], int) is True:
-        raise Bug(f"{whole!r} in one piece, {cut!r} in several")
+    full, cut = _reply([data]), _reply(list(cuts(data)))
+    if full != cut and isinstance(full[0], int) is isinstance(cut[0], int) is True:
+        raise Bug(f"{full!r} in one piece, {cut!r} in several")
     return f"{cut[0]} {cut[1]}"
 
 
@@ -128,12 +128,12 @@ def refusals(data: bytes) -> str:
     code = int.from_bytes(head[:2], "big") % 600
     error = error_from_response(code, body, {"Retry-After": head[2:].decode("latin-1")})
     again = api_error(decode_status(body))
-    for one in (error, again):
-        if not isinstance(one, ApiError) or not str(one).strip():
-            raise Bug(f"{one!r} of {code}")
-        if one.retry_after is not None and not 0 <= one.retry_after < 1e12:
-            raise Bug(f"come back in {one.retry_after} s")
-        one.has_cause("x")
+    for item in (error, again):
+        if not isinstance(item, ApiError) or not str(item).strip():
+            raise Bug(f"{item!r} of {code}")
+        if item.retry_after is not None and not 0 <= item.retry_after < 1e12:
+            raise Bug(f"come back in {item.retry_after} s")
+        item.has_cause("x")
     return f"{type(error).__name__} {error.retry_after is not None} {len(error.details.causes)}"
 
 

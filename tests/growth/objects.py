@@ -20,11 +20,11 @@ ME, OTHER = FieldManager("me", "Apply", "v1"), FieldManager("other", "Apply", "v
 Object = dict[str, Any]
 
 
-def rules(where: tuple[str, ...]) -> MergeRule | None:
-    return merge_rule("Pod", where)
+def rules(location: tuple[str, ...]) -> MergeRule | None:
+    return merge_rule("Pod", location)
 
 
-POD, CONFIGMAP = ManagedType(rules), ManagedType(lambda where: merge_rule("ConfigMap", where))
+POD, CONFIGMAP = ManagedType(rules), ManagedType(lambda location: merge_rule("ConfigMap", location))
 
 
 def pod(count: int, image: str = "x") -> Object:
@@ -133,7 +133,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         applied,
         lambda a: managedfields.after_update(a[0]["metadata"]["managedFields"], a[0], a[2], OTHER, POD, time="t"),
     ),
-    "changes of a defaulter": (reversed_pod, lambda parts: changed(*parts)),
+    "changes of a defaulter": (reversed_pod, lambda pieces: changed(*pieces)),
     "result of a conversion": (lambda n: from_dict(Pod, pod(n)), to_dict_with_defaults),
     "errors of a validator": (lambda n: n, problems),
 }

@@ -83,9 +83,9 @@ def retained(fill: Callable[[], object]) -> int:
 
 
 def quadratic_copies(size: int) -> None:
-    rest = bytes(size)
-    while rest:
-        rest = rest[1:]
+    remainder = bytes(size)
+    while remainder:
+        remainder = remainder[1:]
 
 
 def quadratic_search(size: int) -> None:

@@ -30,7 +30,7 @@ from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.registry.validation.workloads.cron import schedule_error
 from clientgo_apiserver.storage.selection import select
 
-PODS = next(one for one in builtin_resources() if one.plural == "pods")
+PODS = next(resource for resource in builtin_resources() if resource.plural == "pods")
 PEM = CertificateAuthority.create("growth").certificate
 LABELS = {f"a{number}": "b" for number in range(1000)}
 SECRET = 'canary"\\\\of-growth'

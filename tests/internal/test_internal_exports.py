@@ -45,7 +45,7 @@ def test_names_are_those_of_the_imports_for_type_checkers(package: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_names_differ_from_those_of_modules(package: str) -> None:
     loaded = importlib.import_module(package)
-    modules = {found.name for found in pkgutil.iter_modules(loaded.__path__)}
+    modules = {result.name for result in pkgutil.iter_modules(loaded.__path__)}
     assert not modules & set(loaded.__all__)
 
 

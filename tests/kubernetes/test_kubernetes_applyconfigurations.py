@@ -28,11 +28,11 @@ MODULES = sorted(module.name for module in pkgutil.iter_modules(applyconfigurati
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.feature("A-46")
 def test_every_type_has_one_with_its_fields(module: str) -> None:
-    made = importlib.import_module(f"{applyconfigurations.__name__}.{module}")
+    built = importlib.import_module(f"{applyconfigurations.__name__}.{module}")
     of = importlib.import_module(f"{types.__name__}.{module}")
-    assert made.__all__
-    for name in made.__all__:
-        config, cls = getattr(made, name), getattr(of, name.removesuffix(SUFFIX))
+    assert built.__all__
+    for name in built.__all__:
+        config, cls = getattr(built, name), getattr(of, name.removesuffix(SUFFIX))
         fields = {field.encode_name: field.default for field in msgspec.structs.fields(config)}
         assert list(fields) == [field.encode_name for field in msgspec.structs.fields(cls)]
         assert all(default is UNSET for default in fields.values())
@@ -50,7 +50,7 @@ def test_a_deployment_is_applied_extracted_and_applied_again() -> None:
     metadata = ObjectMetaApplyConfiguration(name="d", namespace="ns", labels={"a": "b"})
     config = DeploymentApplyConfiguration(metadata=metadata, spec=spec)
     deployments = FakeClientset().apps_v1.deployments("ns")
-    made: Any = deployments.apply(config, field_manager="me")
-    assert (made.spec.replicas, made.spec.template.spec.containers[0].image) == (0, "nginx")
-    assert DeploymentApplyConfiguration.extract(made, "me") == config
-    assert deployments.apply(config, field_manager="me").spec == made.spec
+    updated: Any = deployments.apply(config, field_manager="me")
+    assert (updated.spec.replicas, updated.spec.template.spec.containers[0].image) == (0, "nginx")
+    assert DeploymentApplyConfiguration.extract(updated, "me") == config
+    assert deployments.apply(config, field_manager="me").spec == updated.spec

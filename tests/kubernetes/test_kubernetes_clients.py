@@ -27,7 +27,7 @@ def test_what_is_created_is_read_back_by_the_typed_client() -> None:
 
 def test_a_cluster_scoped_kind_is_requested_without_namespace() -> None:
     clientset = FakeClientset(Namespace(metadata=ObjectMeta(name="kube-system")))
-    assert [found.metadata.name for found in clientset.core_v1.namespaces().list().items] == ["kube-system"]
+    assert [result.metadata.name for result in clientset.core_v1.namespaces().list().items] == ["kube-system"]
     assert clientset.actions[-1].namespace == ""
 
 
@@ -88,6 +88,6 @@ def test_a_token_of_a_service_account_is_created_for_its_audiences() -> None:
     clientset = FakeClientset()
     issued = TokenRequest(status=TokenRequestStatus(token="t"))
     clientset.prepend_reactor("create", "serviceaccounts/token", lambda _: (True, issued))
-    asked = TokenRequest(spec=TokenRequestSpec(audiences=("a",), expiration_seconds=600))
-    assert clientset.core_v1.service_accounts("ns").create_token("sa", asked).status.token == "t"
-    assert clientset.actions[-1].object == asked
+    token_request = TokenRequest(spec=TokenRequestSpec(audiences=("a",), expiration_seconds=600))
+    assert clientset.core_v1.service_accounts("ns").create_token("sa", token_request).status.token == "t"
+    assert clientset.actions[-1].object == token_request

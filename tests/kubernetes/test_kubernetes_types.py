@@ -72,10 +72,12 @@ class Choice:
 @functools.cache
 def official_models() -> dict[type[Any], type[Any]]:
     """Return the official client's model of each of our types; not at import, because reading them takes seconds."""
-    found = official_survey()
+    result = official_survey()
     return {
-        getattr(importlib.import_module(f"{kubernetes_types.__name__}.{found.places[model]}"), told.record.name): model
-        for model, told in found.models.items()
+        getattr(
+            importlib.import_module(f"{kubernetes_types.__name__}.{result.places[model]}"), messages.record.name
+        ): model
+        for model, messages in result.models.items()
     }
 
 
@@ -139,7 +141,7 @@ def round_trip(cls: type[Any], sent: Any) -> Any:
         again = json.loads(codec.encode(codec.decode(json.dumps(sent).encode())))
         assert (again.pop("apiVersion"), again.pop("kind")) == (codec.api.api_version, codec.api.kind)
     else:
-        decoder = msgspec.json.Decoder(cls, dec_hook=lambda wanted, text: MicroTime.of(MicroTime.fromisoformat(text)))
+        decoder = msgspec.json.Decoder(cls, dec_hook=lambda expected, text: MicroTime.of(MicroTime.fromisoformat(text)))
         again = json.loads(encode_value(decoder.decode(json.dumps(sent).encode())))
     return plain_times(again)
 

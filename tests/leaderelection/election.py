@@ -49,14 +49,14 @@ def candidate(
 
 def record_in(clientset: FakeClientset) -> LeaderElectionRecord:
     """Return the record in the lease, without an action of the fake."""
-    kept = clientset.tracker.get(api_of(Lease).gvr, "foo", "bar")["spec"]
-    times = {key: MicroTime.of(MicroTime.fromisoformat(kept[key])) for key in ("acquireTime", "renewTime")}
+    spec = clientset.tracker.get(api_of(Lease).gvr, "foo", "bar")["spec"]
+    times = {key: MicroTime.of(MicroTime.fromisoformat(spec[key])) for key in ("acquireTime", "renewTime")}
     return LeaderElectionRecord(
-        holder_identity=kept["holderIdentity"],
-        lease_duration_seconds=kept["leaseDurationSeconds"],
+        holder_identity=spec["holderIdentity"],
+        lease_duration_seconds=spec["leaseDurationSeconds"],
         acquire_time=times["acquireTime"],
         renew_time=times["renewTime"],
-        leader_transitions=kept["leaseTransitions"],
+        leader_transitions=spec["leaseTransitions"],
     )
 
 
@@ -77,11 +77,11 @@ class Script:
 
     def _react(self, action: Action) -> tuple[bool, object]:
         assert self.left, f"{action}: called too many times"
-        verb, answer = self.left.pop(0)
+        verb, response = self.left.pop(0)
         assert action.verb == verb
-        if isinstance(answer, ApiError):
-            raise answer
-        return True, answer
+        if isinstance(response, ApiError):
+            raise response
+        return True, response
 
 
 class Updates:

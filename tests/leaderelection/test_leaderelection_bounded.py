@@ -98,23 +98,23 @@ def test_an_answer_ends_the_wait_for_it_with_no_time_passing() -> None:
 
 def test_late_read_of_an_abandoned_call_is_ignored() -> None:
     clientset, clock, gate = FakeClientset(versioned=True), FakeClock(), Gate()
-    one, other = bounded(clientset, clock), lease_lock(clientset, "other")
-    one.create(RECORD)
+    first, other = bounded(clientset, clock), lease_lock(clientset, "other")
+    first.create(RECORD)
     Updates(clientset, "get", lambda number: gate.pass_through() if number == 1 else None)
     with Group() as group:
-        group.start(lambda: _give_up(one), name="calling")
+        group.start(lambda: _give_up(first), name="calling")
         gate.wait_until_reached()
         clock.wait_for_waiters(1)
         clock.step(5)
         group.join(SECONDS)
-    assert one.get() == RECORD
+    assert first.get() == RECORD
     other.get()
     other.update(THEIRS)
     gate.open()
-    eventually(one.under_way, lambda late: not late)
+    eventually(first.under_way, lambda late: not late)
     with pytest.raises(Conflict):
-        one.update(RECORD)
-    assert one.get() == THEIRS
+        first.update(RECORD)
+    assert first.get() == THEIRS
 
 
 def _give_up(lock: BoundedLock) -> None:

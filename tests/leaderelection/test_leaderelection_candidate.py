@@ -39,13 +39,13 @@ def held_by(holder: str, at: float) -> Observation:
     return Observation(LeaderElectionRecord(holder_identity=holder), at)
 
 
-def reports_of(one: Candidate) -> list[str]:
+def reports_of(item: Candidate) -> list[str]:
     """Return the notifications for a program that starts to listen now."""
-    told: list[str] = []
-    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    messages: list[str] = []
+    reporter = Reporter(messages.append, name="bar", clock=FakeClock())
     with reporter.reporting(threading.Event()):
-        reporter.report(one.observed.holder)
-    return told
+        reporter.report(item.observed.holder)
+    return messages
 
 
 @dataclass(frozen=True)
@@ -116,67 +116,67 @@ class Row:
 )  # fmt: skip
 def test_one_try(row: Row) -> None:
     script = Script(*row.answers)
-    one = candidate(script.clientset, FakeClock())
-    one.observed = row.before
-    assert one.try_acquire_or_renew() is row.holds
+    item = candidate(script.clientset, FakeClock())
+    item.observed = row.before
+    assert item.try_acquire_or_renew() is row.holds
     assert script.left == []
-    assert one.observed.holder == row.holder
-    assert one.is_leader is (row.holder == "baz")
-    assert one.observed.record.leader_transitions == int(row.transition)
-    assert reports_of(one) == [row.holder]
+    assert item.observed.holder == row.holder
+    assert item.is_leader is (row.holder == "baz")
+    assert item.observed.record.leader_transitions == int(row.transition)
+    assert reports_of(item) == [row.holder]
 
 
 @pytest.mark.behaviour("LE-03")
 def test_a_lease_is_taken_when_its_own_duration_has_passed_here() -> None:
     held = lease(holder_identity="bing", lease_duration_seconds=3)
     script, clock = Script(("get", held), ("get", held), ("update", None)), FakeClock()
-    one = candidate(script.clientset, clock)
-    assert not one.try_acquire_or_renew()
+    item = candidate(script.clientset, clock)
+    assert not item.try_acquire_or_renew()
     clock.step(3)
-    assert one.try_acquire_or_renew()
+    assert item.try_acquire_or_renew()
     assert script.left == []
-    assert (one.observed.holder, one.observed.record.leader_transitions) == ("baz", 1)
-    assert reports_of(one) == ["baz"]
+    assert (item.observed.holder, item.observed.record.leader_transitions) == ("baz", 1)
+    assert reports_of(item) == ["baz"]
 
 
 @pytest.mark.feature("B-LE-05")
 def test_the_times_in_a_lease_decide_nothing() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    other, one = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
+    other, first = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
     clock.set_time(0.0)
     assert other.try_acquire_or_renew()
     clock.set_time(1e9)
-    assert not one.try_acquire_or_renew()
+    assert not first.try_acquire_or_renew()
     clock.step(9.9)
-    assert not one.try_acquire_or_renew()
+    assert not first.try_acquire_or_renew()
     clock.step(0.1)
-    assert one.try_acquire_or_renew()
+    assert first.try_acquire_or_renew()
 
 
 def test_every_observed_renewal_restarts_the_wait() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    other, one = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
+    other, first = candidate(clientset, clock, identity="bing"), candidate(clientset, clock)
     for _ in range(5):
         assert other.try_acquire_or_renew()
-        assert not one.try_acquire_or_renew()
+        assert not first.try_acquire_or_renew()
         clock.step(9)
     clock.step(1)
-    assert one.try_acquire_or_renew()
+    assert first.try_acquire_or_renew()
 
 
 @pytest.mark.feature("B-LE-06")
 def test_a_leader_renews_with_one_request_until_its_lease_has_expired() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    one = candidate(clientset, clock)
-    assert one.try_acquire_or_renew()
+    item = candidate(clientset, clock)
+    assert item.try_acquire_or_renew()
     clock.step(9.9)
-    assert one.try_acquire_or_renew()
+    assert item.try_acquire_or_renew()
     assert verbs(clientset) == ["get", "create", "update"]
     clock.step(10)
-    assert one.try_acquire_or_renew()
+    assert item.try_acquire_or_renew()
     assert verbs(clientset) == ["get", "create", "update", "get", "update"]
     record = record_in(clientset)
     assert record.acquire_time is not None
@@ -189,32 +189,32 @@ def test_a_lease_counts_from_before_it_was_written() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
     Updates(clientset, "create", lambda _: clock.step(4))
-    one = candidate(clientset, clock)
-    assert one.try_acquire_or_renew()
-    assert (clock.now(), one.expires) == (4.0, 10.0)
+    item = candidate(clientset, clock)
+    assert item.try_acquire_or_renew()
+    assert (clock.now(), item.expires) == (4.0, 10.0)
 
 
 def test_rejected_request_is_logged_and_nothing_is_held(caplog: pytest.LogCaptureFixture) -> None:
     script = Script(("get", Forbidden("you may not")))
-    one = candidate(script.clientset, FakeClock())
-    assert not one.try_acquire_or_renew()
+    item = candidate(script.clientset, FakeClock())
+    assert not item.try_acquire_or_renew()
     (record,) = caplog.records
     assert record.msg == "cannot read or write lease"
     assert str(vars(record)["err"]) == "you may not"
-    assert one.expires < 0
+    assert item.expires < 0
 
 
 @pytest.mark.parametrize("leads", [False, True])
 def test_call_abandoned_by_a_shutdown_is_not_logged(leads: bool, caplog: pytest.LogCaptureFixture) -> None:
     clientset, clock, stop = FakeClientset(), FakeClock(), threading.Event()
     lock = BoundedLock(lease_lock(clientset, "baz"), longest=5, clock=clock)
-    one = Candidate(lock, lease_duration=10, metrics=ElectionMetrics("bar"), clock=clock, coordinated=False)
-    assert not leads or one.try_acquire_or_renew()
+    item = Candidate(lock, lease_duration=10, metrics=ElectionMetrics("bar"), clock=clock, coordinated=False)
+    assert not leads or item.try_acquire_or_renew()
     stop.set()
     lock.limit(math.inf, stop)
     caplog.set_level(logging.INFO)
     caplog.clear()
-    assert not one.try_acquire_or_renew()
+    assert not item.try_acquire_or_renew()
     assert caplog.records == []
 
 
@@ -230,18 +230,18 @@ def test_bug_in_a_lock_is_raised() -> None:
 
 @pytest.mark.behaviour("LE-12")
 def test_released_lease_has_no_holder() -> None:
-    own = lease(holder_identity="baz")
-    script = Script(("get", own), ("update", None), ("get", own), ("update", None))
-    one, told = candidate(script.clientset, FakeClock()), list[str]()
-    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    local = lease(holder_identity="baz")
+    script = Script(("get", local), ("update", None), ("get", local), ("update", None))
+    item, messages = candidate(script.clientset, FakeClock()), list[str]()
+    reporter = Reporter(messages.append, name="bar", clock=FakeClock())
     with reporter.reporting(threading.Event()):
-        assert one.try_acquire_or_renew()
-        reporter.report(one.observed.holder)
-        assert one.release()
-        reporter.report(one.observed.holder)
-    assert one.observed.holder == ""
-    assert one.observed.record.leader_transitions == 0
-    assert told == ["baz", ""]
+        assert item.try_acquire_or_renew()
+        reporter.report(item.observed.holder)
+        assert item.release()
+        reporter.report(item.observed.holder)
+    assert item.observed.holder == ""
+    assert item.observed.record.leader_transitions == 0
+    assert messages == ["baz", ""]
     assert verbs(script.clientset) == ["get", "update", "get", "update"]
 
 
@@ -249,12 +249,12 @@ def test_released_lease_has_no_holder() -> None:
 def test_release_reads_the_lease_before_it_writes() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    one = candidate(clientset, clock)
-    assert one.try_acquire_or_renew()
+    item = candidate(clientset, clock)
+    assert item.try_acquire_or_renew()
     # Another client labels the lease: a release without a read would be a conflict.
     clientset.coordination_v1.leases("foo").patch("bar", {"metadata": {"labels": {"a": "b"}}})
     clientset.clear_actions()
-    assert one.release()
+    assert item.release()
     assert verbs(clientset) == ["get", "update"]
     assert record_in(clientset).holder_identity == ""
 
@@ -262,13 +262,13 @@ def test_release_reads_the_lease_before_it_writes() -> None:
 @pytest.mark.feature("C-09")
 @pytest.mark.behaviour("LE-14")
 def test_release_tries_again_on_a_conflict() -> None:
-    own = lease(holder_identity="baz", lease_duration_seconds=10)
-    script = Script(("get", own), ("update", Conflict("changed")), ("get", own), ("update", None))
+    local = lease(holder_identity="baz", lease_duration_seconds=10)
+    script = Script(("get", local), ("update", Conflict("changed")), ("get", local), ("update", None))
     clock, released = FakeClock(), list[bool]()
-    one = candidate(script.clientset, clock)
-    one.observed = held_by("baz", 0.0)
+    item = candidate(script.clientset, clock)
+    item.observed = held_by("baz", 0.0)
     with Group() as group:
-        group.start(lambda: released.append(one.release()), name="releasing")
+        group.start(lambda: released.append(item.release()), name="releasing")
         clock.wait_for_sleeps(1)
         clock.step(0.011)
         group.join(10)
@@ -279,77 +279,77 @@ def test_release_tries_again_on_a_conflict() -> None:
 @pytest.mark.feature("B-LE-07")
 def test_candidate_that_does_not_lead_releases_nothing() -> None:
     script = Script()
-    one = candidate(script.clientset, FakeClock())
-    one.observed = held_by("bing", 0.0)
-    assert one.release()
+    item = candidate(script.clientset, FakeClock())
+    item.observed = held_by("bing", 0.0)
+    assert item.release()
 
 
 def test_a_lease_that_another_holds_by_now_is_left_alone() -> None:
     script = Script(("get", lease(holder_identity="bing", lease_transitions=3)))
-    one = candidate(script.clientset, FakeClock())
-    one.observed = held_by("baz", 0.0)
-    assert one.release()
-    assert one.observed.holder == "bing"
-    assert one.is_overtaken
+    item = candidate(script.clientset, FakeClock())
+    item.observed = held_by("baz", 0.0)
+    assert item.release()
+    assert item.observed.holder == "bing"
+    assert item.is_overtaken
 
 
 def test_a_lease_that_cannot_be_released_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     script = Script(("get", ABSENT))
-    one = candidate(script.clientset, FakeClock())
-    one.observed = held_by("baz", 0.0)
-    assert not one.release()
+    item = candidate(script.clientset, FakeClock())
+    item.observed = held_by("baz", 0.0)
+    assert not item.release()
     assert [record.msg for record in caplog.records] == ["cannot release lease"]
 
 
 def test_lease_counts_as_released_after_a_failed_release() -> None:
     clientset = FakeClientset()
-    one = candidate(clientset, FakeClock())
-    assert one.try_acquire_or_renew()
-    assert one.expires == 10.0
+    item = candidate(clientset, FakeClock())
+    assert item.try_acquire_or_renew()
+    assert item.expires == 10.0
 
     def refuse(_: int) -> None:
         raise CANCELLED
 
     Updates(clientset, "update", refuse)
-    assert not one.release()
-    assert one.is_leader
-    assert one.expires < 0
+    assert not item.release()
+    assert item.is_leader
+    assert item.expires < 0
 
 
 def test_write_with_a_lost_response_is_found_by_reading() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    one = candidate(clientset, clock)
-    assert one.try_acquire_or_renew()
+    item = candidate(clientset, clock)
+    assert item.try_acquire_or_renew()
 
     def lose(count: int) -> None:
         if count == 1:
-            kept = clientset.coordination_v1.leases("foo")
-            kept.patch("bar", {"spec": {"renewTime": "2023-11-14T22:13:25.000000Z"}})
+            leases = clientset.coordination_v1.leases("foo")
+            leases.patch("bar", {"spec": {"renewTime": "2023-11-14T22:13:25.000000Z"}})
             raise CANCELLED
 
     Updates(clientset, "update", lose)
-    assert one.try_acquire_or_renew()
+    assert item.try_acquire_or_renew()
     assert verbs(clientset) == ["get", "create", "update", "patch", "get", "update"]
     assert record_in(clientset).leader_transitions == 0
 
 
 def test_a_lease_that_was_only_read_is_not_held_even_under_ones_own_name() -> None:
     script = Script(("get", lease(holder_identity="baz", lease_duration_seconds=10)), ("update", Conflict("changed")))
-    one = candidate(script.clientset, FakeClock())
-    assert not one.try_acquire_or_renew()
-    assert one.is_leader
-    assert one.expires < 0
+    item = candidate(script.clientset, FakeClock())
+    assert not item.try_acquire_or_renew()
+    assert item.is_leader
+    assert item.expires < 0
 
 
 def test_repr_shows_state() -> None:
-    one = candidate(FakeClientset(), FakeClock())
-    assert repr(one) == "<Candidate baz for foo/bar, held by none>"
+    item = candidate(FakeClientset(), FakeClock())
+    assert repr(item) == "<Candidate baz for foo/bar, held by none>"
 
 
 @pytest.mark.feature("B-LE-15")
 def test_leading_and_slow_renewals_are_counted_by_name() -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         bench = Bench(name="mine")
 
     def update(number: int) -> None:
@@ -357,7 +357,7 @@ def test_leading_and_slow_renewals_are_counted_by_name() -> None:
             raise Conflict("changed")
 
     Updates(bench.clientset, "update", update)
-    status, slow = kept["leader_election_master_status", "mine"], kept["leader_election_slowpath_total", "mine"]
+    status, slow = metrics["leader_election_master_status", "mine"], metrics["leader_election_slowpath_total", "mine"]
     assert status.history == [0.0]
     with bench.running():
         assert bench.led.wait(SECONDS)
@@ -368,5 +368,5 @@ def test_leading_and_slow_renewals_are_counted_by_name() -> None:
         bench.clock.wait_for_sleeps(2)
         assert slow.history == [1.0]
     assert status.history == [0.0, 1.0, 0.0]
-    assert len(kept.metrics) == 2
-    assert set(kept.labels.values()) == {("name",)}
+    assert len(metrics.metrics) == 2
+    assert set(metrics.labels.values()) == {("name",)}

@@ -107,9 +107,9 @@ def test_no_thread_is_left_when_an_election_ends() -> None:
 
 @pytest.mark.feature("B-LE-08")
 def test_every_change_of_leader_is_reported_once_and_in_order() -> None:
-    clock, told = FakeClock(), list[str]()
+    clock, messages = FakeClock(), list[str]()
     first = Bench(clock=clock, identity="first")
-    second = Bench(clock=clock, identity="second", clientset=first.clientset, on_new_leader=told.append)
+    second = Bench(clock=clock, identity="second", clientset=first.clientset, on_new_leader=messages.append)
     with first.running() as leading:
         clock.wait_for_sleeps(1)
         with second.running():
@@ -118,4 +118,4 @@ def test_every_change_of_leader_is_reported_once_and_in_order() -> None:
             leading.join(SECONDS)
             clock.step(1.0)
             assert second.led.wait(SECONDS)
-    assert told == ["first", "second", ""]
+    assert messages == ["first", "second", ""]

@@ -57,68 +57,68 @@ def test_stopped_leader_finishes_its_work_before_it_releases_the_lease(
     clientset: FakeClientset, clock: FakeClock
 ) -> None:
     """The lease is renewed until the work ends."""
-    one = Replica(clientset, "one", clock)
+    replica = Replica(clientset, "one", clock)
     with Group() as group:
-        group.start(one.run, name="one")
-        assert one.working.wait(SECONDS)
-        one.stop.set()
-        assert one.told.wait(SECONDS)
+        group.start(replica.run, name="one")
+        assert replica.working.wait(SECONDS)
+        replica.stop.set()
+        assert replica.told.wait(SECONDS)
         for sleeps in range(1, 21):
             clock.wait_for_sleeps(sleeps)
             clock.step(2.0)
-        one.finish.set()
+        replica.finish.set()
         group.join(SECONDS)
-    assert one.notes == [("one", True)]
-    assert one.holder() == ""
+    assert replica.notes == [("one", True)]
+    assert replica.holder() == ""
 
 
 def test_lost_lease_ends_the_program_and_forbids_writes(clientset: FakeClientset, clock: FakeClock) -> None:
-    one = Replica(clientset, "one", clock)
-    one.finish.set()
+    replica = Replica(clientset, "one", clock)
+    replica.finish.set()
     with Group() as group:
-        group.start(one.run, name="one")
-        assert one.working.wait(SECONDS)
+        group.start(replica.run, name="one")
+        assert replica.working.wait(SECONDS)
         clock.wait_for_sleeps(1)
         clientset.coordination_v1.leases("ns").patch("sample-controller", {"spec": {"holderIdentity": "two"}})
         clock.step(2.0)
         group.join(SECONDS)
-    assert one.stop.is_set()
-    assert one.notes == [("two", False), "leader election lost"]
+    assert replica.stop.is_set()
+    assert replica.notes == [("two", False), "leader election lost"]
 
 
 def test_shutdown_waits_for_work_after_a_lost_lease(
     clientset: FakeClientset, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A worker may be in a request without a response; it writes nothing more, and the shutdown is orderly."""
-    one = Replica(clientset, "one", clock)
+    replica = Replica(clientset, "one", clock)
     with Group() as group:
-        group.start(one.run, name="one")
-        assert one.working.wait(SECONDS)
+        group.start(replica.run, name="one")
+        assert replica.working.wait(SECONDS)
         clock.wait_for_sleeps(1)
         clientset.coordination_v1.leases("ns").patch("sample-controller", {"spec": {"holderIdentity": "two"}})
         clock.step(2.0)
-        assert one.told.wait(SECONDS)
+        assert replica.told.wait(SECONDS)
         clock.step(60.0)
-        assert one.stop.wait(SECONDS)  # the elector has given the work up
-        one.finish.set()
+        assert replica.stop.wait(SECONDS)  # the elector has given the work up
+        replica.finish.set()
         group.join(SECONDS)
-    assert one.notes == [("two", False), "leader election lost"]
+    assert replica.notes == [("two", False), "leader election lost"]
     assert "thread died" not in caplog.text
 
 
 def test_a_standby_ends_at_once_and_leaves_the_lease_alone(clientset: FakeClientset, clock: FakeClock) -> None:
-    one, two = Replica(clientset, "one", clock), Replica(clientset, "two", clock)
-    one.finish.set()
-    with Group(stop=one.stop) as first:
-        first.start(one.run, name="one")
-        assert one.working.wait(SECONDS)
+    one_source, two = Replica(clientset, "one", clock), Replica(clientset, "two", clock)
+    one_source.finish.set()
+    with Group(stop=one_source.stop) as first:
+        first.start(one_source.run, name="one")
+        assert one_source.working.wait(SECONDS)
         with Group(stop=two.stop) as second:
             second.start(two.run, name="two")
             clock.wait_for_sleeps(2)
             assert not two.leadership.may_write()
             two.stop.set()
             second.join(SECONDS)
-        assert (two.notes, one.holder()) == ([], "one")
+        assert (two.notes, one_source.holder()) == ([], "one")
 
 
 def test_failed_work_releases_the_lease_and_is_raised(
@@ -127,7 +127,7 @@ def test_failed_work_releases_the_lease_and_is_raised(
     def fails(_: threading.Event) -> None:
         raise ConnectionFailed("broken")
 
-    one = Replica(clientset, "one", clock)
+    replica = Replica(clientset, "one", clock)
     with caplog.at_level(logging.CRITICAL), pytest.raises(ConnectionFailed, match="broken"):
-        one.leadership.run(fails, one.stop)
-    assert one.holder() == ""
+        replica.leadership.run(fails, replica.stop)
+    assert replica.holder() == ""

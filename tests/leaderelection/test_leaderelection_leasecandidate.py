@@ -37,27 +37,27 @@ FUTURE = 1000 * HOURS
     ],
 )
 def test_lease_is_renewed_only_if_assigned(holder: str, requests: list[str], holds: bool) -> None:
-    found = lease(holder_identity=holder, strategy=OLDEST_EMULATION_VERSION)
-    script = Script(*[(verb, found if verb == "get" else None) for verb in requests])
-    one = candidate(script.clientset, FakeClock(), coordinated=True)
-    one.observed = Observation(LeaderElectionRecord.from_spec(found.spec), FUTURE)
-    assert one.try_acquire_or_renew() is holds
-    assert (script.left, one.observed.holder) == ([], holder)
-    assert one.observed.record.leader_transitions == 0
-    assert one.observed.record.strategy == OLDEST_EMULATION_VERSION
+    result = lease(holder_identity=holder, strategy=OLDEST_EMULATION_VERSION)
+    script = Script(*[(verb, result if verb == "get" else None) for verb in requests])
+    item = candidate(script.clientset, FakeClock(), coordinated=True)
+    item.observed = Observation(LeaderElectionRecord.from_spec(result.spec), FUTURE)
+    assert item.try_acquire_or_renew() is holds
+    assert (script.left, item.observed.holder) == ([], holder)
+    assert item.observed.record.leader_transitions == 0
+    assert item.observed.record.strategy == OLDEST_EMULATION_VERSION
 
 
 def test_missing_or_expired_lease_is_left_to_the_server() -> None:
     clock = FakeClock()
     clientset = FakeClientset(clock=clock, versioned=True)
-    one = candidate(clientset, clock, coordinated=True)
-    assert not one.try_acquire_or_renew()
+    item = candidate(clientset, clock, coordinated=True)
+    assert not item.try_acquire_or_renew()
     leases = clientset.coordination_v1.leases("foo")
     leases.create(lease(holder_identity="baz", lease_duration_seconds=10, strategy=OLDEST_EMULATION_VERSION))
-    assert one.try_acquire_or_renew()
+    assert item.try_acquire_or_renew()
     clock.step(11)
     clientset.clear_actions()
-    assert not one.try_acquire_or_renew()
+    assert not item.try_acquire_or_renew()
     assert verbs(clientset) == ["get"]
 
 

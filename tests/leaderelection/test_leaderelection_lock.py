@@ -58,10 +58,10 @@ def test_a_lease_that_is_missing_is_not_found() -> None:
 
 @pytest.mark.behaviour("LE-29")
 def test_created_record_is_read_back() -> None:
-    one = lock(FakeClientset())
-    one.create(RECORD)
-    assert one.get() == RECORD
-    assert msgspec.json.decode(encode_value(one.get())) == {
+    item = lock(FakeClientset())
+    item.create(RECORD)
+    assert item.get() == RECORD
+    assert msgspec.json.decode(encode_value(item.get())) == {
         "holderIdentity": "test-identity",
         "leaseDurationSeconds": 15,
         "acquireTime": "2026-01-02T03:04:05.000006Z",
@@ -76,9 +76,9 @@ def test_created_record_is_read_back() -> None:
 @pytest.mark.behaviour("LE-30")
 def test_an_event_names_the_candidate_and_points_at_the_lease() -> None:
     recorder = FakeRecorder(2, include_object=True)
-    one = lock(FakeClientset(), recorder=recorder)
-    one.create(RECORD)
-    one.record_event("test event")
+    item = lock(FakeClientset(), recorder=recorder)
+    item.create(RECORD)
+    item.record_event("test event")
     assert recorder.drain() == [
         "Normal LeaderElection test-identity test event involvedObject{kind=Lease,apiVersion=coordination.k8s.io/v1}"
     ]
@@ -91,12 +91,12 @@ def test_an_event_is_about_the_lease_as_it_was_last_read() -> None:
         def event(self, obj: object, event_type: str, reason: str, message: str) -> None:
             about.append(obj)
 
-    kept = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", uid="u"), spec=LeaseSpec())
-    one = LeaseLock(FakeClientset(kept), "test-namespace", "test-name", "test-identity", recorder=Recorder())
-    one.record_event("has read nothing")
-    one.get()
-    one.record_event("has read it")
-    assert about == [Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace")), kept]
+    lease = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", uid="u"), spec=LeaseSpec())
+    lease_lock = LeaseLock(FakeClientset(lease), "test-namespace", "test-name", "test-identity", recorder=Recorder())
+    lease_lock.record_event("has read nothing")
+    lease_lock.get()
+    lease_lock.record_event("has read it")
+    assert about == [Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace")), lease]
 
 
 def test_an_event_needs_neither_a_lease_nor_a_recorder() -> None:
@@ -114,10 +114,10 @@ def test_an_event_about_a_percentage_is_not_formatted() -> None:
 
 @pytest.mark.behaviour("LE-32")
 def test_a_lease_is_created_once() -> None:
-    one = lock(FakeClientset())
-    one.create(RECORD)
+    item = lock(FakeClientset())
+    item.create(RECORD)
     with pytest.raises(AlreadyExists):
-        one.create(RECORD)
+        item.create(RECORD)
 
 
 @pytest.mark.behaviour("LE-33")
@@ -130,9 +130,9 @@ def test_a_lease_that_was_never_read_is_not_updated() -> None:
 
 @pytest.mark.behaviour("LE-34")
 def test_a_lock_is_called_by_namespace_and_name() -> None:
-    one = lock(FakeClientset())
-    assert one.describe() == "test-namespace/test-name"
-    assert repr(one) == "<LeaseLock test-namespace/test-name for test-identity>"
+    item = lock(FakeClientset())
+    assert item.describe() == "test-namespace/test-name"
+    assert repr(item) == "<LeaseLock test-namespace/test-name for test-identity>"
 
 
 @pytest.mark.feature("C-38")
@@ -140,9 +140,9 @@ def test_a_lock_is_called_by_namespace_and_name() -> None:
 def test_labels_are_set_on_a_lease_that_has_none() -> None:
     clientset = FakeClientset()
     lock(clientset).create(RECORD)
-    one = lock(clientset, labels=LABELS)
-    one.get()
-    one.update(RECORD)
+    item = lock(clientset, labels=LABELS)
+    item.get()
+    item.update(RECORD)
     assert labels_in(clientset) == LABELS
 
 
@@ -150,23 +150,23 @@ def test_labels_are_set_on_a_lease_that_has_none() -> None:
 def test_a_lock_without_labels_leaves_the_leases_alone() -> None:
     clientset = FakeClientset()
     lock(clientset, labels=LABELS).create(RECORD)
-    one = lock(clientset)
-    one.get()
-    one.update(RECORD)
+    item = lock(clientset)
+    item.get()
+    item.update(RECORD)
     assert labels_in(clientset) == LABELS
 
 
 @pytest.mark.behaviour("LE-38")
 def test_the_locks_own_labels_win_and_others_stay() -> None:
     clientset = FakeClientset()
-    one = lock(clientset, labels=LABELS)
-    one.create(RECORD)
+    item = lock(clientset, labels=LABELS)
+    item.create(RECORD)
     leases = clientset.coordination_v1.leases("test-namespace")
     leases.patch(
         "test-name", {"metadata": {"labels": {"custom-key": "new-custom-val", "custom-key-2": "custom-val-2"}}}
     )
-    one.get()
-    one.update(RECORD)
+    item.get()
+    item.update(RECORD)
     assert labels_in(clientset) == {"custom-key": "custom-val", "custom-key-2": "custom-val-2"}
 
 
@@ -185,12 +185,12 @@ def test_concurrent_updates_of_one_version_conflict() -> None:
 def test_foreign_metadata_of_the_lease_is_kept() -> None:
     meta = ObjectMeta(name="test-name", namespace="test-namespace", annotations={"a": "b"}, finalizers=("f",))
     clientset = FakeClientset(Lease(metadata=meta, spec=LeaseSpec(holder_identity="go")))
-    one = lock(clientset)
-    one.get()
-    one.update(RECORD)
-    kept = clientset.coordination_v1.leases("test-namespace").get("test-name")
-    assert (kept.metadata.annotations, kept.metadata.finalizers) == ({"a": "b"}, ("f",))
-    assert LeaderElectionRecord.from_spec(kept.spec) == RECORD
+    item = lock(clientset)
+    item.get()
+    item.update(RECORD)
+    stored = clientset.coordination_v1.leases("test-namespace").get("test-name")
+    assert (stored.metadata.annotations, stored.metadata.finalizers) == ({"a": "b"}, ("f",))
+    assert LeaderElectionRecord.from_spec(stored.spec) == RECORD
 
 
 def test_a_lock_may_be_given_a_requester() -> None:
@@ -225,10 +225,10 @@ def test_a_locks_own_connections_leave_time_for_a_second_try(renew_deadline: flo
 @pytest.mark.parametrize("verb", ["create", "update"])
 def test_response_without_what_was_written_is_no_write(spec: LeaseSpec, verb: str) -> None:
     clientset = FakeClientset(versioned=True)
-    one = lock(clientset)
+    item = lock(clientset)
     if verb == "update":
-        one.create(replace(RECORD, renew_time=EARLIER))
+        item.create(replace(RECORD, renew_time=EARLIER))
     stale = Lease(metadata=ObjectMeta(name="test-name", namespace="test-namespace", resource_version="1"), spec=spec)
     clientset.prepend_reactor(verb, "leases", lambda _: (True, stale))
     with pytest.raises(InvalidResponse, match="the write of lease test-namespace/test-name: expected holder"):
-        getattr(one, verb)(RECORD)
+        getattr(item, verb)(RECORD)

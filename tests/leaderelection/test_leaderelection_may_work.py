@@ -12,14 +12,14 @@ from tests.leaderelection.election import CANCELLED, SECONDS, Bench, Gate, Updat
 
 def bench_that_asks(do: Callable[[threading.Event], object], **options: Any) -> tuple[Bench, SimpleQueue[bool]]:
     """Return an election whose leader calls `may_work` after its work."""
-    asked = SimpleQueue[bool]()
+    simple_queue = SimpleQueue[bool]()
 
     def work(stop: threading.Event) -> None:
         do(stop)
-        asked.put(bench.elector.may_work())
+        simple_queue.put(bench.elector.may_work())
 
     bench = Bench(on_started_leading=work, release_on_cancel=False, **options)
-    return bench, asked
+    return bench, simple_queue
 
 
 def test_a_candidate_may_not_work_before_it_leads_and_may_while_it_does() -> None:
@@ -33,7 +33,7 @@ def test_a_candidate_may_not_work_before_it_leads_and_may_while_it_does() -> Non
 def test_leader_that_wakes_after_its_lease_may_not_work() -> None:
     """The elector is still blocked in a request when the work checks."""
     woken, gate = threading.Event(), Gate()
-    bench, asked = bench_that_asks(lambda _: woken.wait(SECONDS))
+    bench, requested = bench_that_asks(lambda _: woken.wait(SECONDS))
     Updates(bench.clientset, "update", lambda number: gate.pass_through() if number >= 2 else None)
     with bench.running():
         bench.step_through_sleep(1, 1.0)
@@ -41,13 +41,13 @@ def test_leader_that_wakes_after_its_lease_may_not_work() -> None:
         assert bench.elector.may_work()
         bench.clock.step(14.0)
         woken.set()
-        assert not asked.get(timeout=SECONDS)
+        assert not requested.get(timeout=SECONDS)
         gate.open()  # whether the renewal comes in time for the elector or too late
 
 
 @pytest.mark.parametrize("lost", [True, False])
 def test_stopped_leader_may_finish_but_not_after_losing_the_lease(lost: bool) -> None:
-    bench, asked = bench_that_asks(
+    bench, requested = bench_that_asks(
         lambda stop: stop.wait(SECONDS), lease_duration=60, renew_deadline=10, retry_period=2
     )
     with bench.running() as group:
@@ -59,7 +59,7 @@ def test_stopped_leader_may_finish_but_not_after_losing_the_lease(lost: bool) ->
         else:
             bench.stop.set()
         group.join(SECONDS)
-    assert asked.get(timeout=SECONDS) is not lost
+    assert requested.get(timeout=SECONDS) is not lost
     assert bench.clock.now() < 60
 
 

@@ -9,31 +9,31 @@ from clientgo.testing.clock import FakeClock
 
 
 def test_a_leader_is_reported_once_per_change_and_all_before_the_end() -> None:
-    told: list[str] = []
-    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    messages: list[str] = []
+    reporter = Reporter(messages.append, name="bar", clock=FakeClock())
     with reporter.reporting(threading.Event()):
         for identity in ("", "a", "a", "b", "b", "", "a"):
             reporter.report(identity)
-    assert told == ["a", "b", "", "a"]
+    assert messages == ["a", "b", "", "a"]
     assert repr(reporter) == "<Reporter of bar, last a>"
 
 
 def test_a_leader_that_stays_over_two_elections_is_reported_once() -> None:
-    told: list[str] = []
-    reporter = Reporter(told.append, name="bar", clock=FakeClock())
+    messages: list[str] = []
+    reporter = Reporter(messages.append, name="bar", clock=FakeClock())
     for _ in range(2):
         with reporter.reporting(threading.Event()):
             reporter.report("a")
-    assert told == ["a"]
+    assert messages == ["a"]
 
 
 def test_notifications_left_by_a_crashed_handler_are_dropped() -> None:
-    told: list[str] = []
+    messages: list[str] = []
 
     def die_of_a(identity: str) -> None:
         if identity == "a":
             raise ValueError(identity)
-        told.append(identity)
+        messages.append(identity)
 
     reporter, stop = Reporter(die_of_a, name="bar", clock=FakeClock()), threading.Event()
 
@@ -47,7 +47,7 @@ def test_notifications_left_by_a_crashed_handler_are_dropped() -> None:
     assert stop.is_set()
     with reporter.reporting(threading.Event()):
         reporter.report("c")
-    assert told == ["c"]
+    assert messages == ["c"]
 
 
 def test_without_a_handler_nothing_is_started() -> None:

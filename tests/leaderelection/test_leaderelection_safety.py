@@ -92,7 +92,7 @@ class Election(RuleBasedStateMachine):
 
     @invariant()
     def at_most_one_leads(self) -> None:
-        leading = [one for one in self.candidates if one.expires > self.clock.now()]
+        leading = [candidate for candidate in self.candidates if candidate.expires > self.clock.now()]
         assert len(leading) <= 1, leading
 
 

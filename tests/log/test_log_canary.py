@@ -55,14 +55,14 @@ BASIC = base64.b64encode(f"admin:{CANARY}".encode()).decode()
 @pytest.fixture(params=log.FORMATS)
 def output(request: pytest.FixtureRequest) -> Iterator[Output]:
     root, urllib3 = logging.getLogger(), logging.getLogger("urllib3")
-    handlers, level, known, forms = root.handlers[:], root.level, dict(_SECRETS._forms), _SECRETS.forms
+    handlers, level, registered, forms = root.handlers[:], root.level, dict(_SECRETS._forms), _SECRETS.forms
     log.setup(level="debug", style=request.param, stream=(stream := Output()))
     yield stream
     root.handlers[:] = handlers
     root.setLevel(level)
     urllib3.setLevel(logging.NOTSET)
     _SECRETS._forms.clear()
-    _SECRETS._forms.update(known)
+    _SECRETS._forms.update(registered)
     _SECRETS.forms = forms
 
 
@@ -89,9 +89,9 @@ def configs(folder: Path) -> dict[str, Config]:
 
 def plugin(folder: Path, status: object, *, instead: str = "") -> Delegated:
     version = "client.authentication.k8s.io/v1"
-    told = instead or json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
+    messages = instead or json.dumps({"apiVersion": version, "kind": "ExecCredential", "status": status})
     script = folder / "plugin.py"
-    script.write_text(f"#!{sys.executable}\nprint({told!r})\n")
+    script.write_text(f"#!{sys.executable}\nprint({messages!r})\n")
     script.chmod(0o700)
     return Delegated(exec={"apiVersion": version, "command": str(script)}, context="dev")
 

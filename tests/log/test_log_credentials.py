@@ -36,15 +36,15 @@ def restored() -> Iterator[None]:
 @pytest.fixture
 def registering() -> Iterator[None]:
     """Restore the registered secrets after the test."""
-    known, forms = dict(_SECRETS._forms), _SECRETS.forms
+    registered, forms = dict(_SECRETS._forms), _SECRETS.forms
     yield
     _SECRETS._forms.clear()
-    _SECRETS._forms.update(known)
+    _SECRETS._forms.update(registered)
     _SECRETS.forms = forms
 
 
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "remaining"),
     [
         (f"Authorization: Bearer {CANARY}", "Authorization: [redacted]"),
         (f"authorization: basic {ENCODED}, Accept: json", "authorization: [redacted], Accept: json"),
@@ -72,10 +72,10 @@ def registering() -> Iterator[None]:
         (json.dumps(SECRET_JSON), json.dumps('{"kind": "Secret", "data": ')[:-1] + "[redacted]"),
     ],
 )  # fmt: skip
-def test_credential_is_redacted_by_its_format_or_name(text: str, left: str) -> None:
+def test_credential_is_redacted_by_its_format_or_name(text: str, remaining: str) -> None:
     assert may_hold_credentials(text)
-    assert log.redact(text) == left
-    assert log.redact(left) == left
+    assert log.redact(text) == remaining
+    assert log.redact(remaining) == remaining
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,15 @@ def test_value_is_redacted_by_its_name(name: str, value: Any) -> None:
 def test_similar_names_and_flags_are_not_redacted() -> None:
     stream = io.StringIO()
     log.setup(stream=stream, style="json")
-    shown: dict[str, Any] = {"tokens": 3, "keys": ["a"], "secret": "default/tls", "automountToken": True, "token": None}
-    logging.getLogger("x").info("a", extra=shown)
-    assert json.loads(stream.getvalue()).items() >= shown.items()
+    rendered: dict[str, Any] = {
+        "tokens": 3,
+        "keys": ["a"],
+        "secret": "default/tls",
+        "automountToken": True,
+        "token": None,
+    }
+    logging.getLogger("x").info("a", extra=rendered)
+    assert json.loads(stream.getvalue()).items() >= rendered.items()
 
 
 def test_data_of_a_secret_object_is_redacted() -> None:

@@ -37,12 +37,12 @@ def line(message: str = "synced", *, level: str = "INFO", style: str = "human", 
 
 def test_object_comes_first_then_the_message_its_reason_and_other_facts() -> None:
     with log.context(**FOO):
-        told = line("cannot reconcile", level="WARNING", attempt=3, err=ValueError("not there"), retry_in="0.04s")
-    assert told == "WARN  Foo default/x  cannot reconcile: not there  attempt=3 retry_in=0.04s"
+        messages = line("cannot reconcile", level="WARNING", attempt=3, err=ValueError("not there"), retry_in="0.04s")
+    assert messages == "WARN  Foo default/x  cannot reconcile: not there  attempt=3 retry_in=0.04s"
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "messages"),
     [
         ({"kind": "Node", "namespace": None, "name": "n1"}, "Node n1  synced"),
         ({"kind": "Foo"}, "synced  kind=Foo"),
@@ -50,9 +50,9 @@ def test_object_comes_first_then_the_message_its_reason_and_other_facts() -> Non
     ],
     ids=["cluster-scoped", "no name", "no kind"],
 )
-def test_object_needs_a_kind_and_a_name(fields: dict[str, Any], told: str) -> None:
+def test_object_needs_a_kind_and_a_name(fields: dict[str, Any], messages: str) -> None:
     with log.context(**fields):
-        assert line() == f"INFO  {told}"
+        assert line() == f"INFO  {messages}"
 
 
 def test_values_are_quoted_only_if_they_would_be_ambiguous() -> None:
@@ -94,9 +94,9 @@ def test_terminal_shows_levels_in_color_and_escapes_the_colors_of_values() -> No
     formatter = formatter_for("auto", Terminal(), {"TERM": "xterm-256color"})
     record = logging.makeLogRecord({"msg": f"odd{RED}", "levelname": "WARNING", f"key{RED}": RED})
     with log.context(kind="Foo", name=f"x{RED}"):
-        time, rest = formatter.format(record).split(" ", 1)
+        time, remainder = formatter.format(record).split(" ", 1)
     assert (time[:4], time[-4:]) == (FAINT, END)
-    assert rest.removeprefix(f"{YELLOW}WARN {END} ") == (
+    assert remainder.removeprefix(f"{YELLOW}WARN {END} ") == (
         f'{BOLD}Foo x\\u001b[31m{END}  odd\\u001b[31m  {FAINT}"key\\u001b[31m"={END}"\\u001b[31m"'
     )
 

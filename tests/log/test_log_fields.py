@@ -79,20 +79,20 @@ def test_context_without_log_lines_is_cheap() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("arguments", "name"),
     [(0, "info"), (3, "info"), (4, "debug"), (10, "debug"), ("4", "debug"), ("2", "info"), (" Warning ", "warning")],
 )
-def test_a_level_is_a_name_or_klogs_verbosity(stream: io.StringIO, given: str | int, name: str) -> None:
-    log.set_level(given)
+def test_a_level_is_a_name_or_klogs_verbosity(stream: io.StringIO, arguments: str | int, name: str) -> None:
+    log.set_level(arguments)
     assert log.current_level() == name
     to.debug("detail")
     assert (entries(stream) == [{"msg": "detail"}]) is (name == "debug")
 
 
-@pytest.mark.parametrize("given", ["", "loud", "-1", "4.5", "٤", -1])
-def test_unknown_level_is_rejected_without_a_change(stream: io.StringIO, given: str | int) -> None:
+@pytest.mark.parametrize("arguments", ["", "loud", "-1", "4.5", "٤", -1])
+def test_unknown_level_is_rejected_without_a_change(stream: io.StringIO, arguments: str | int) -> None:
     with pytest.raises(ValueError, match="unknown log"):
-        log.set_level(given)
+        log.set_level(arguments)
     assert log.current_level() == "info"
 
 
@@ -120,7 +120,7 @@ def test_repeated_line_is_due_after_the_period_with_the_number_left_out() -> Non
 
 def test_repeated_line_is_due_at_once_for_another_reason() -> None:
     repeats = log.Repeats(60, clock=FakeClock())
-    assert [repeats.due("a", why) for why in ("why", "why", "another why", "another why")] == [0, None, 1, None]
+    assert [repeats.due("a", reason) for reason in ("why", "why", "another why", "another why")] == [0, None, 1, None]
 
 
 def test_least_recently_used_subject_is_evicted() -> None:

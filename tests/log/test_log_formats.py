@@ -48,19 +48,19 @@ def logger(**options: Any) -> tuple[logging.Logger, io.StringIO]:
 def pairs(stream: io.StringIO) -> str:
     """Return the text after the header, without the thread."""
     [line] = stream.getvalue().splitlines()
-    found = KLOG.fullmatch(line)
-    assert found is not None
-    return found["rest"].removesuffix(' thread="MainThread"')
+    match = KLOG.fullmatch(line)
+    assert match is not None
+    return match["rest"].removesuffix(' thread="MainThread"')
 
 
 def test_a_line_of_text_has_klogs_header() -> None:
     to, stream = logger()
     to.info("synced")
-    found = KLOG.fullmatch(stream.getvalue().rstrip("\n"))
-    assert found is not None
-    assert (found["letter"], found["rest"]) == ("I", '"synced" thread="MainThread"')
-    assert found["pid"] == f"{os.getpid():7d}"
-    assert found["place"].startswith(f"{Path(__file__).name}:")
+    match = KLOG.fullmatch(stream.getvalue().rstrip("\n"))
+    assert match is not None
+    assert (match["letter"], match["rest"]) == ("I", '"synced" thread="MainThread"')
+    assert match["pid"] == f"{os.getpid():7d}"
+    assert match["place"].startswith(f"{Path(__file__).name}:")
 
 
 def test_values_are_encoded_as_json() -> None:
@@ -274,10 +274,10 @@ def test_line_that_cannot_be_written_is_counted_and_not_printed(capsys: pytest.C
 def test_setup_keeps_handlers_of_others_and_replaces_those_of_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
     root, to_file = logging.getLogger(), logging.StreamHandler(io.StringIO())
     root.handlers += [to_file, logging.StreamHandler(sys.stderr)]
-    others = [one for one in root.handlers if one.__class__.__module__.startswith("_pytest")]
+    other_items = [handler for handler in root.handlers if handler.__class__.__module__.startswith("_pytest")]
     log.setup(stream=(first := io.StringIO()))
     log.setup(stream=(second := io.StringIO()))
-    assert root.handlers[1:] == [*others, to_file]
+    assert root.handlers[1:] == [*other_items, to_file]
     log.get_logger("clientgo.test").warning("once")
     assert (first.getvalue(), second.getvalue().count("once"), caplog.messages) == ("", 1, ["once"])
 
@@ -325,14 +325,14 @@ def extras(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def test_no_log_call_uses_a_name_that_logging_rejects() -> None:
     # logging raises KeyError for them, at the call: a line that is written rarely would crash its thread.
-    found = [
+    matches = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
         for path in SOURCES
         if path.exists() and "extra=" in (text := path.read_text())
         for line, name in extras(ast.parse(text))
         if name in RESERVED
     ]
-    assert found == []
+    assert matches == []
 
 
 def arguments(tree: ast.AST) -> Iterator[int]:
@@ -347,8 +347,8 @@ def arguments(tree: ast.AST) -> Iterator[int]:
 def test_messages_of_the_library_have_no_arguments_and_contain_their_facts() -> None:
     # `LogMessage` would have its facts formatted with the arguments; a plain logger would not show the facts.
     sources = {path.relative_to(ROOT): path.read_text() for path in SOURCES if path.exists()}
-    found = [
+    matches = [
         f"{path}:{line}" for path, text in sources.items() if "log." in text for line in arguments(ast.parse(text))
     ]
-    assert found == []
+    assert matches == []
     assert [path for path, text in sources.items() if "logging.getLogger(__name__)" in text] == []

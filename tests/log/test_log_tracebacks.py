@@ -41,4 +41,4 @@ def test_tracebacks_are_equal_whatever_the_messages() -> None:
 
 def test_groups_of_different_errors_have_different_tracebacks() -> None:
     groups = [ExceptionGroup("several", [error]) for error in (KeyError("x"), ValueError("x"), ValueError("y"))]
-    assert [traceback_id(one) == traceback_id(groups[2]) for one in groups] == [False, True, True]
+    assert [traceback_id(item) == traceback_id(groups[2]) for item in groups] == [False, True, True]

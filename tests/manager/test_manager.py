@@ -119,9 +119,9 @@ def test_runnable_that_does_not_end_is_named_and_cannot_write() -> None:
 
 
 @pytest.mark.feature("B-CR-01")
-@pytest.mark.parametrize(("given", "seconds"), [(-1.0, None), (0.0, 0.0), (30.0, 30.0)])
-def test_grace_period_may_be_zero_or_unlimited(given: float, seconds: float | None) -> None:
-    assert Options(graceful_shutdown_timeout=given).grace == seconds
+@pytest.mark.parametrize(("arguments", "seconds"), [(-1.0, None), (0.0, 0.0), (30.0, 30.0)])
+def test_grace_period_may_be_zero_or_unlimited(arguments: float, seconds: float | None) -> None:
+    assert Options(graceful_shutdown_timeout=arguments).grace == seconds
     assert Options().grace == 30.0
 
 

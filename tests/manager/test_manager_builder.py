@@ -64,86 +64,90 @@ def named_itself(obj: ApiObject) -> Iterable[ObjectName]:
 @pytest.mark.feature("B-CR-05")
 def test_controller_handles_events_of_its_owned_and_watched_kinds() -> None:
     foo, other = new_foo("a"), new_foo("b")
-    asked = Asked(foo, other)
-    made = ControllerBuilder(asked.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
-    assert made.complete(asked).name == "foo"
-    with running(asked.manager):
-        asked.eventually(A, B)
-        asked.manager.client.create(set_controller_reference(foo, config("c")))
-        asked.eventually(A)
-        asked.manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
-        asked.eventually(B)
+    requested = Asked(foo, other)
+    watches = ControllerBuilder(requested.manager).for_(Foo).owns(ConfigMap).watches(Deployment, lambda _: [B])
+    assert watches.complete(requested).name == "foo"
+    with running(requested.manager):
+        requested.eventually(A, B)
+        requested.manager.client.create(set_controller_reference(foo, config("c")))
+        requested.eventually(A)
+        requested.manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
+        requested.eventually(B)
 
 
 @pytest.mark.feature("A-13")
 def test_map_function_and_predicates_select_events() -> None:
-    asked = Asked()
-    made = ControllerBuilder(asked.manager).named("configs").watches(ConfigMap, named_in, LabelSelectorPredicate("foo"))
-    made.with_predicates(GenerationChanged()).complete(asked.reconcile)
-    with running(asked.manager):
-        created = asked.manager.client.create(config("c", foo="a"))
-        asked.eventually(A)
-        asked.manager.client.create(config("d", bar="b"))
-        asked.manager.client.update(replace(created, data={"changed": "yes"}))
-        asked.manager.client.delete(config("c"))
-        asked.eventually(A)
+    requested = Asked()
+    watches = (
+        ControllerBuilder(requested.manager)
+        .named("configs")
+        .watches(ConfigMap, named_in, LabelSelectorPredicate("foo"))
+    )
+    watches.with_predicates(GenerationChanged()).complete(requested.reconcile)
+    with running(requested.manager):
+        created = requested.manager.client.create(config("c", foo="a"))
+        requested.eventually(A)
+        requested.manager.client.create(config("d", bar="b"))
+        requested.manager.client.update(replace(created, data={"changed": "yes"}))
+        requested.manager.client.delete(config("c"))
+        requested.eventually(A)
 
 
 @pytest.mark.feature("B-CR-05")
 def test_watches_metadata_only() -> None:
-    asked = Asked(config("c", foo="a"))
-    ControllerBuilder(asked.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(asked)
-    with running(asked.manager):
-        asked.eventually(A)
+    requested = Asked(config("c", foo="a"))
+    ControllerBuilder(requested.manager).named("configs").watches_metadata(ConfigMap, named_in).complete(requested)
+    with running(requested.manager):
+        requested.eventually(A)
         name, metadata = ObjectName("ns", "c"), metadata_type(api_of(ConfigMap).gvr, kind="ConfigMap")
-        found = asked.manager.client.get(metadata, name)
-        assert found == metadata(metadata=asked.manager.client.get(ConfigMap, name).metadata)
-        assert len(asked.manager.cache.informers()) == 2
+        stored = requested.manager.client.get(metadata, name)
+        assert stored == metadata(metadata=requested.manager.client.get(ConfigMap, name).metadata)
+        assert len(requested.manager.cache.informers()) == 2
 
 
 @pytest.mark.parametrize("any_owner", [False, True], ids=["controller", "any owner"])
 def test_metadata_only_kind_can_own_others(any_owner: bool) -> None:
     foo = new_foo("a")
-    asked = Asked(foo)
+    requested = Asked(foo)
     foos = metadata_type(api_of(Foo).gvr, kind="Foo")
-    ControllerBuilder(asked.manager).for_(foos).owns(ConfigMap, any_owner=any_owner).complete(asked)
-    with running(asked.manager):
-        asked.eventually(A)
-        owner = asked.manager.client.get(foos, A)
-        asked.manager.client.create(set_controller_reference(owner, config("c")))
-        asked.eventually(A)
+    ControllerBuilder(requested.manager).for_(foos).owns(ConfigMap, any_owner=any_owner).complete(requested)
+    with running(requested.manager):
+        requested.eventually(A)
+        owner = requested.manager.client.get(foos, A)
+        requested.manager.client.create(set_controller_reference(owner, config("c")))
+        requested.eventually(A)
 
 
 def test_an_owner_of_unknown_kind_is_rejected() -> None:
-    made = ControllerBuilder(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
+    owns = ControllerBuilder(manager_of(fake())).for_(metadata_type(api_of(Foo).gvr)).owns(ConfigMap)
     with pytest.raises(TypeError, match=r"the kind of foos.samplecontroller.k8s.io is unknown"):
-        made.complete(lambda _: None)
+        owns.complete(lambda _: None)
 
 
 @pytest.mark.feature("B-CR-08")
 def test_channels_functions_and_informers_are_sources() -> None:
-    asked, own = Asked(config("c", foo="b")), manager_of(fake(config("d", foo="b")), name="another")
+    requested, local = Asked(config("c", foo="b")), manager_of(fake(config("d", foo="b")), name="another")
     channel: Channel[Foo] = Channel()
     channel.send(new_foo("a"))
     starting = FuncSource(lambda enqueue, _: enqueue(ObjectName("", "function"), 0))
-    informer = own.cache.informer(ConfigMap)
-    made = ControllerBuilder(asked.manager).named("several").watches_source(channel).watches_source(starting)
-    made.watches_source(InformerSource(informer, named_in)).complete(asked)
-    with running(own), running(asked.manager):
-        asked.eventually(A, B, ObjectName("", "function"))
+    informer = local.cache.informer(ConfigMap)
+    built = ControllerBuilder(requested.manager).named("several").watches_source(channel).watches_source(starting)
+    built.watches_source(InformerSource(informer, named_in)).complete(requested)
+    with running(local), running(requested.manager):
+        requested.eventually(A, B, ObjectName("", "function"))
         channel.send(new_foo("b"))
-        asked.eventually(B)
+        requested.eventually(B)
 
 
 def test_event_of_a_channel_reaches_every_controller_that_starts_later() -> None:
-    asked, other = Asked(), Asked()
+    requested, other = Asked(), Asked()
     channel: Channel[Foo] = Channel()
     channel.send(new_foo("a"))
-    ControllerBuilder(asked.manager).named("first").watches_source(channel).complete(asked)
+    ControllerBuilder(requested.manager).named("first").watches_source(channel).complete(requested)
     ControllerBuilder(other.manager).named("second").watches_source(channel).complete(other)
     channel.send(new_foo("b"))
-    with running(asked.manager):
-        asked.eventually(A, B)
+    with running(requested.manager):
+        requested.eventually(A, B)
         channel.send(new_foo("c"))
         with running(other.manager):
             other.eventually(A, B, ObjectName("ns", "c"))
@@ -162,19 +166,19 @@ def test_controller_starts_without_the_objects_of_the_first_list_that_fail_and_r
             raise KeyError("team")
         return [ObjectName("ns", obj.metadata.name)]
 
-    asked = Asked(config("bad"), config("good"))
-    builder = ControllerBuilder(asked.manager).named("configs")
+    requested = Asked(config("bad"), config("good"))
+    builder = ControllerBuilder(requested.manager).named("configs")
     if hook == "map function":
         builder.watches(ConfigMap, names)
     else:
         builder.watches(ConfigMap, named_itself, Funcs(create=lambda obj: bool(names(obj))))
-    builder.complete(asked)
-    with running(asked.manager):
-        asked.eventually(ObjectName("ns", "good"))
+    builder.complete(requested)
+    with running(requested.manager):
+        requested.eventually(ObjectName("ns", "good"))
         assert "object=ns/bad" in caplog.text
         assert "KeyError: 'team'" in caplog.text
         failing.clear()
-        asked.eventually(ObjectName("ns", "bad"))
+        requested.eventually(ObjectName("ns", "bad"))
 
 
 class NoPredicate:
@@ -218,10 +222,10 @@ def test_predicates_and_map_functions_are_checked_when_they_are_given(
 
 
 def test_controller_added_to_a_running_manager_starts_at_once() -> None:
-    asked = Asked(new_foo("a"))
-    with running(asked.manager):
-        ControllerBuilder(asked.manager).for_(Foo).complete(asked)
-        asked.eventually(A)
+    requested = Asked(new_foo("a"))
+    with running(requested.manager):
+        ControllerBuilder(requested.manager).for_(Foo).complete(requested)
+        requested.eventually(A)
 
 
 @pytest.mark.feature("B-CR-05")
@@ -237,9 +241,9 @@ def tenant(request: ObjectName) -> dict[str, str]:
 @pytest.mark.feature("B-CR-05")
 def test_builder_sets_controller_options() -> None:
     manager, limiter = manager_of(fake()), ItemFastSlowRateLimiter[ObjectName](1.0, 2.0, 3)
-    made = ControllerBuilder(manager).for_(Foo).with_workers(3).with_limiter(limiter)
-    made = made.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False).with_log_fields(tenant)
-    assert made.complete(lambda _: None).options == ControllerOptions(
+    built = ControllerBuilder(manager).for_(Foo).with_workers(3).with_limiter(limiter)
+    built = built.expecting(KeyError).expecting(ValueError).with_options(recover_panic=False).with_log_fields(tenant)
+    assert built.complete(lambda _: None).options == ControllerOptions(
         workers=3, limiter=limiter, expected=(KeyError, ValueError), recover_panic=False, log_fields=tenant
     )
     manager.close()

@@ -87,12 +87,12 @@ def test_kinds_can_have_their_own_cache_options() -> None:
         ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels={"keep": keep}), data={"long": "text"})
         for name, namespace, keep in (("a", "one", "yes"), ("b", "two", "yes"), ("c", "one", "no"))
     ]
-    own = ByObject(namespaces=("one",), label_selector="keep=yes", transform=shortened, resync=5.0)
-    options = CacheOptions(namespaces=("ns",), by_object={ConfigMap: own})
+    by_object = ByObject(namespaces=("one",), label_selector="keep=yes", transform=shortened, resync=5.0)
+    options = CacheOptions(namespaces=("ns",), by_object={ConfigMap: by_object})
     manager = manager_of(fake(*configs, new_foo(), new_foo("b", namespace="other")), cache=options)
     with running(manager):
-        (kept,) = manager.client.list(ConfigMap)
-        assert (kept.metadata.name, dict(kept.data)) == ("a", {})
+        (stored,) = manager.client.list(ConfigMap)
+        assert (stored.metadata.name, dict(stored.data)) == ("a", {})
         assert manager.cache.informer(ConfigMap).resync == 5.0
         assert [foo.metadata.name for foo in manager.client.list(Foo)] == ["a"]
         with pytest.raises(LookupError, match="foos in namespace other are not cached; cached namespaces: ns"):
@@ -105,25 +105,25 @@ PARTIAL, UNSTRUCTURED = (make(api_of(ConfigMap).gvr, kind="ConfigMap") for make 
 
 
 @pytest.mark.parametrize("cls", [ConfigMap, PARTIAL, UNSTRUCTURED], ids=["class", "metadata", "unstructured"])
-@pytest.mark.parametrize("given", [ConfigMap, PARTIAL, UNSTRUCTURED], ids=["class", "metadata", "unstructured"])
-def test_options_of_a_kind_apply_to_every_representation(given: type[Any], cls: type[Any]) -> None:
+@pytest.mark.parametrize("arguments", [ConfigMap, PARTIAL, UNSTRUCTURED], ids=["class", "metadata", "unstructured"])
+def test_options_of_a_kind_apply_to_every_representation(arguments: type[Any], cls: type[Any]) -> None:
     def transform(obj: Any) -> Any:
-        assert isinstance(obj, given)
+        assert isinstance(obj, arguments)
         return replace(obj, metadata=replace(obj.metadata, annotations={"transformed": "yes"}))
 
-    own = ByObject(namespaces=("one",), label_selector="keep=yes", resync=5.0, transform=transform)
+    by_object = ByObject(namespaces=("one",), label_selector="keep=yes", resync=5.0, transform=transform)
     configs = [
         ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels={"keep": "yes"}))
         for name, namespace in (("a", "one"), ("b", "two"))
     ]
     requester = fake(*configs)
-    manager = manager_of(requester, cache=CacheOptions(by_object={given: own}), cache_unstructured=True)
+    manager = manager_of(requester, cache=CacheOptions(by_object={arguments: by_object}), cache_unstructured=True)
     with running(manager):
-        (kept,) = manager.client.list(cls)
+        (stored,) = manager.client.list(cls)
         with pytest.raises(LookupError, match="configmaps in namespace two are not cached; cached namespaces: one"):
             manager.client.get(cls, ObjectName("two", "b"))
         assert manager.cache.informer(cls).resync == 5.0
-    assert dict(kept.metadata.annotations) == ({"transformed": "yes"} if cls is given else {})
+    assert dict(stored.metadata.annotations) == ({"transformed": "yes"} if cls is arguments else {})
     requests = [action for action in requester.actions if action.resource.resource == "configmaps"]
     assert {(action.verb, action.namespace, action.label_selector) for action in requests} == {
         ("list", "one", "keep=yes"), ("watch", "one", "keep=yes"),
@@ -132,8 +132,8 @@ def test_options_of_a_kind_apply_to_every_representation(given: type[Any], cls: 
 
 def test_metadata_watch_obeys_the_options_of_its_kind() -> None:
     requester = fake()
-    own = ByObject(namespaces=("one",), field_selector="metadata.name=a")
-    manager = manager_of(requester, cache=CacheOptions(by_object={ConfigMap: own}))
+    by_object = ByObject(namespaces=("one",), field_selector="metadata.name=a")
+    manager = manager_of(requester, cache=CacheOptions(by_object={ConfigMap: by_object}))
     builder = ControllerBuilder(manager).for_(Foo).watches_metadata(ConfigMap, lambda obj: [object_name(obj)])
     builder.complete(lambda _: None)
     with running(manager):
@@ -169,15 +169,15 @@ def test_general_cache_options_apply_unless_overridden() -> None:
     manager = manager_of(fake(*configs, foo, new_foo("c")), cache=options)
     with running(manager):
         assert [config.metadata.name for config in manager.client.list(ConfigMap)] == ["a"]
-        assert [found.metadata.name for found in manager.client.list(Foo)] == ["a"]
+        assert [result.metadata.name for result in manager.client.list(Foo)] == ["a"]
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_bookmarks_are_optional_except_for_streaming_lists(wanted: bool) -> None:
-    tweak = CacheOptions().tweak(ByObject(label_selector="a=b", bookmarks=wanted))
+@pytest.mark.parametrize("expected", [True, False])
+def test_bookmarks_are_optional_except_for_streaming_lists(expected: bool) -> None:
+    tweak = CacheOptions().tweak(ByObject(label_selector="a=b", bookmarks=expected))
     assert tweak is not None
     watch = ListOptions(watch=True, allow_watch_bookmarks=True)
-    assert tweak(watch).allow_watch_bookmarks is wanted
+    assert tweak(watch).allow_watch_bookmarks is expected
     assert tweak(replace(watch, send_initial_events=True)).allow_watch_bookmarks
     assert not tweak(ListOptions()).allow_watch_bookmarks
 
@@ -217,9 +217,9 @@ def test_duplicate_index_is_rejected() -> None:
 
 @pytest.mark.parametrize("watched", [False, True])
 def test_deleted_write_is_not_read(watched: bool) -> None:
-    manager, found = manager_of(fake(new_foo())), list[Foo | None]()
+    manager, result = manager_of(fake(new_foo())), list[Foo | None]()
     if watched:
-        ControllerBuilder(manager).for_(Foo).complete(lambda request: found.append(manager.client.find(Foo, request)))
+        ControllerBuilder(manager).for_(Foo).complete(lambda request: result.append(manager.client.find(Foo, request)))
     with running(manager):
         client, indexer = manager.client, manager.cache.informer(Foo).indexer
         eventually(lambda: A in indexer)
@@ -231,7 +231,7 @@ def test_deleted_write_is_not_read(watched: bool) -> None:
         eventually(lambda: len(manager.cache.kind_cache(Foo).overlay) == 0)
         assert client.find(Foo, ObjectName("ns", "b")) is None
         # Not before the controller has had its turn: under load that may be after all of the above.
-        eventually(lambda: not watched or (found and found[-1] is None))
+        eventually(lambda: not watched or (result and result[-1] is None))
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -253,26 +253,26 @@ def test_response_after_the_deletion_is_not_read() -> None:
     manager = manager_of(fake())
     with running(manager):
         client, indexer = manager.client, manager.cache.informer(Foo).indexer
-        answer = client.create(new_foo())
-        client.delete(answer)
+        response = client.create(new_foo())
+        client.delete(response)
         eventually(lambda: len(indexer) == 0 and client.find(Foo, A) is None)
-        manager.cache.kind_cache(Foo).overlay.mutation(answer)
+        manager.cache.kind_cache(Foo).overlay.mutation(response)
         assert client.find(Foo, A) is None
         assert client.list(Foo) == client.list(Foo, namespace="ns") == []
 
 
 def test_handler_does_not_read_a_deleted_object() -> None:
-    requester, found = fake(), list[Foo | None]()
+    requester, result = fake(), list[Foo | None]()
     manager = manager_of(requester)
-    known = manager.cache.kind_cache(Foo)
+    registered = manager.cache.kind_cache(Foo)
     source = KindSource(manager.cache, Foo)
     name = ObjectName("ns", "a")
-    source.start(lambda *_: found.append(known.overlay.get_by_key(name)), (), threading.Event())
+    source.start(lambda *_: result.append(registered.overlay.get_by_key(name)), (), threading.Event())
     with running(manager):
         manager.client.list(Foo)
         written = manager.client.create(new_foo())
-        eventually(lambda: found)
+        eventually(lambda: result)
         manager.cache.kind_cache(Foo).overlay.mutation(written)
         manager.client.delete(written)
-        eventually(lambda: len(found) > 1)
-    assert found[-1] is None
+        eventually(lambda: len(result) > 1)
+    assert result[-1] is None

@@ -49,8 +49,8 @@ def test_two_objects_remain() -> None:
         configs = clientset.core_v1.config_maps("default")
 
         def counts(parents: list[str]) -> dict[str, int]:
-            found = [config.metadata.labels.get("parent") for config in configs.list().items]
-            return {parent: found.count(parent) for parent in parents}
+            matches = [config.metadata.labels.get("parent") for config in configs.list().items]
+            return {parent: matches.count(parent) for parent in parents}
 
         manager = Manager(Config(server.url), options=Options(name="keep-two"))
         keep_two(manager)
@@ -61,5 +61,7 @@ def test_two_objects_remain() -> None:
                     for parent in parents:
                         meta = ObjectMeta(name=f"{parent}-{number}", labels={"parent": parent})
                         configs.create(ConfigMap(metadata=meta))
-                eventually(functools.partial(counts, parents), lambda left: max(left.values()) <= 2, seconds=60.0)
+                eventually(
+                    functools.partial(counts, parents), lambda remaining: max(remaining.values()) <= 2, seconds=60.0
+                )
         assert set(counts([f"p{number}" for number in range(RUNS)]).values()) == {2}

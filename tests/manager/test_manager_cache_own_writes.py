@@ -68,22 +68,22 @@ class Deaf:
     def reads(self, cls: type[Any] = ConfigMap) -> set[str]:
         """Return the names that every kind of read returns."""
         client, names = self.client, [A, B, ObjectName("ns", "c")]
-        found = {name.name for name in names if client.find(cls, name) is not None}
-        assert found == {obj.metadata.name for obj in client.list(cls)}
-        assert found == {obj.metadata.name for obj in client.list(cls, namespace="ns")}
+        result = {name.name for name in names if client.find(cls, name) is not None}
+        assert result == {obj.metadata.name for obj in client.list(cls)}
+        assert result == {obj.metadata.name for obj in client.list(cls, namespace="ns")}
         if cls is ConfigMap:
-            assert found == {obj.metadata.name for obj in client.list(cls, fields={"n": "1"})}
+            assert result == {obj.metadata.name for obj in client.list(cls, fields={"n": "1"})}
         for name in names:
-            if name.name not in found:
+            if name.name not in result:
                 with pytest.raises(NotFound):
                     client.get(cls, name)
-        return found
+        return result
 
 
 @pytest.fixture
 def deaf() -> Iterator[Deaf]:
-    with Deaf(fake(config("a"), config("b"), new_foo("a")), ConfigMap, Foo) as made:
-        yield made
+    with Deaf(fake(config("a"), config("b"), new_foo("a")), ConfigMap, Foo) as built:
+        yield built
 
 
 def configured(available: int) -> FooApplyConfiguration:
@@ -117,9 +117,9 @@ def test_response_of_a_write_is_read(deaf: Deaf, write: Callable[[Client, Foo], 
 
 def test_object_with_a_generated_name_is_read(deaf: Deaf) -> None:
     meta = ObjectMeta(generate_name="made-", namespace="ns")
-    made = deaf.client.create(ConfigMap(metadata=meta, data={"n": "1"}))
-    assert made.metadata.name
-    assert deaf.client.get(ConfigMap, object_name(made)) == made
+    built = deaf.client.create(ConfigMap(metadata=meta, data={"n": "1"}))
+    assert built.metadata.name
+    assert deaf.client.get(ConfigMap, object_name(built)) == built
 
 
 def test_dry_runs_are_not_read(deaf: Deaf) -> None:
@@ -162,10 +162,10 @@ DELETIONS: dict[str, Callable[[Client], object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", ["server", "without details"])
+@pytest.mark.parametrize("response", ["server", "without details"])
 @pytest.mark.parametrize("delete", DELETIONS.values(), ids=DELETIONS.keys())
-def test_deleted_object_is_not_read(deaf: Deaf, delete: Callable[[Client], object], answer: str) -> None:
-    if answer == "without details":
+def test_deleted_object_is_not_read(deaf: Deaf, delete: Callable[[Client], object], response: str) -> None:
+    if response == "without details":
         forget_details(deaf.requester)
     delete(deaf.client)
     assert deaf.reads() == {"b"}
@@ -197,10 +197,10 @@ def test_recreated_object_is_read_and_deleted_again(deaf: Deaf) -> None:
     for _ in range(3):
         client.delete(config("a"))
         assert deaf.reads() == {"b"}
-        made = client.create(config("a"))
-        assert client.get(ConfigMap, A) == made
+        built = client.create(config("a"))
+        assert client.get(ConfigMap, A) == built
         assert deaf.reads() == {"a", "b"}
-    client.delete(made)
+    client.delete(built)
     assert deaf.reads() == {"b"}
 
 
@@ -219,9 +219,9 @@ def test_object_with_finalizers_is_read_with_its_deletion_until_the_last_is_remo
         client = deaf.client
         client.delete(config("a"))
         assert client.get(ConfigMap, A).metadata.deletion_timestamp is not None
-        left = client.patch(config("a"), {"metadata": {"finalizers": ["x/b"]}})
-        assert client.get(ConfigMap, A) == left
-        client.update(replace(left, metadata=replace(left.metadata, finalizers=())))
+        updated = client.patch(config("a"), {"metadata": {"finalizers": ["x/b"]}})
+        assert client.get(ConfigMap, A) == updated
+        client.update(replace(updated, metadata=replace(updated.metadata, finalizers=())))
         assert deaf.reads() == set()
 
 
@@ -235,11 +235,11 @@ def test_object_that_a_server_returns_as_deleted_is_not_read(deaf: Deaf) -> None
 def test_terminating_namespace_is_read() -> None:
     home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}, "spec": {"finalizers": ["kubernetes"]}}
     with Deaf(fake(home), Namespace) as deaf:
-        found = deaf.client.get(Namespace, ObjectName("", "a"))
+        stored = deaf.client.get(Namespace, ObjectName("", "a"))
         stamp = "2026-01-01T00:00:00Z"
-        meta = {"name": "a", "uid": found.metadata.uid, "resourceVersion": "90", "deletionTimestamp": stamp}
+        meta = {"name": "a", "uid": stored.metadata.uid, "resourceVersion": "90", "deletionTimestamp": stamp}
         deaf.requester.prepend_reactor("delete", "namespaces", lambda _: (True, {**home, "metadata": meta}))
-        deaf.client.delete(found)
+        deaf.client.delete(stored)
         assert deaf.client.get(Namespace, ObjectName("", "a")).metadata.deletion_timestamp is not None
 
 
@@ -264,16 +264,18 @@ SELECTIONS = {
 }
 
 
-@pytest.mark.parametrize(("own", "out", "back"), SELECTIONS.values(), ids=SELECTIONS.keys())
-def test_writes_outside_the_selection_are_not_read(own: ByObject, out: dict[str, Any], back: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("by_object", "out", "back"), SELECTIONS.values(), ids=SELECTIONS.keys())
+def test_writes_outside_the_selection_are_not_read(
+    by_object: ByObject, out: dict[str, Any], back: dict[str, Any]
+) -> None:
     requester = fake(config("a"), config("b"))
-    with Deaf(requester, ConfigMap, cache=CacheOptions(by_object={ConfigMap: own})) as deaf:
+    with Deaf(requester, ConfigMap, cache=CacheOptions(by_object={ConfigMap: by_object})) as deaf:
         client = deaf.client
         client.patch(client.get(ConfigMap, A), out)
         assert deaf.reads() == {"b"}
         client.patch(config("a"), back)
         assert deaf.reads() == {"a", "b"}
-        client.create(config("c", keep="no") if own.label_selector else replace(config("c"), data={"n": "2"}))
+        client.create(config("c", keep="no") if by_object.label_selector else replace(config("c"), data={"n": "2"}))
         assert deaf.reads() == {"a", "b"}
 
 
@@ -316,20 +318,20 @@ class Accepting(FakeRequester):
 
 
 @pytest.mark.parametrize(
-    ("kinds", "own", "accepted"),
+    ("kinds", "by_object", "accepted"),
     [
         pytest.param([PARTIAL], ByObject(), METADATA, id="metadata alone"),
         pytest.param([PARTIAL, ConfigMap], ByObject(), JSON, id="also whole objects"),
         pytest.param([PARTIAL], ByObject(field_selector="data.n=1"), JSON, id="selected by another field"),
     ],
 )
-def test_responses_contain_what_the_caches_need(kinds: list[type[Any]], own: ByObject, accepted: str) -> None:
+def test_responses_contain_what_the_caches_need(kinds: list[type[Any]], by_object: ByObject, accepted: str) -> None:
     requester = Accepting(config("a"))
-    with Deaf(requester, *kinds, cache=CacheOptions(by_object={ConfigMap: own})) as deaf:
+    with Deaf(requester, *kinds, cache=CacheOptions(by_object={ConfigMap: by_object})) as deaf:
         deaf.client.patch(deaf.client.get(PARTIAL, A), labels(config(), x="y"))
         assert deaf.client.get(PARTIAL, A).metadata.labels["x"] == "y"
         deaf.client.patch(deaf.client.get(PARTIAL, A), {"data": {"n": "2"}})
-        assert (deaf.client.find(PARTIAL, A) is None) is bool(own.field_selector)
+        assert (deaf.client.find(PARTIAL, A) is None) is bool(by_object.field_selector)
     assert requester.accepted == [accepted] * 2
 
 

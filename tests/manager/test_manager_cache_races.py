@@ -40,13 +40,13 @@ class Writer:
     def run(self) -> None:
         """Create, change and delete objects in all ways, until enough reads were made."""
         while self.left > 0 and not self.wrong:
-            kept, made = self._create(f"{self._label}-a"), self._create("")
+            stored, built = self._create(f"{self._label}-a"), self._create("")
             for write in (self._patch, self._update, self._relabel):
-                kept = write(kept)
-            self.client.delete(made)
-            self._gone("delete", made)
-            self.client.delete(kept)
-            self._gone("delete", kept)
+                stored = write(stored)
+            self.client.delete(built)
+            self._gone("delete", built)
+            self.client.delete(stored)
+            self._gone("delete", stored)
             again = self._patch(self._create(f"{self._label}-a"))
             self._finalize(again)
             for name in ("a", "b"):
@@ -71,18 +71,18 @@ class Writer:
     def _relabel(self, obj: ConfigMap) -> ConfigMap:
         """Move the object out of the cache's selection, if it has one, and back."""
         self.client.patch(obj, {"metadata": {"labels": {"keep": "no"}}})
-        found = self.client.find(ConfigMap, ObjectName("default", obj.metadata.name))
-        if (found is None) is not self._selects:
-            self.wrong.append(f"get after the label was changed: {found}")
+        stored = self.client.find(ConfigMap, ObjectName("default", obj.metadata.name))
+        if (stored is None) is not self._selects:
+            self.wrong.append(f"get after the label was changed: {stored}")
         return self._wrote("label", self.client.patch(obj, {"metadata": {"labels": {"keep": "yes"}}}))
 
     def _finalize(self, obj: ConfigMap) -> None:
         self._wrote("finalizer", self.client.patch(obj, {"metadata": {"finalizers": ["example.com/a"]}}))
         self.client.delete(obj)
         name = ObjectName("default", obj.metadata.name)
-        found = self.client.find(ConfigMap, name)
-        if found is None or found.metadata.deletion_timestamp is None:
-            self.wrong.append(f"get of a terminating object: {found}")
+        stored = self.client.find(ConfigMap, name)
+        if stored is None or stored.metadata.deletion_timestamp is None:
+            self.wrong.append(f"get of a terminating object: {stored}")
         self.client.patch(obj, {"metadata": {"finalizers": None}})
         self._gone("last finalizer", obj)
 
@@ -99,7 +99,7 @@ class Writer:
         self._check(what)
 
     def _check(self, what: str) -> None:
-        wanted = {name.name: _version(obj) for name, obj in self._written.items()}
+        expected = {name.name: _version(obj) for name, obj in self._written.items()}
         reads: dict[str, Callable[[], list[ConfigMap]]] = {
             "get": lambda: [self.client.get(ConfigMap, name) for name in self._written],
             "list": lambda: self.client.list(ConfigMap),
@@ -108,10 +108,10 @@ class Writer:
             "list by field": lambda: self.client.list(ConfigMap, fields={"writer": self._label}),
         }
         for how, read in reads.items():
-            own = {o.metadata.name: _version(o) for o in read() if o.metadata.labels.get("writer") == self._label}
+            local = {o.metadata.name: _version(o) for o in read() if o.metadata.labels.get("writer") == self._label}
             self.left -= 1
-            if own != wanted:
-                self.wrong.append(f"{how} after {what}: {own} instead of {wanted}")
+            if local != expected:
+                self.wrong.append(f"{how} after {what}: {local} instead of {expected}")
 
     def _next(self) -> str:
         return str(next(self._numbers))

@@ -29,10 +29,10 @@ def requester() -> FakeRequester:
 
 @pytest.fixture
 def manager(requester: FakeRequester) -> Iterator[Manager]:
-    made = manager_of(requester)
-    made.cache.add_index(Foo, "spec.deploymentName", lambda foo: [foo.spec.deployment_name])
-    with running(made):
-        yield made
+    built = manager_of(requester)
+    built.cache.add_index(Foo, "spec.deploymentName", lambda foo: [foo.spec.deployment_name])
+    with running(built):
+        yield built
 
 
 def names(objects: list[Foo]) -> list[str]:
@@ -61,9 +61,9 @@ def test_object_still_exists_only_with_its_uid_and_until_it_is_deleted(
     other = replace(foo, metadata=replace(foo.metadata, uid="of an earlier object"))
     assert not manager.client.still_exists(other)
     finalizers = replace(foo, metadata=replace(foo.metadata, finalizers=("example.com/cleanup",)))
-    kept = manager.client.update(finalizers)
-    manager.client.delete(kept)
-    assert not manager.client.still_exists(kept)
+    updated = manager.client.update(finalizers)
+    manager.client.delete(updated)
+    assert not manager.client.still_exists(updated)
     assert not manager.client.still_exists(new_foo("absent"))
 
 
@@ -149,7 +149,7 @@ def test_object_and_status_are_applied(manager: Manager, requester: FakeRequeste
         status=FooStatusApplyConfiguration(available_replicas=3),
     )
     assert manager.client.apply_configuration(configured, status=True, force=True).status == FooStatus(3)
-    applies = [(one.subresource, one.field_manager) for one in requester.actions if one.verb == "apply"]
+    applies = [(action.subresource, action.field_manager) for action in requester.actions if action.verb == "apply"]
     assert applies == [("", "test"), ("status", "test"), ("status", "test")]
     with pytest.raises(BadRequest, match="a namespace must be given"):
         manager.client.apply_configuration(FooApplyConfiguration(metadata=ObjectMetaApplyConfiguration(name="d")))
@@ -161,8 +161,8 @@ def test_unstructured_kinds_are_read_from_the_server_by_default(requester: FakeR
         manager = manager_of(requester, cache_unstructured=cached)
         with running(manager):
             assert manager.client.get(cls, A)["spec"]["deploymentName"] == "a-deployment"
-            found = manager.client.find(cls, A)
-            assert found is not None
+            stored = manager.client.find(cls, A)
+            assert stored is not None
             assert len(manager.client.list(cls, namespace="ns")) == 2
             assert len(manager.cache.informers()) == int(cached)
 
@@ -170,9 +170,9 @@ def test_unstructured_kinds_are_read_from_the_server_by_default(requester: FakeR
 def test_finding_an_uncached_object_needs_only_get(manager: Manager, requester: FakeRequester) -> None:
     cls = unstructured_type(api_of(Foo).gvr, kind="Foo")
     requester.clear_actions()
-    found = manager.client.find(cls, A)
-    assert found is not None
-    assert found.metadata.name == A.name
+    stored = manager.client.find(cls, A)
+    assert stored is not None
+    assert stored.metadata.name == A.name
     assert manager.client.find(cls, A._replace(name="absent")) is None
     assert [action.verb for action in requester.actions] == ["get", "get"]
 

@@ -36,8 +36,8 @@ class Noting:
         return self._inner.watch(request)
 
     def queries(self) -> list[tuple[str, dict[str, str]]]:
-        asked, self.requests = self.requests, []
-        return [(one.verb, dict(one.query)) for one in asked]
+        requests, self.requests = self.requests, []
+        return [(item.verb, dict(item.query)) for item in requests]
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def server() -> Noting:
 
 @pytest.fixture
 def manager(server: Noting) -> Iterator[Manager]:
-    made = Manager(server, options=Options(name="test"))
-    with running(made):
-        made.client.list(Foo)
+    built = Manager(server, options=Options(name="test"))
+    with running(built):
+        built.client.list(Foo)
         server.requests.clear()
-        yield made
+        yield built
 
 
 def write_in_every_way(client: Client) -> None:
@@ -104,8 +104,8 @@ def test_each_lists_page_by_page_on_demand(manager: Manager, server: Noting) -> 
     )
     assert server.requests == []
     assert [foo.metadata.name for foo in each] == ["a", "b", "c"]
-    asked = {"labelSelector": "a!=b", "fieldSelector": "metadata.name!=x", "limit": "2"}
-    assert server.queries()[0] == ("list", asked)
+    requested = {"labelSelector": "a!=b", "fieldSelector": "metadata.name!=x", "limit": "2"}
+    assert server.queries()[0] == ("list", requested)
 
 
 def test_deletions_have_preconditions_and_propagation(manager: Manager, server: Noting) -> None:
@@ -114,8 +114,8 @@ def test_deletions_have_preconditions_and_propagation(manager: Manager, server: 
     client.delete(foo, DeleteOptions(preconditions=Preconditions(uid=foo.metadata.uid), propagation_policy="Orphan"))
     rehearsed = DeleteOptions(dry_run=("All",), grace_period_seconds=0)
     client.delete_all_of(Foo, rehearsed, namespace="ns", label_selector="a=b", field_selector="metadata.name=b")
-    one, collection = server.requests
-    assert one.body == b'{"propagationPolicy":"Orphan","preconditions":{"uid":"uid-a"}}'
+    item, collection = server.requests
+    assert item.body == b'{"propagationPolicy":"Orphan","preconditions":{"uid":"uid-a"}}'
     assert collection.body == b'{"gracePeriodSeconds":0,"dryRun":["All"]}'
     assert collection.query == {"labelSelector": "a=b", "fieldSelector": "metadata.name=b"}
 
@@ -124,8 +124,8 @@ def test_a_subresource_is_read_and_written_in_classes_of_its_own(manager: Manage
     deployment = manager.client.create(Deployment(metadata=ObjectMeta(name="d", namespace="ns")))
     server.requests.clear()
     scale = manager.client.subresource("scale")
-    found = scale.get(deployment, Scale)
-    assert scale.update(deployment, replace(found, spec=ScaleSpec(replicas=3))).spec.replicas == 3
+    stored = scale.get(deployment, Scale)
+    assert scale.update(deployment, replace(stored, spec=ScaleSpec(replicas=3))).spec.replicas == 3
     assert scale.patch(deployment, {"spec": {"replicas": 4}}, Scale).spec.replicas == 4
     operations = [{"op": "replace", "path": "/spec/replicas", "value": 5}]
     assert scale.patch(deployment, operations, Scale, dry_run=True).spec.replicas == 5

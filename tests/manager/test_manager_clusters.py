@@ -34,11 +34,11 @@ def created(requester: FakeRequester) -> list[str]:
 
 @pytest.mark.feature("B-CR-15")
 def test_controller_watches_reads_and_writes_several_clusters() -> None:
-    here, there, seen = fake(new_foo()), fake(config()), list[ObjectName]()
-    manager = manager_of(here)
-    east = manager.add_cluster(there, ClusterOptions(name="test-east"))
-    made = ControllerBuilder(manager).named("both").for_(Foo).watches_source(KindSource(east.cache, ConfigMap))
-    made.complete(seen.append)
+    local, existing, seen = fake(new_foo()), fake(config()), list[ObjectName]()
+    manager = manager_of(local)
+    east = manager.add_cluster(existing, ClusterOptions(name="test-east"))
+    built = ControllerBuilder(manager).named("both").for_(Foo).watches_source(KindSource(east.cache, ConfigMap))
+    built.complete(seen.append)
     with running(manager):
         eventually(lambda: seen)
         assert manager.client.find(ConfigMap, A) is None
@@ -47,7 +47,7 @@ def test_controller_watches_reads_and_writes_several_clusters() -> None:
         eventually(lambda: ObjectName("ns", "b") in seen)
         manager.recorder.event(new_foo(), "Normal", "Here", "here")
         east.recorder.event(config(), "Normal", "There", "there")
-    assert (created(here), created(there)) == (["events"], ["configmaps", "events"])
+    assert (created(local), created(existing)) == (["events"], ["configmaps", "events"])
     assert repr(east) == "<Cluster test-east <Cache configmaps>>"
 
 
@@ -66,12 +66,12 @@ def refuse(_: Action) -> tuple[bool, object]:
 
 @pytest.mark.feature("B-CR-15")
 def test_manager_waits_for_the_caches_of_all_clusters() -> None:
-    there, worked = fake(), list[str]()
-    there.prepend_reactor("list", "configmaps", refuse)
+    existing, worked = fake(), list[str]()
+    existing.prepend_reactor("list", "configmaps", refuse)
     manager = manager_of(fake())
     manager.add(lambda _: worked.append("too early"))
     options = ClusterOptions(name="test-east", cache=CacheOptions(sync_timeout=0.05))
-    manager.add_cluster(there, options).cache.informer(ConfigMap)
+    manager.add_cluster(existing, options).cache.informer(ConfigMap)
     with (
         pytest.raises(CacheNotSynced, match=r"the cache did not sync within 0\.05 s: configmaps: "),
         running(manager),
@@ -82,14 +82,14 @@ def test_manager_waits_for_the_caches_of_all_clusters() -> None:
 
 @pytest.mark.feature("B-CR-15")
 def test_cluster_added_to_a_running_manager_starts_and_stops_with_it() -> None:
-    manager, there = manager_of(fake()), fake(config())
+    manager, existing = manager_of(fake()), fake(config())
     with running(manager):
-        east = manager.add_cluster(there, ClusterOptions(name="test-east"))
+        east = manager.add_cluster(existing, ClusterOptions(name="test-east"))
         assert east.ready.wait(30.0)
         assert east.client.get(ConfigMap, A).metadata.name == "a"
         assert [informer.state().name for informer in manager._diagnostics.informers] == ["configmaps"]
         east.recorder.event(config(), "Normal", "There", "there")
-    assert created(there) == ["events"]
+    assert created(existing) == ["events"]
     assert all(informer.is_stopped for informer in east.cache.informers())
 
 

@@ -48,7 +48,7 @@ def test_conditions_keep_their_order_and_are_found_by_type() -> None:
     other = Condition(type="Degraded", status="False", reason="Up")
     both = set_status_condition(set_status_condition((), READY), other)
     both = set_status_condition(both, replace(READY, status="False"))
-    assert [one.type for one in both] == ["Ready", "Degraded"]
+    assert [item.type for item in both] == ["Ready", "Degraded"]
     assert find_status_condition(both, "Degraded") == both[1]
     assert find_status_condition(both, "Absent") is None
     assert [is_status_condition_true(both, kind) for kind in ("Ready", "Degraded", "Absent")] == [False] * 3

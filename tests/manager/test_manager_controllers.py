@@ -39,10 +39,10 @@ class Fixture:
 
     def reconcile(self, request: ObjectName) -> Result | None:
         self.requests.append(request)
-        answer = next(self._answers, None)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = next(self._answers, None)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     def process(self, request: ObjectName = A) -> None:
         self.controller.enqueue(request)
@@ -53,14 +53,14 @@ class Fixture:
         return dict(self.queue.state().waiting).get(A, 0.0 if len(self.queue) else None)
 
 
-def counted(kept: RecordedMetrics, name: str, *labels: str) -> float:
-    return kept[f"controller_runtime_{name}", "foos", *labels].value
+def counted(stored: RecordedMetrics, name: str, *labels: str) -> float:
+    return stored[f"controller_runtime_{name}", "foos", *labels].value
 
 
 @pytest.mark.feature("A-12")
-@pytest.mark.parametrize("answer", [None, Result(), Result(requeue_after=-1.0)])
-def test_success_resets_the_backoff(answer: Result | None) -> None:
-    fixture = Fixture(ConnectionFailed("refused"), answer)
+@pytest.mark.parametrize("response", [None, Result(), Result(requeue_after=-1.0)])
+def test_success_resets_the_backoff(response: Result | None) -> None:
+    fixture = Fixture(ConnectionFailed("refused"), response)
     fixture.process()
     assert fixture.queue.num_requeues(A) == 1
     fixture.clock.step(1.0)

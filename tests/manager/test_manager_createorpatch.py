@@ -32,16 +32,16 @@ def requester() -> FakeRequester:
 
 @pytest.fixture
 def manager(requester: FakeRequester) -> Iterator[Manager]:
-    made = manager_of(requester)
-    with running(made):
-        made.client.list(Foo)
-        made.client.list(ConfigMap)
+    built = manager_of(requester)
+    with running(built):
+        built.client.list(Foo)
+        built.client.list(ConfigMap)
         requester.clear_actions()
-        yield made
+        yield built
 
 
 def patches(requester: FakeRequester) -> list[tuple[str, object]]:
-    return [(one.subresource, json.loads(one.patch)) for one in requester.actions if one.verb == "patch"]
+    return [(action.subresource, json.loads(action.patch)) for action in requester.actions if action.verb == "patch"]
 
 
 def writes(requester: FakeRequester) -> list[str]:
@@ -51,18 +51,18 @@ def writes(requester: FakeRequester) -> list[str]:
 
 def test_missing_object_is_created(manager: Manager) -> None:
     config = ConfigMap(metadata=ObjectMeta(name="c", namespace="ns"))
-    made, outcome = create_or_patch(manager.client, config, lambda obj: replace(obj, data={"a": "b"}))
+    built, outcome = create_or_patch(manager.client, config, lambda obj: replace(obj, data={"a": "b"}))
     assert outcome == "created"
-    assert manager.api_reader.list(ConfigMap) == [made]
-    assert made.data == {"a": "b"}
+    assert manager.api_reader.list(ConfigMap) == [built]
+    assert built.data == {"a": "b"}
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["status subresource", "whole objects"])
-def test_status_of_a_new_object_is_written(known: bool) -> None:
-    client = FakeClient(new_foo("other")) if known else DirectClient(fake())
-    made, outcome = create_or_patch(client, new_foo(), lambda obj: replace(obj, status=FooStatus(2)))
-    assert (made.status, outcome) == (FooStatus(2), OperationResult.CREATED)
-    assert client.get(Foo, object_name(made)) == made
+@pytest.mark.parametrize("registered", [True, False], ids=["status subresource", "whole objects"])
+def test_status_of_a_new_object_is_written(registered: bool) -> None:
+    client = FakeClient(new_foo("other")) if registered else DirectClient(fake())
+    built, outcome = create_or_patch(client, new_foo(), lambda obj: replace(obj, status=FooStatus(2)))
+    assert (built.status, outcome) == (FooStatus(2), OperationResult.CREATED)
+    assert client.get(Foo, object_name(built)) == built
 
 
 def test_new_object_without_status_is_written_once(manager: Manager, requester: FakeRequester) -> None:
@@ -86,10 +86,10 @@ def test_only_the_difference_is_sent(manager: Manager, requester: FakeRequester)
 
 
 @pytest.mark.parametrize(
-    ("write", "kept"), [(create_or_patch, {"newer": 1}), (create_or_update, {})], ids=["patch", "update"]
+    ("write", "retained"), [(create_or_patch, {"newer": 1}), (create_or_update, {})], ids=["patch", "update"]
 )
 def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
-    write: Callable[..., object], kept: dict[str, int]
+    write: Callable[..., object], retained: dict[str, int]
 ) -> None:
     pod = {"newer": 1, "containers": [{"name": "a", "newer": 1}]}
     stored = {"metadata": {"name": "d", "namespace": "ns"}, "spec": {"template": {"spec": pod}}}
@@ -99,10 +99,10 @@ def test_unknown_fields_are_dropped_by_an_update_and_in_items_of_patched_lists(
         pod = replace(obj.spec.template.spec, containers=(Container(name="a", image="b"),))
         return replace(obj, spec=replace(obj.spec, template=replace(obj.spec.template, spec=pod)))
 
-    with running(made := manager_of(requester)):
-        write(made.client, Deployment(metadata=ObjectMeta(name="d", namespace="ns")), with_image)
-    found = requester.tracker.get(api_of(Deployment).gvr, "ns", "d")["spec"]["template"]["spec"]
-    assert found == {"containers": [{"name": "a", "image": "b"}], **kept}
+    with running(built := manager_of(requester)):
+        write(built.client, Deployment(metadata=ObjectMeta(name="d", namespace="ns")), with_image)
+    spec = requester.tracker.get(api_of(Deployment).gvr, "ns", "d")["spec"]["template"]["spec"]
+    assert spec == {"containers": [{"name": "a", "image": "b"}], **retained}
 
 
 def test_status_subresource_is_patched_separately(manager: Manager, requester: FakeRequester) -> None:
@@ -119,9 +119,9 @@ def test_status_subresource_is_patched_separately(manager: Manager, requester: F
 
 
 def test_create_or_update_replaces_an_unchanged_object(manager: Manager, requester: FakeRequester) -> None:
-    wanted = replace(FOO.spec, replicas=3)
-    done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=wanted))
-    assert (done.spec, outcome) == (wanted, OperationResult.UPDATED)
+    updated = replace(FOO.spec, replicas=3)
+    done, outcome = create_or_update(manager.client, FOO, lambda obj: replace(obj, spec=updated))
+    assert (done.spec, outcome) == (updated, OperationResult.UPDATED)
     assert create_or_update(manager.client, FOO, lambda obj: obj) == (done, OperationResult.UNCHANGED)
     assert writes(requester) == ["update"]
     old = replace(done, metadata=replace(done.metadata, resource_version="1"))

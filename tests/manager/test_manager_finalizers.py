@@ -37,11 +37,11 @@ def requester() -> FakeRequester:
 
 @pytest.fixture
 def manager(requester: FakeRequester) -> Iterator[Manager]:
-    made = manager_of(requester)
-    with running(made):
-        made.client.list(Foo)
+    built = manager_of(requester)
+    with running(built):
+        built.client.list(Foo)
         requester.clear_actions()
-        yield made
+        yield built
 
 
 def stored(manager: Manager) -> Foo:
@@ -144,14 +144,14 @@ class Cleaning:
         return foo
 
     def writes(self) -> list[tuple[str, object]]:
-        return [(one.subresource, json.loads(one.patch)) for one in self.requester.actions if one.is_write]
+        return [(action.subresource, json.loads(action.patch)) for action in self.requester.actions if action.is_write]
 
 
 @pytest.fixture
 def cleaning() -> Iterator[Cleaning]:
-    made = Cleaning(going(OTHER, BUCKET, ACCOUNT))
-    with running(made.manager):
-        yield made
+    built = Cleaning(going(OTHER, BUCKET, ACCOUNT))
+    with running(built.manager):
+        yield built
 
 
 def test_missing_finalizers_are_added_in_one_write() -> None:
@@ -197,7 +197,7 @@ def test_several_failed_cleanups_are_raised_as_a_group(cleaning: Cleaning) -> No
     cleaning.fails.update({BUCKET: ConnectionFailed("refused"), ACCOUNT: KeyError("a bug")})
     with pytest.raises(ExceptionGroup, match="several finalizers failed") as failed:
         cleaning.finalizers.finalize(cleaning.stored)
-    assert [type(one) for one in failed.value.exceptions] == [ConnectionFailed, KeyError]
+    assert [type(exception) for exception in failed.value.exceptions] == [ConnectionFailed, KeyError]
     assert cleaning.writes() == []
 
 

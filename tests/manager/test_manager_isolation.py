@@ -117,9 +117,9 @@ class Program:
             hooks.calls += 1
             return Result(requeue_after="soon", priority="high")  # type: ignore[arg-type]
         hooks("reconcile", request.name)
-        found = self.manager.client.find(Item, request)
-        if found is not None:
-            self.finalizers.finalize(found)
+        stored = self.manager.client.find(Item, request)
+        if stored is not None:
+            self.finalizers.finalize(stored)
         self.reconciled.add(request.name)
         return None
 
@@ -170,8 +170,10 @@ def value_of(metrics: str, name: str) -> float:
 
 def shown(state: Mapping[str, Any]) -> bool:
     """Return whether the dashboard shows that the bad object fails."""
-    parts = state["sections"]
-    failing = [key for _, key, *_ in parts["failing"]] + [text for one in parts["caches"] for text in one["failures"]]
+    sections = state["sections"]
+    failing = [key for _, key, *_ in sections["failing"]] + [
+        text for entry in sections["caches"] for text in entry["failures"]
+    ]
     return any(BAD in text for text in failing)
 
 

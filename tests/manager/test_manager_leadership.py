@@ -42,8 +42,8 @@ def standing_by(manager: Manager) -> Iterator[Group]:
 
 
 def follow(manager: Manager, seen: list[ObjectName], **options: bool) -> Controller:
-    made = ControllerBuilder(manager).for_(Foo).named(manager.options.name).with_options(**options)
-    return made.complete(seen.append)
+    with_options = ControllerBuilder(manager).for_(Foo).named(manager.options.name).with_options(**options)
+    return with_options.complete(seen.append)
 
 
 @pytest.mark.feature("C-32")

@@ -40,7 +40,7 @@ def test_second_controller_reference_is_rejected() -> None:
 def test_reference_to_a_recreated_owner_is_updated() -> None:
     owned = set_controller_reference(FOO, CONFIG)
     again = replace(FOO, metadata=replace(FOO.metadata, uid="another"))
-    assert [one.uid for one in set_controller_reference(again, owned).metadata.owner_references] == ["another"]
+    assert [item.uid for item in set_controller_reference(again, owned).metadata.owner_references] == ["another"]
 
 
 def test_non_controlling_owner_is_added_and_removed() -> None:
@@ -62,14 +62,14 @@ def test_owner_without_uid_is_rejected(refer: Callable[[Foo, ConfigMap], ConfigM
 
 
 @pytest.mark.parametrize(
-    ("owned", "where"),
+    ("owned", "location"),
     [
         (ConfigMap(metadata=ObjectMeta(name="c", namespace="other")), "in another namespace"),
         (Node(metadata=ObjectMeta(name="n")), "cluster-scoped"),
     ],
 )
-def test_namespaced_owner_owns_only_objects_of_its_namespace(owned: ConfigMap | Node, where: str) -> None:
-    with pytest.raises(ValueError, match=where):
+def test_namespaced_owner_owns_only_objects_of_its_namespace(owned: ConfigMap | Node, location: str) -> None:
+    with pytest.raises(ValueError, match=location):
         set_controller_reference(FOO, owned)
 
 

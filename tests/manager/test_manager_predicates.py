@@ -76,7 +76,7 @@ ALL, NONE = Predicate(), Not(Predicate())
 
 
 @pytest.mark.parametrize(
-    ("predicate", "taken"),
+    ("predicate", "used"),
     [
         (ALL & ALL, True),
         (ALL & NONE, False),
@@ -88,5 +88,5 @@ ALL, NONE = Predicate(), Not(Predicate())
         (Or(), False),
     ],
 )
-def test_predicates_can_be_combined(predicate: Predicate, taken: bool) -> None:
-    assert answers(predicate) == (taken,) * 4
+def test_predicates_can_be_combined(predicate: Predicate, used: bool) -> None:
+    assert answers(predicate) == (used,) * 4

@@ -32,10 +32,10 @@ def test_flags_become_options_of_the_manager() -> None:
 
 
 def test_defaults_of_flags_are_those_of_the_program() -> None:
-    own = ManagerFlags(health_probe_bind_address=Address("", 8081), namespaces=("a",))
-    assert parsed(defaults=own) == own
-    assert parsed("-n", "b", "--health-probe-bind-address=0", defaults=own) == replace(
-        own, namespaces=("b",), health_probe_bind_address=None
+    manager_flags = ManagerFlags(health_probe_bind_address=Address("", 8081), namespaces=("a",))
+    assert parsed(defaults=manager_flags) == manager_flags
+    assert parsed("-n", "b", "--health-probe-bind-address=0", defaults=manager_flags) == replace(
+        manager_flags, namespaces=("b",), health_probe_bind_address=None
     )
 
 
@@ -43,8 +43,8 @@ def test_required_resources_are_the_kinds_that_controllers_watch() -> None:
     manager = manager_of(fake(), cache=CacheOptions(namespaces=("ns",)))
     manager.add_reconciler(Owning)
     required = required_resources(manager)
-    assert [one.resource for one in required] == ["foos.samplecontroller.k8s.io", "configmaps"]
-    assert [one.request() for one in required] == [[], []]
+    assert [item.resource for item in required] == ["foos.samplecontroller.k8s.io", "configmaps"]
+    assert [entry.request() for entry in required] == [[], []]
     manager.close()
 
 
@@ -58,8 +58,8 @@ def test_function_adds_parts_to_the_manager_and_nothing_runs_once_stopped() -> N
     stop.set()
     flags = ManagerFlags(workers=3)
     run_manager([add, Owning], flags, Config("http://127.0.0.1:9"), ClusterOptions(name="x"), stop)
-    [(manager, given)] = added
-    assert (manager.options.name, given) == ("x", flags)
+    [(manager, arguments)] = added
+    assert (manager.options.name, arguments) == ("x", flags)
     other = manager_of(fake())
     other.add_reconciler(Owning)  # the name of the controller is free again
     other.close()

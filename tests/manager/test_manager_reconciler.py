@@ -36,12 +36,12 @@ def test_reconciler_is_called_with_the_object_and_its_owned_objects_lead_to_it()
     controller = manager.add_reconciler(Base)
     assert (controller.name, controller.options.workers, controller.options.expected) == ("foo", 3, (KeyError,))
     with running(manager):
-        made = eventually(lambda: manager.client.get(ConfigMap, NAME))
-        assert dict(made.data) == {"of": "a-deployment"}
-        owner = controller_of(made)
+        built = eventually(lambda: manager.client.get(ConfigMap, NAME))
+        assert dict(built.data) == {"of": "a-deployment"}
+        owner = controller_of(built)
         assert owner is not None
         assert (owner.kind, owner.name) == ("Foo", "a")
-        manager.client.delete(made)
+        manager.client.delete(built)
         eventually(lambda: manager.api_reader.find(ConfigMap, NAME) is not None)
 
 

@@ -92,11 +92,11 @@ def test_reconciliation_timeout_is_counted_and_retried(seconds: float, timeouts:
             requester.do(request)
         raise ConnectionFailed("in the end")
 
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         options = ControllerOptions(reconciliation_timeout=seconds)
         controller = Controller("foos", "Foo", reconcile, (), options=options, clock=clock)
         controller.enqueue(ObjectName("ns", "a"))
         controller.process_next()
-    assert kept["controller_runtime_reconcile_timeouts_total", "foos"].value == timeouts
-    assert kept["controller_runtime_reconcile_total", "foos", "error"].value == 1
+    assert metrics["controller_runtime_reconcile_timeouts_total", "foos"].value == timeouts
+    assert metrics["controller_runtime_reconcile_total", "foos", "error"].value == 1
     assert controller.queue.num_requeues(ObjectName("ns", "a")) == 1

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.integration
 
 def ask(url: str, context: ssl.SSLContext | None = None) -> tuple[int, str]:
     try:
-        with urllib.request.urlopen(url, timeout=10.0, context=context) as answer:
-            return answer.status, answer.read().decode()
+        with urllib.request.urlopen(url, timeout=10.0, context=context) as response:
+            return response.status, response.read().decode()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
@@ -148,21 +148,21 @@ def test_dashboard_and_pages_of_a_manager_show_its_controllers() -> None:
         assert "\nCoordination: there are no other replicas\n" in ask(f"{url}/statusz")[1]
 
         def state() -> dict[str, Any]:
-            found: dict[str, Any] = json.loads(ask(f"{url}/dashboard/state?controller=foo&object=ns/a")[1])
-            return found
+            document: dict[str, Any] = json.loads(ask(f"{url}/dashboard/state?controller=foo&object=ns/a")[1])
+            return document
 
-        found = eventually(state, lambda found: found["history"]["foo"])
+        result = eventually(state, lambda actual: actual["history"]["foo"])
     set_provider(before)
-    assert [(row[1], row[2], row[5]) for row in found["history"]["foo"]] == [("ns/a", "resync", "requeue_after")]
-    assert [event[2] for event in found["sections"]["object"]["events"]] == ["hello"]
-    assert [text for text, *_ in found["sections"]["object"]["why"]] == ["delayed: is queued"]
-    assert found["sections"]["controllers"][0]["recorded"] == 5
+    assert [(row[1], row[2], row[5]) for row in result["history"]["foo"]] == [("ns/a", "resync", "requeue_after")]
+    assert [event[2] for event in result["sections"]["object"]["events"]] == ["hello"]
+    assert [text for text, *_ in result["sections"]["object"]["why"]] == ["delayed: is queued"]
+    assert result["sections"]["controllers"][0]["recorded"] == 5
 
 
 def test_controller_knows_whether_its_object_is_in_the_cache() -> None:
     manager = manager_of(fake(new_foo()))
-    made = ControllerBuilder(manager).for_(Foo).complete(lambda _: None)
-    assert made.is_cached(ObjectName("ns", "other")), "not known before the start"
+    built = ControllerBuilder(manager).for_(Foo).complete(lambda _: None)
+    assert built.is_cached(ObjectName("ns", "other")), "not known before the start"
     with running(manager):
-        assert eventually(lambda: not made.is_cached(ObjectName("ns", "other")))
-        assert made.is_cached(ObjectName("ns", "a"))
+        assert eventually(lambda: not built.is_cached(ObjectName("ns", "other")))
+        assert built.is_cached(ObjectName("ns", "a"))

@@ -66,58 +66,58 @@ def test_owner_of_any_version_is_enqueued() -> None:
 
 
 def test_cluster_scoped_owner_is_enqueued_without_a_namespace() -> None:
-    (found,) = owners_of(Node)(config(reference("n", api_version="v1", kind="Node")))
-    assert found == ObjectName("", "n")
+    (result,) = owners_of(Node)(config(reference("n", api_version="v1", kind="Node")))
+    assert result == ObjectName("", "n")
 
 
 @pytest.mark.feature("A-13")
 def test_update_enqueues_names_of_old_and_new_object_once() -> None:
-    asked = Asked()
-    handler: EventHandler[ConfigMap] = EventHandler(owners_of(Foo, any_owner=True), Predicate(), asked)
+    requested = Asked()
+    handler: EventHandler[ConfigMap] = EventHandler(owners_of(Foo, any_owner=True), Predicate(), requested)
     handler.updated(config(reference("a"), version="1"), config(reference("b"), reference("a"), version="2"))
-    assert asked.requests == [(A, NORMAL), (B, NORMAL)]
+    assert requested.requests == [(A, NORMAL), (B, NORMAL)]
 
 
 @pytest.mark.feature("B-CR-07")
 def test_initial_and_unchanged_objects_have_low_priority() -> None:
-    asked, foo = Asked(), new_foo()
-    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
+    requested, foo = Asked(), new_foo()
+    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), requested)
     handler.listed(foo)
     handler.updated(foo, foo)
     handler.created(foo)
     handler.updated(foo, replace(foo, metadata=replace(foo.metadata, resource_version="2")))
     handler.deleted(foo)
     handler.happened(foo)
-    assert asked.requests == [(A, LOW), (A, LOW), (A, NORMAL), (A, NORMAL), (A, NORMAL), (A, NORMAL)]
+    assert requested.requests == [(A, LOW), (A, LOW), (A, NORMAL), (A, NORMAL), (A, NORMAL), (A, NORMAL)]
 
 
 def test_missed_deletion_is_handled() -> None:
-    asked = Asked()
-    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), asked)
+    requested = Asked()
+    handler: EventHandler[Foo] = EventHandler(itself, Predicate(), requested)
     handler.deleted(DeletedFinalStateUnknown(A, new_foo()))
     handler.deleted(DeletedFinalStateUnknown(B, None))
-    assert asked.requests == [(A, NORMAL)]
+    assert requested.requests == [(A, NORMAL)]
 
 
 @pytest.mark.feature("A-13")
 def test_predicates_are_called_by_event_type() -> None:
-    asked, foo, never = Asked(), new_foo(), lambda *_: False
+    requested, foo, never = Asked(), new_foo(), lambda *_: False
     none = Funcs(create=never, update=never, delete=never, generic=never)
-    handler: EventHandler[Foo] = EventHandler(itself, none, asked)
+    handler: EventHandler[Foo] = EventHandler(itself, none, requested)
     handler.listed(foo)
     handler.created(foo)
     handler.updated(foo, foo)
     handler.deleted(foo)
     handler.happened(foo)
-    assert asked.requests == []
+    assert requested.requests == []
 
 
 @pytest.mark.feature("A-13")
 def test_repeated_names_of_a_map_function_are_enqueued_once() -> None:
-    asked, foo = Asked(), new_foo()
-    handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), asked)
+    requested, foo = Asked(), new_foo()
+    handler: EventHandler[Foo] = EventHandler(lambda obj: [object_name(obj)] * 3, Predicate(), requested)
     handler.created(foo)
-    assert asked.requests == [(A, NORMAL)]
+    assert requested.requests == [(A, NORMAL)]
 
 
 @pytest.mark.feature("B-CR-07")
@@ -128,30 +128,30 @@ def test_each_event_type_can_have_its_own_map_function() -> None:
     def named(name: str) -> MapFunc[ConfigMap]:
         return lambda _: [ObjectName("", name)]
 
-    asked = Asked()
+    requested = Asked()
     functions = MapFuncs(create=named("created"), update=moved, delete=named("deleted"), generic=named("happened"))
-    handler = EventHandler(functions, Predicate(), asked)
+    handler = EventHandler(functions, Predicate(), requested)
     handler.listed(config())
     handler.created(config())
     handler.updated(config(), config(version="2"))
     handler.updated(config(), config())
     handler.deleted(config())
     handler.happened(config())
-    assert [(request.namespace + request.name, priority) for request, priority in asked.requests] == [
+    assert [(request.namespace + request.name, priority) for request, priority in requested.requests] == [
         ("created", LOW), ("created", NORMAL), ("12", NORMAL), ("11", LOW), ("deleted", NORMAL), ("happened", NORMAL),
     ]  # fmt: skip
 
 
 @pytest.mark.feature("B-CR-07")
 def test_event_without_a_map_function_is_ignored() -> None:
-    asked = Asked()
-    handler = EventHandler(MapFuncs[ConfigMap](), Predicate(), asked)
+    requested = Asked()
+    handler = EventHandler(MapFuncs[ConfigMap](), Predicate(), requested)
     handler.listed(config())
     handler.created(config())
     handler.updated(config(), config(version="2"))
     handler.deleted(config())
     handler.happened(config())
-    assert asked.requests == []
+    assert requested.requests == []
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_event_without_a_map_function_is_ignored() -> None:
     [None, "ns/a", [("ns", "a")], ["a"], [None], [[]], [A, ObjectName("ns", 7)], [A, ObjectName(["x"], "a")], 5],  # type: ignore[arg-type]
 )
 def test_map_function_that_returns_no_names_fails_and_enqueues_nothing(requests: Any) -> None:
-    asked = Asked()
-    handler: EventHandler[Foo] = EventHandler(lambda _: requests, Predicate(), asked)
+    requested = Asked()
+    handler: EventHandler[Foo] = EventHandler(lambda _: requests, Predicate(), requested)
     with pytest.raises(TypeError):
         handler.created(new_foo())
-    assert asked.requests == []
+    assert requested.requests == []
 
 
 class Flaky:
@@ -186,24 +186,24 @@ def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
     hook: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     flaky, clock, stop = Flaky("a"), FakeClock(), threading.Event()
-    asked, other = Asked(), Asked()
+    requested, other = Asked(), Asked()
     as_map, as_predicates = (flaky, ()) if hook == "map function" else (itself, (Funcs(generic=flaky.accepts),))
     channel: Channel[Foo] = Channel(as_map, as_predicates, clock=clock)
-    with recorded_metrics() as kept:
-        channel.start(asked, (), stop)
+    with recorded_metrics() as metrics:
+        channel.start(requested, (), stop)
         channel.start(other, (Funcs(generic=lambda obj: obj.metadata.name != "a"),), stop)
         channel.send(new_foo("a"))
         channel.send(new_foo("b"))
-        assert asked.requests == other.requests == [(B, NORMAL)]
+        assert requested.requests == other.requests == [(B, NORMAL)]
         assert "object=ns/a" in caplog.text
         assert "SystemExit: no connection" in caplog.text
         for sleeps, failures in ((1, 1), (2, 2), (3, 2)):  # due after 1 s, and 2 s later
             clock.wait_for_sleeps(sleeps)
-            assert kept["informer_callback_failures_total", "Foo", "handler"].value == failures
+            assert metrics["informer_callback_failures_total", "Foo", "handler"].value == failures
             clock.step(1.0)
             if failures == 2:
                 flaky.failing.clear()
-    eventually(lambda: asked.requests == [(B, NORMAL), (A, NORMAL)])
+    eventually(lambda: requested.requests == [(B, NORMAL), (A, NORMAL)])
     eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
     assert other.requests == [(B, NORMAL)]
 

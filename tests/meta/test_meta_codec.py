@@ -207,21 +207,21 @@ def page(*items: bytes) -> bytes:
 
 @pytest.mark.parametrize("bad", [named(replicas="three"), b"null", b"5", b'{"metadata":{"name":"\xff"}}'])
 def test_undecodable_object_in_a_list_is_reported_separately(bad: bytes) -> None:
-    found = codec_for(Foo).decode_list(page(named(replicas=1), bad, named(replicas=2)))
-    assert [foo.spec.replicas for foo in found.items] == [1, 2]
-    assert [type(error) for error in found.undecodable] == [Undecodable]
-    assert (found.metadata.resource_version, found.metadata.continue_) == ("9", "t")
+    result = codec_for(Foo).decode_list(page(named(replicas=1), bad, named(replicas=2)))
+    assert [foo.spec.replicas for foo in result.items] == [1, 2]
+    assert [type(error) for error in result.undecodable] == [Undecodable]
+    assert (result.metadata.resource_version, result.metadata.continue_) == ("9", "t")
 
 
 def test_valid_list_has_no_undecodable_objects() -> None:
-    found = codec_for(Deployment).decode_list(page(b'{"spec":{"replicas":1}}'))
-    assert (found.items, found.undecodable) == ([Deployment(spec=DeploymentSpec(replicas=1))], ())
+    result = codec_for(Deployment).decode_list(page(b'{"spec":{"replicas":1}}'))
+    assert (result.items, result.undecodable) == ([Deployment(spec=DeploymentSpec(replicas=1))], ())
 
 
 @pytest.mark.parametrize("data", [b'{"items":null}', b'{"items":[]}', b"{}", b'{"metadata":null,"items":null}'])
 def test_an_empty_list_has_many_forms(data: bytes) -> None:
-    found = codec_for(Foo).decode_list(data)
-    assert (found.items, found.undecodable, found.metadata.resource_version) == ([], (), "")
+    result = codec_for(Foo).decode_list(data)
+    assert (result.items, result.undecodable, result.metadata.resource_version) == ([], (), "")
 
 
 @pytest.mark.parametrize("data", [b"[]", b'{"items":5}', b"", b"{", b'{"items":[\xff'])
@@ -231,9 +231,9 @@ def test_invalid_list_is_undecodable(data: bytes) -> None:
 
 
 @pytest.mark.feature("B-REF-14")
-@pytest.mark.parametrize("rest", [b'"rows":[]', b'"items":[{"metadata":5}]'])
-def test_table_is_rejected_instead_of_an_empty_list(rest: bytes) -> None:
-    table = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},' + rest + b"}"
+@pytest.mark.parametrize("remainder", [b'"rows":[]', b'"items":[{"metadata":5}]'])
+def test_table_is_rejected_instead_of_an_empty_list(remainder: bytes) -> None:
+    table = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},' + remainder + b"}"
     with pytest.raises(Undecodable, match=r"^FooList .* cannot be decoded: the server sent a Table$"):
         codec_for(Foo).decode_list(table)
 

@@ -26,29 +26,29 @@ PAIRS = [
 ]
 
 
-def by_hand(one: Any, other: Any) -> bool:
+def by_hand(item: Any, other: Any) -> bool:
     """The rule, written without regard to speed."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(by_hand(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(by_hand, one, other))
-    return bool(one == other)
+    if isinstance(item, bool) or isinstance(other, bool):
+        return item is other
+    if isinstance(item, dict) and isinstance(other, dict):
+        return item.keys() == other.keys() and all(by_hand(value, other[name]) for name, value in item.items())
+    if isinstance(item, list) and isinstance(other, list):
+        return len(item) == len(other) and all(map(by_hand, item, other))
+    return bool(item == other)
 
 
 @given(VALUES, VALUES)
-def test_comparison_is_that_of_json(one: Any, other: Any) -> None:
-    assert same(one, other) == by_hand(one, other) == (canonical(one) == canonical(other))
-    assert same(one, json.loads(json.dumps(one, sort_keys=True)))
+def test_comparison_is_that_of_json(item: Any, other: Any) -> None:
+    assert same(item, other) == by_hand(item, other) == (canonical(item) == canonical(other))
+    assert same(item, json.loads(json.dumps(item, sort_keys=True)))
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_boolean_is_never_a_number(one: Any, other: Any) -> None:
-    assert not same(one, other)
-    assert canonical(one) != canonical(other)
-    assert not is_among(one, [other])
-    assert index_of(one, [other, one]) == 1
+@pytest.mark.parametrize(("item", "other"), PAIRS)
+def test_boolean_is_never_a_number(item: Any, other: Any) -> None:
+    assert not same(item, other)
+    assert canonical(item) != canonical(other)
+    assert not is_among(item, [other])
+    assert index_of(item, [other, item]) == 1
 
 
 def test_numbers_are_compared_by_value() -> None:
@@ -58,37 +58,37 @@ def test_numbers_are_compared_by_value() -> None:
     assert not same(2**53 + 1, 2.0**53)
 
 
-@pytest.mark.parametrize("one", [math.nan, [math.nan], {"a": [1, math.nan]}, [None, math.nan]])
-def test_nan_is_not_even_equal_to_itself(one: Any) -> None:
-    assert not same(one, one)
+@pytest.mark.parametrize("item", [math.nan, [math.nan], {"a": [1, math.nan]}, [None, math.nan]])
+def test_nan_is_not_even_equal_to_itself(item: Any) -> None:
+    assert not same(item, item)
 
 
 def test_values_nested_too_deep_for_the_encoder_are_compared() -> None:
-    one: Any = True
+    item: Any = True
     other: Any = 1
     for _ in range(400):
-        one, other = [one], {"a": other}
-    assert same(one, one)
+        item, other = [item], {"a": other}
+    assert same(item, item)
     assert same(other, other)
-    assert not same(one, other)
+    assert not same(item, other)
 
 
 def test_free_form_content_of_typed_objects_is_compared_as_json() -> None:
-    one, other = ControllerRevision(data={"a": True}), ControllerRevision(data={"a": 1})
-    assert one == other
-    assert not same(one, other)
-    assert same(one, ControllerRevision(data={"a": True}))
+    first, other = ControllerRevision(data={"a": True}), ControllerRevision(data={"a": 1})
+    assert first == other
+    assert not same(first, other)
+    assert same(first, ControllerRevision(data={"a": True}))
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_patches_and_field_sets_see_the_change(one: dict[str, Any], other: dict[str, Any]) -> None:
-    assert mergepatch.create(one, other) == other
-    assert canonical(mergepatch.apply(one, mergepatch.create(one, other))) == canonical(other)
-    assert jsonpatch.diff(one, other)
-    assert compare(one, other, lambda _: None).changed
-    assert not equal_ignoring_timestamps({**one, "metadata": {}}, {**other, "metadata": {}})
+@pytest.mark.parametrize(("item", "other"), PAIRS)
+def test_patches_and_field_sets_see_the_change(item: dict[str, Any], other: dict[str, Any]) -> None:
+    assert mergepatch.create(item, other) == other
+    assert canonical(mergepatch.apply(item, mergepatch.create(item, other))) == canonical(other)
+    assert jsonpatch.diff(item, other)
+    assert compare(item, other, lambda _: None).changed
+    assert not equal_ignoring_timestamps({**item, "metadata": {}}, {**other, "metadata": {}})
     with pytest.raises(PatchError, match="test failed"):
-        jsonpatch.apply(one, [{"op": "test", "path": "/a", "value": other["a"]}])
+        jsonpatch.apply(item, [{"op": "test", "path": "/a", "value": other["a"]}])
 
 
 def test_items_of_lists_are_identified_as_json() -> None:

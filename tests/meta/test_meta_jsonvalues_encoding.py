@@ -89,11 +89,11 @@ def test_value_without_a_json_form_is_rejected_wherever_it_is(value: Any, messag
         "x.spec.free.a": {"x": Thing(META, Spec(free={"a": value}))},
         "[0].free[0]": (Spec(free=[value]),),
     }
-    for place, whole in places.items():
+    for location, full in places.items():
         with pytest.raises(Unencodable) as caught:
-            encode_value(whole)
+            encode_value(full)
         assert message in str(caught.value)
-        assert str(caught.value).startswith(f"cannot encode {place or 'the value'} as JSON: ")
+        assert str(caught.value).startswith(f"cannot encode {location or 'the value'} as JSON: ")
     for kind, obj in (
         ("Thing", Thing(META, Spec(free=[value]))),
         ("ControllerRevision", ControllerRevision(metadata=META, data={"a": value})),
@@ -107,18 +107,18 @@ def test_value_without_a_json_form_is_rejected_wherever_it_is(value: Any, messag
 
 
 @pytest.mark.parametrize(
-    ("spec", "place", "message"),
+    ("spec", "location", "message"),
     [
         (Spec(Part(ratio=math.nan)), "spec.part.ratio", "nan is not a JSON number"),
         (Spec(parts=(Part(), Part(ratio=math.inf))), "spec.parts[1].ratio", "inf is not a JSON number"),
         (Spec(named={"a": Part(since=NAIVE)}), "spec.named.a.since", "has no time zone"),
     ],
 )
-def test_error_names_the_field_of_the_object(spec: Spec, place: str, message: str) -> None:
+def test_error_names_the_field_of_the_object(spec: Spec, location: str, message: str) -> None:
     for encoded in (codec_for(Thing).encode, codec_for(Thing).encode_applied):
         with pytest.raises(Unencodable) as caught:
             encoded(Thing(META, spec))
-        assert str(caught.value).startswith(f"cannot encode {place} of Thing x as JSON: ")
+        assert str(caught.value).startswith(f"cannot encode {location} of Thing x as JSON: ")
         assert message in str(caught.value)
 
 

@@ -49,10 +49,10 @@ def test_list_items_are_changed_by_index_and_by_search(deployment: Deployment) -
     assert images(first) == ["nginx:2", "fluentd:1"]
     last = change(deployment, lambda d: d.spec.template.spec.containers[-1].image).to("fluentd:2")
     assert images(last) == ["nginx:1", "fluentd:2"]
-    found = change(deployment, lambda d: next(c for c in d.spec.template.spec.containers if c.name == "log").image).to(
+    result = change(deployment, lambda d: next(c for c in d.spec.template.spec.containers if c.name == "log").image).to(
         "fluentd:3"
     )
-    assert images(found) == ["nginx:1", "fluentd:3"]
+    assert images(result) == ["nginx:1", "fluentd:3"]
     more = change(deployment, lambda d: d.spec.template.spec.containers).by(lambda cs: (*cs, Container(name="more")))
     assert len(more.spec.template.spec.containers) == 3
 

@@ -17,9 +17,9 @@ from clientgo.meta.codec import encode_value
 
 
 def test_lists_given_to_constructors_become_tuples() -> None:
-    given = ["a/b"]
-    pod = Pod(metadata=ObjectMeta(name="p", finalizers=given), spec=PodSpec(containers=[Container(name="web")]))
-    given.append("c/d")
+    arguments = ["a/b"]
+    pod = Pod(metadata=ObjectMeta(name="p", finalizers=arguments), spec=PodSpec(containers=[Container(name="web")]))
+    arguments.append("c/d")
     assert pod.metadata.finalizers == ("a/b",)
     assert pod == decode(Pod, encode(pod))
     assert pod == Pod(
@@ -29,10 +29,10 @@ def test_lists_given_to_constructors_become_tuples() -> None:
 
 
 def test_lists_given_to_replace_become_tuples() -> None:
-    wanted = ObjectMeta(name="p", finalizers=("a/b",))
-    assert replace(ObjectMeta(name="p"), finalizers=["a/b"]) == wanted
+    object_meta = ObjectMeta(name="p", finalizers=("a/b",))
+    assert replace(ObjectMeta(name="p"), finalizers=["a/b"]) == object_meta
     # Python 3.13's copy.replace calls this method.
-    assert getattr(ObjectMeta(name="p"), "__replace__")(finalizers=["a/b"]) == wanted  # noqa: B009  # not typed in 3.11
+    assert getattr(ObjectMeta(name="p"), "__replace__")(finalizers=["a/b"]) == object_meta  # noqa: B009  # not typed in 3.11
 
 
 def test_lists_in_fields_of_any_json_stay_lists() -> None:

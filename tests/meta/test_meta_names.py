@@ -23,13 +23,13 @@ class Tombstone:
 @pytest.mark.behaviour("ON-01")
 @given(st.text("abcdefghi/", min_size=10, max_size=10))
 def test_names_are_read_as_written(text: str) -> None:
-    parts = text.split("/")
-    if len(parts) > 2:
+    pieces = text.split("/")
+    if len(pieces) > 2:
         with pytest.raises(ValueError, match="unexpected key format"):
             ObjectName.parse(text)
         return
     name = ObjectName.parse(text)
-    assert name == (("", text) if len(parts) == 1 else tuple(parts))
+    assert name == (("", text) if len(pieces) == 1 else tuple(pieces))
     assert str(name) == text.removeprefix("/")
 
 

@@ -50,10 +50,12 @@ NUMBERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("number", "kept"), NUMBERS)
-def test_number_becomes_the_quantity_that_the_server_stores(number: str, kept: str) -> None:
-    found = decode(Workload, b'{"metadata":{"name":"w"},"spec":{"resources":{"limits":{"cpu":%s}}}}' % number.encode())
-    assert found.spec.resources.limits == {"cpu": kept}
+@pytest.mark.parametrize(("number", "stored"), NUMBERS)
+def test_number_becomes_the_quantity_that_the_server_stores(number: str, stored: str) -> None:
+    decoded = decode(
+        Workload, b'{"metadata":{"name":"w"},"spec":{"resources":{"limits":{"cpu":%s}}}}' % number.encode()
+    )
+    assert decoded.spec.resources.limits == {"cpu": stored}
 
 
 def test_numbers_are_accepted_everywhere_in_an_embedded_pod_template() -> None:
@@ -66,10 +68,10 @@ def test_numbers_are_accepted_everywhere_in_an_embedded_pod_template() -> None:
             {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": 5}}}}}},
         ],
     }
-    found = from_dict(Workload, workload(template={"spec": pod})).spec.template
-    assert found is not None
-    assert found.spec.overhead == {"cpu": "250m"}
-    assert found.spec.containers[0].resources == ResourceRequirements(requests={"cpu": "1", "memory": "1Gi"})
+    template = from_dict(Workload, workload(template={"spec": pod})).spec.template
+    assert template is not None
+    assert template.spec.overhead == {"cpu": "250m"}
+    assert template.spec.containers[0].resources == ResourceRequirements(requests={"cpu": "1", "memory": "1Gi"})
     assert to_dict(from_dict(Workload, workload(template={"spec": pod})))["spec"]["template"]["spec"]["volumes"] == [
         {"name": "v", "emptyDir": {"sizeLimit": "1024"}},
         {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "5"}}}}}},
@@ -77,10 +79,10 @@ def test_numbers_are_accepted_everywhere_in_an_embedded_pod_template() -> None:
 
 
 def test_a_quantity_of_a_user_s_class_holds_integers_and_strings() -> None:
-    found = from_dict(Workload, workload(budget=0.5, limits={"a": 1, "b": "2Gi", "c": 1.5}, steps=[1, 2.5, "3"]))
-    assert found.spec.budget == "500m"
-    assert found.spec.limits == {"a": 1, "b": "2Gi", "c": "1500m"}
-    assert found.spec.steps == (1, "2500m", "3")
+    result = from_dict(Workload, workload(budget=0.5, limits={"a": 1, "b": "2Gi", "c": 1.5}, steps=[1, 2.5, "3"]))
+    assert result.spec.budget == "500m"
+    assert result.spec.limits == {"a": 1, "b": "2Gi", "c": "1500m"}
+    assert result.spec.steps == (1, "2500m", "3")
 
 
 @pytest.mark.parametrize(
@@ -96,9 +98,9 @@ def test_a_quantity_of_a_user_s_class_holds_integers_and_strings() -> None:
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_built_in_kinds_accept_numbers(cls: type, content: dict[str, Any]) -> None:
-    whole = {"metadata": {"name": "a"}, **content}
-    found = to_dict(from_dict(cls, whole))
-    assert {name: found[name] for name in content} == json.loads(re.sub(r"\b(\d)\b", r'"\1"', json.dumps(content)))
+    full = {"metadata": {"name": "a"}, **content}
+    result = to_dict(from_dict(cls, full))
+    assert {name: result[name] for name in content} == json.loads(re.sub(r"\b(\d)\b", r'"\1"', json.dumps(content)))
 
 
 def test_object_with_numbers_does_not_affect_others_in_a_list() -> None:
@@ -119,9 +121,11 @@ def test_invalid_quantity_is_undecodable(spec: dict[str, Any]) -> None:
 
 
 def test_every_known_quantity_is_a_string_of_a_built_in_type() -> None:
-    modules = [import_module(f"{built_in_types.__name__}.{one.name}") for one in iter_modules(built_in_types.__path__)]
-    found = {name: cls for module in modules for name, cls in vars(module).items()}
-    classes = {name: cls for name, cls in found.items() if isinstance(cls, msgspec.StructMeta)}
+    modules = [
+        import_module(f"{built_in_types.__name__}.{item.name}") for item in iter_modules(built_in_types.__path__)
+    ]
+    result = {name: cls for module in modules for name, cls in vars(module).items()}
+    classes = {name: cls for name, cls in result.items() if isinstance(cls, msgspec.StructMeta)}
     for name, fields in QUANTITY_FIELDS.items():
         if name in classes:
             names = dict(zip(classes[name].__struct_encode_fields__, classes[name].__struct_fields__, strict=True))

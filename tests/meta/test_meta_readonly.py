@@ -100,9 +100,9 @@ def containers(value: Any) -> Iterator[Any]:
 
 @EACH_KIND
 def test_no_part_of_a_decoded_object_can_be_changed(cls: type, content: dict[str, Any]) -> None:
-    found = list(containers(decoded(cls, content)))
-    assert {"a": "b"} in found
-    for part in found:
+    result = list(containers(decoded(cls, content)))
+    assert {"a": "b"} in result
+    for part in result:
         with pytest.raises(TypeError, match="read-only"):
             part.clear()
 
@@ -164,9 +164,9 @@ def test_there_is_no_further_mutating_method(name: str) -> None:
         "__reversed__", "__ror__", "__sizeof__", "copy", "fromkeys", "get", "items", "keys", "values", "__add__",
         "__mul__", "__rmul__", "count", "index",
     }  # fmt: skip
-    for plain, own in ((dict, ReadOnlyDict), (list, ReadOnlyList)):
+    for plain, local in ((dict, ReadOnlyDict), (list, ReadOnlyList)):
         if name in vars(plain):
-            assert name in reading or name in vars(own)
+            assert name in reading or name in vars(local)
 
 
 COPIES: list[Callable[[Any], Any]] = [
@@ -185,17 +185,17 @@ COPIES: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("made", COPIES)
-def test_copies_are_plain_dicts(made: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("built", COPIES)
+def test_copies_are_plain_dicts(built: Callable[[Any], Any]) -> None:
     for original in (read_only(TREE), read_only({"a": "b"})):
-        found = made(original)
-        assert found == original
-        assert type(found) is dict
+        result = built(original)
+        assert result == original
+        assert type(result) is dict
 
 
-@pytest.mark.parametrize("made", [made for made in COPIES if made not in (copy.copy, copy.deepcopy)][:-5])
-def test_copies_of_the_empty_map_are_plain_dicts(made: Callable[[Any], Any]) -> None:
-    assert type(made(EMPTY_MAP)) is dict
+@pytest.mark.parametrize("built", [produced for produced in COPIES if produced not in (copy.copy, copy.deepcopy)][:-5])
+def test_copies_of_the_empty_map_are_plain_dicts(built: Callable[[Any], Any]) -> None:
+    assert type(built(EMPTY_MAP)) is dict
 
 
 def test_the_empty_map_is_json_and_yaml_like_any_other() -> None:
@@ -204,11 +204,11 @@ def test_the_empty_map_is_json_and_yaml_like_any_other() -> None:
 
 def test_the_deepest_tree_the_decoder_reads_is_made_read_only() -> None:
     tree = msgspec.json.decode(b'{"a":[' * 400 + b"{}" + b"]}" * 400)
-    found = read_only(tree)
-    assert found == tree
+    result = read_only(tree)
+    assert result == tree
     for _ in range(400):
-        found = found["a"][0]
-    assert found is EMPTY_MAP
+        result = result["a"][0]
+    assert result is EMPTY_MAP
 
 
 def test_a_map_is_the_same_at_every_read() -> None:
@@ -303,9 +303,9 @@ def test_a_subclass_keeps_the_defaults_of_its_guarded_base() -> None:
 def test_objects_in_maps_keep_their_identity() -> None:
     at = datetime(2026, 1, 2, tzinfo=UTC)
     inner = Inner()
-    found = read_only({"at": at, "inner": (inner,)})
-    assert found["inner"][0] is inner
-    assert found["at"] is at
+    result = read_only({"at": at, "inner": (inner,)})
+    assert result["inner"][0] is inner
+    assert result["at"] is at
 
 
 def test_encoding_and_first_reads_in_many_threads_agree() -> None:

@@ -245,7 +245,7 @@ requirements = st.one_of(
     ),
 )
 selectors = st.builds(
-    lambda found: Selector(tuple(sorted(found, key=lambda r: r.key))), st.lists(requirements, max_size=5)
+    lambda result: Selector(tuple(sorted(result, key=lambda r: r.key))), st.lists(requirements, max_size=5)
 )
 
 

@@ -54,7 +54,7 @@ def test_the_others_of_its_list_are_read(codec: Codec[ConfigMap], deep: bytes) -
         % (GOOD, deep, GOOD)
     )
     assert (page.metadata.resource_version, page.metadata.continue_) == ("9", "c")
-    assert [one.metadata.name for one in page.items] == ["good", "good"]
+    assert [item.metadata.name for item in page.items] == ["good", "good"]
     assert [error.metadata.name for error in page.undecodable] == ["deep"]
 
 
@@ -103,8 +103,8 @@ def text(value: object, how: tuple[str, str]) -> bytes:
 
 @given(st.dictionaries(plain_keys, values, max_size=5), spaces)
 def test_the_members_of_an_object_are_found(value: dict[str, Any], how: tuple[str, str]) -> None:
-    found = members(b" \n" + text(value, how) + b"\n")
-    assert {name: json.loads(member) for name, member in found.items()} == value
+    result = members(b" \n" + text(value, how) + b"\n")
+    assert {name: json.loads(member) for name, member in result.items()} == value
 
 
 @given(st.lists(values, max_size=5), spaces)

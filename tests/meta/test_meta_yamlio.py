@@ -27,7 +27,7 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why", "line"),
+    ("text", "reason", "line"),
     [
         pytest.param("a: b: c", "mapping values are not allowed", 1, id="no YAML"),
         pytest.param("a: [", "did not find expected node content", 1, id="cut off"),
@@ -54,8 +54,8 @@ def test_documents_come_in_order_and_empty_ones_as_none() -> None:
         pytest.param("!!python/object:os.system {}", "could not determine a constructor", 1, id="a Python object"),
     ],
 )
-def test_invalid_yaml_is_a_one_line_error(text: str, why: str, line: int) -> None:
-    with pytest.raises(InvalidYAML, match=why) as refused:
+def test_invalid_yaml_is_a_one_line_error(text: str, reason: str, line: int) -> None:
+    with pytest.raises(InvalidYAML, match=reason) as refused:
         read_yaml(text)
     assert "\n" not in str(refused.value)
     assert not line or refused.value.line == line

@@ -102,5 +102,5 @@ class _Part(Event):
         return super().is_set() or self._stop.is_set() or self._scheduler.now >= self._until
 
     def wait(self, timeout: float | None = None) -> bool:
-        left = max(self._until - self._scheduler.now, 0.0)
-        return self._stop.wait(left if timeout is None else min(timeout, left)) or self.is_set()
+        remaining = max(self._until - self._scheduler.now, 0.0)
+        return self._stop.wait(remaining if timeout is None else min(timeout, remaining)) or self.is_set()

@@ -25,15 +25,15 @@ class Copies:
         self._made: dict[str, types.ModuleType] = {}
         # First, so that nothing else is loaded while the other `threading` stands in.
         sources = {name: inspect.getsource(importlib.import_module(name)) for name in names}
-        wanted = dict(edits or {})
+        expected = dict(edits or {})
         before = {name: sys.modules[name] for name in (*names, "threading")}
         try:
             sys.modules["threading"] = threading
             for name, source in sources.items():
-                self._load(name, _edited(source, wanted.pop(name.rpartition(".")[2], None)))
+                self._load(name, _edited(source, expected.pop(name.rpartition(".")[2], None)))
         finally:
             sys.modules.update(before)
-        assert not wanted, f"no modules are called {sorted(wanted)}"
+        assert not expected, f"no modules are called {sorted(expected)}"
 
     def __getattr__(self, name: str) -> Any:
         return self._made[name]

@@ -97,8 +97,8 @@ class Scheduler:
 
     def spawn(self, body: Callable[[], object], name: str) -> Task:
         """Create a task that runs `body` when selected."""
-        taken = sum(task.name == name or task.name.startswith(f"{name}#") for task in self._tasks)
-        task = Task(f"{name}#{taken}" if taken else name, body)
+        used = sum(task.name == name or task.name.startswith(f"{name}#") for task in self._tasks)
+        task = Task(f"{name}#{used}" if used else name, body)
         if self.abandoned:
             task.ended = True
             return task
@@ -129,17 +129,17 @@ class Scheduler:
         """Allow a thread switch before an operation."""
         self.block(None, "", None)
 
-    def block(self, ready: Ready | None, why: str, deadline: float | None) -> None:
+    def block(self, ready: Ready | None, reason: str, deadline: float | None) -> None:
         """Block until `ready()` is true or the time has come."""
         me = self.current
         if me is None:
-            assert ready is None or ready(), f"this wait cannot end outside of a run: {why}"
+            assert ready is None or ready(), f"this wait cannot end outside of a run: {reason}"
             return
         if self.abandoned:  # unwinding: what would block can't, and what need not goes on
             if ready is None or ready():
                 return
             raise Abandoned
-        me.ready, me.why, me.deadline = ready, why, deadline
+        me.ready, me.why, me.deadline = ready, reason, deadline
         if self._next() is not me:
             me.gate.acquire()
             if self.abandoned:
@@ -222,9 +222,9 @@ class Steady:
     def choose(self, options: Sequence[str], current: str) -> str:
         """Select the next of the list, else `current`, else the first."""
         if self._left:
-            wanted = self._left.pop(0)
-            assert wanted in options, f"the schedule is of another program: {wanted} is none of {options}"
-            return wanted
+            expected = self._left.pop(0)
+            assert expected in options, f"the schedule is of another program: {expected} is none of {options}"
+            return expected
         return current if current in options else options[0]
 
 

@@ -68,8 +68,8 @@ def a_store_with_readers(code: Copies) -> Program:
 
         def read() -> None:
             for _ in range(2):
-                found = {obj.metadata.name for obj in store.by_index("namespace", "ns")}
-                assert found in ({"a"}, {"a", "b"}, {"b"}, set()), found
+                result = {obj.metadata.name for obj in store.by_index("namespace", "ns")}
+                assert result in ({"a"}, {"a", "b"}, {"b"}, set()), result
 
         scheduler.spawn(in_order(lambda: store.put(b), lambda: store.delete(a)), "writer")
         scheduler.spawn(lambda: store.replace([b, c], "9"), "lister")
@@ -217,10 +217,10 @@ def a_factory_two_share(code: Copies) -> Program:
     def program(scheduler: Scheduler) -> Callable[[], object]:
         source = code.source.FakeSource(ConfigMap, config_map("a"))
         factory = code.factory.InformerFactory(_Clientset(source), clock=Clock())
-        stop, made = Event(), []
+        stop, built = Event(), []
 
         def use() -> None:
-            made.append(factory.informer_for(_Client, ConfigMap))
+            built.append(factory.informer_for(_Client, ConfigMap))
             factory.start(stop)
 
         scheduler.spawn(use, "one")
@@ -229,7 +229,7 @@ def a_factory_two_share(code: Copies) -> Program:
         scheduler.spawn(in_order(lambda: stop.wait(5.0), factory.shutdown), "end")
 
         def holds() -> None:
-            assert made[0] is made[1]
+            assert built[0] is built[1]
             assert len(source.lists) <= 1
 
         return holds
@@ -353,8 +353,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
     wrong = program(Copies(CACHE, {module: edit}))
-    with pytest.raises(Failed) as found:
+    with pytest.raises(Failed) as error:
         search(wrong, 150, 300)
     with pytest.raises(Failed) as again:
-        replay(wrong, str(found.value).rpartition("schedule: ")[2])
-    assert again.value.schedule == found.value.schedule
+        replay(wrong, str(error.value).rpartition("schedule: ")[2])
+    assert again.value.schedule == error.value.schedule

@@ -67,8 +67,8 @@ class CorrelatorMachine(RuleBasedStateMachine):
         assert bool(result.patch) is (self.counts[same] > 1), "the first is new, all later ones are patches"
         assert result.skip is not self._allowed(name, sent=not result.skip)
         if not result.skip:
-            answer = replace(sent, metadata=replace(sent.metadata, resource_version=str(self.clock.now())))
-            self.correlator.update_state(answer, result.key)
+            updated = replace(sent, metadata=replace(sent.metadata, resource_version=str(self.clock.now())))
+            self.correlator.update_state(updated, result.key)
 
     def _grouped(self, name: str, reason: str, message: str, *, combined: bool) -> None:
         group = self.similar.get((name, reason))

@@ -94,12 +94,12 @@ class LossyLock:
             raise ConnectionFailed("lost on its way there")
         if fault in ("slow", "slow there"):
             Event().wait(2.0)
-        answer = act()
+        response = act()
         if fault in ("slow", "slow back"):
             Event().wait(2.0)
         if fault == "unanswered":
             raise ConnectionFailed("lost on its way back")
-        return answer
+        return response
 
 
 def program(code: Copies, faults: list[str], skews: list[tuple[float, float]], *, patient: bool) -> Program:

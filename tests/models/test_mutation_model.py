@@ -42,12 +42,12 @@ class World:
         self.cache = MutationCache.over(self.informer)
         self.relist()
 
-    def write(self, name: ObjectName, change: str, *, own: bool) -> None:
+    def write(self, name: ObjectName, change: str, *, local: bool) -> None:
         """Create, change, relabel or delete an object, if that is possible."""
         old = self.objects.get(name)
         if (old is None) is not (change == "create"):
             return
-        before = self.cache.before_write(name) if own else None
+        before = self.cache.before_write(name) if local else None
         new = self._changed(name, old, change)
         self._store(name, old, new)
         if before is None:
@@ -149,7 +149,7 @@ def test_reads_include_answered_writes(selects: bool, steps: list[tuple[ObjectNa
     world = World(selects=selects)
     for step in steps:
         if isinstance(step, tuple):
-            world.write(step[0], step[1], own=step[2])
+            world.write(step[0], step[1], local=step[2])
         elif step == "hear":
             world.hear()
         elif step == "relist":

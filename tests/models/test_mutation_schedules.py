@@ -280,8 +280,8 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
     wrong = program(Copies(MODULES, {module: edit}))
-    with pytest.raises(Failed) as found:
+    with pytest.raises(Failed) as error:
         search(wrong, 150, 300)
     with pytest.raises(Failed) as again:
-        replay(wrong, str(found.value).rpartition("schedule: ")[2])
-    assert again.value.schedule == found.value.schedule
+        replay(wrong, str(error.value).rpartition("schedule: ")[2])
+    assert again.value.schedule == error.value.schedule

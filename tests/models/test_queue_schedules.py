@@ -60,13 +60,13 @@ def two_producers_two_consumers(code: Copies) -> Program:
     def program(scheduler: Scheduler) -> Callable[[], object]:
         bench = Bench(code, scheduler)
         bench.consumers(2)
-        left = [2]
+        remaining = [2]
 
         def produce(*keys: str) -> None:
             for key in keys:
                 bench.queue.add(key)
-            left[0] -= 1
-            if not left[0]:
+            remaining[0] -= 1
+            if not remaining[0]:
                 bench.queue.shut_down()
 
         scheduler.spawn(lambda: produce("a", "b"), "producer0")
@@ -338,15 +338,15 @@ MUTANTS: dict[str, tuple[Callable[[Copies], Program], str, Edit]] = {
 def test_a_mistake_is_found_and_found_again_by_its_schedule(name: str) -> None:
     program, module, edit = MUTANTS[name]
     wrong = program(Copies(QUEUE, {"fairlock": NO_ATTEMPTS, module: edit}))
-    with pytest.raises(Failed) as found:
+    with pytest.raises(Failed) as error:
         search(wrong, 150, 300)
-    schedule = str(found.value).rpartition("schedule: ")[2]
+    schedule = str(error.value).rpartition("schedule: ")[2]
     with pytest.raises(Failed) as again:
         replay(wrong, schedule)
-    assert again.value.schedule == found.value.schedule
-    assert again.value.what[:60] == found.value.what[:60]
+    assert again.value.schedule == error.value.schedule
+    assert again.value.what[:60] == error.value.what[:60]
     # The schedule that breaks the one is just another for the other, as far as both go the same way.
-    execute(program(RIGHT), _Leading(found.value.schedule))
+    execute(program(RIGHT), _Leading(error.value.schedule))
 
 
 class _Leading:
@@ -356,5 +356,5 @@ class _Leading:
         self._left = list(schedule)
 
     def choose(self, options: Sequence[str], current: str) -> str:
-        wanted = self._left.pop(0) if self._left else current
-        return wanted if wanted in options else options[0]
+        expected = self._left.pop(0) if self._left else current
+        return expected if expected in options else options[0]

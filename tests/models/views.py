@@ -16,13 +16,13 @@ def config_map(name: str, version: int = 0, namespace: str = "ns") -> ConfigMap:
 class View:
     """Notifications of one handler, checked for consistency at every call; violations are in `wrong`."""
 
-    def __init__(self, place: Callable[[], object] = lambda: None) -> None:
+    def __init__(self, location: Callable[[], object] = lambda: None) -> None:
         """Create a view; `place` is called in each handler call, as a possible thread switch."""
         self.objects: dict[ObjectName, ConfigMap] = {}
         self.closed = False
         # Informers go on when a handler raises, so it must not be left to them.
         self.wrong: list[str] = []
-        self._place = place
+        self._place = location
 
     def on_add(self, obj: ConfigMap) -> None:
         self._expect(object_name(obj) not in self.objects, "added twice")

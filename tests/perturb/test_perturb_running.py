@@ -43,10 +43,12 @@ def test_invalid_selections_are_rejected() -> None:
 @pytest.mark.e2e
 def test_several_processes_find_the_same() -> None:
     scenario, kinds = Scenario(StatusFirst, STEPS), ["crash-before", "crash-stored"]
-    here = run_scenario(scenario, PlanSelection(only=kinds))
+    local = run_scenario(scenario, PlanSelection(only=kinds))
     lines: list[tuple[int, int]] = []
-    there = run_scenario(
-        scenario, PlanSelection(only=kinds, processes=2), lambda result, done, total, left: lines.append((done, total))
+    existing = run_scenario(
+        scenario,
+        PlanSelection(only=kinds, processes=2),
+        lambda result, done, total, remaining: lines.append((done, total)),
     )
-    assert [result.verdict for result in there] == [result.verdict for result in here]
-    assert lines == [(number, len(here)) for number in range(1, len(here) + 1)]
+    assert [result.verdict for result in existing] == [result.verdict for result in local]
+    assert lines == [(number, len(local)) for number in range(1, len(local) + 1)]

@@ -75,7 +75,7 @@ class _Automaton:
         self.edges[behind] += self.whole.first
         return every
 
-    def without_success(self, *, whole: bool) -> dict[int, dict[int, int]]:
+    def without_success(self, *, full: bool) -> dict[int, dict[int, int]]:
         """Return the edges between positions from which the match can still fail.
 
         A prefix that matches is enough unless the whole text must match; a loop over all characters reaches the end.
@@ -83,7 +83,7 @@ class _Automaton:
         last = self.whole.last
         loops = {a for a in range(len(self.chars)) if a in self.edges[a] and self.chars[a] == _ALL}
         ends = {a for a in last if self.chars[a] == _END}
-        certain = {a for a in loops if a in last or not ends.isdisjoint(self.edges[a])} | (set() if whole else {*last})
+        certain = {a for a in loops if a in last or not ends.isdisjoint(self.edges[a])} | (set() if full else {*last})
         return {
             a: {b: ways for b, ways in self.edges[a].items() if b not in certain}
             for a in range(len(self.chars))
@@ -112,9 +112,9 @@ class _Automaton:
                 return self._union(parts, flags)
         return _members(char, int(flags))
 
-    def _union(self, parts: Iterable[Any], flags: int) -> int:
+    def _union(self, pieces: Iterable[Any], flags: int) -> int:
         chars = 0
-        for part in parts:
+        for part in pieces:
             chars |= self._set(part, flags)
         return chars
 
@@ -136,11 +136,11 @@ class _Automaton:
     def _part(self, item: Any, flags: int) -> _Part:
         match item:
             case (op.BRANCH, (_, branches)):
-                parts = [self._sequence(branch, flags) for branch in branches]
-                whole = _Part()
-                for part in parts:
-                    whole = _Part(whole.first + part.first, whole.last + part.last, min(2, whole.empty + part.empty))
-                return whole
+                pieces = [self._sequence(branch, flags) for branch in branches]
+                full = _Part()
+                for part in pieces:
+                    full = _Part(full.first + part.first, full.last + part.last, min(2, full.empty + part.empty))
+                return full
             case (op.SUBPATTERN, (_, add, remove, inner)):
                 return self._sequence(inner, (flags | add) & ~remove)
             case (op.ATOMIC_GROUP, inner):
@@ -161,15 +161,15 @@ class _Automaton:
 
     def _repeat(self, low: int, high: int, build: Callable[[], _Part]) -> _Part:
         if high <= _EXACT:
-            whole = _Part(empty=1)
+            full = _Part(empty=1)
             for number in range(high, 0, -1):  # nested, x(x(x)?)?, so that the empty rest is one way
-                whole = self._then(build(), whole)
-                whole.empty = 1 if number > low else whole.empty
-            return whole
-        whole = build()
-        self._connect(whole.last, whole.first)
-        whole.empty = 1 if low == 0 or whole.empty else 0
-        return whole
+                full = self._then(build(), full)
+                full.empty = 1 if number > low else full.empty
+            return full
+        full = build()
+        self._connect(full.last, full.first)
+        full.empty = 1 if low == 0 or full.empty else 0
+        return full
 
 
 def _times(counts: Counter[int], ways: int) -> Counter[int]:
@@ -181,7 +181,7 @@ def super_linear(pattern: re.Pattern[Any], method: str = "fullmatch") -> str:
     automaton = _Automaton(pattern)
     anchored = method in ("fullmatch", "match") or automaton.guard is None
     start = None if anchored else automaton.search()
-    graph = _Graph(automaton.chars, automaton.without_success(whole=method == "fullmatch"))
+    graph = _Graph(automaton.chars, automaton.without_success(full=method == "fullmatch"))
     for p in graph.cycles:
         if p != start and (word := graph.two_ways(p)):
             return f"exponential: repeats {word!r}"
@@ -229,13 +229,13 @@ class _Graph:
         return _path((p, p, q), (p, q, q), steps)
 
     def _reach(self, start: int) -> set[int]:
-        found, pending = set[int](), [start]
+        result, pending = set[int](), [start]
         while pending:
             for after in self._edges[pending.pop()]:
-                if after not in found:
-                    found.add(after)
+                if after not in result:
+                    result.add(after)
                     pending.append(after)
-        return found
+        return result
 
 
 def _path(start: tuple[int, ...], goal: tuple[int, ...], steps: _Steps) -> str:

@@ -25,16 +25,16 @@ def documents(path: Path) -> list[Object]:
 
 def gathered(folder: Path) -> list[Object]:
     """Return the objects of a kustomization that adds at most labels, without kubectl."""
-    found: list[Object] = []
+    matches: list[Object] = []
     [kustomization] = documents(folder / "kustomization.yaml")
     assert set(kustomization) <= {"apiVersion", "kind", "resources", "namespace", "labels"}
     for resource in kustomization["resources"]:
         path = (folder / resource).resolve()
-        found += gathered(path) if path.is_dir() else documents(path)
+        matches += gathered(path) if path.is_dir() else documents(path)
     for added in kustomization.get("labels", ()):
-        for each in found:
+        for each in matches:
             each["metadata"]["labels"] = {**each["metadata"].get("labels", {}), **added["pairs"]}
-    return found
+    return matches
 
 
 @functools.cache
@@ -55,8 +55,8 @@ def rendered(folder: Path | str) -> list[Object]:
 
 def named(objects: Iterable[Object], kind: str, name: str = NAME) -> Object:
     """Return the object of this kind and name."""
-    [found] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
-    return found
+    [matches] = [each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    return matches
 
 
 def pod(objects: Iterable[Object]) -> Object:
@@ -68,8 +68,8 @@ def pod(objects: Iterable[Object]) -> Object:
 def container(objects: Iterable[Object]) -> Object:
     """Return the controller's container."""
     [only] = pod(objects)["spec"]["containers"]
-    found: Object = only
-    return found
+    result: Object = only
+    return result
 
 
 Grant = tuple[str, str, str, str]

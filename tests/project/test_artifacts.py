@@ -75,9 +75,9 @@ def test_another_namespace_is_one_line(overlay: str, tmp_path: Path) -> None:
 @pytest.mark.e2e
 def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> None:
     shutil.copytree(ARTIFACTS, tmp_path / "artifacts")
-    shown = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "deploy.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert len(shown) == 2
-    for at, block in enumerate(shown):
+    displayed = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs" / "deploy.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert len(displayed) == 2
+    for at, block in enumerate(displayed):
         (mine := tmp_path / f"mine-{at}").mkdir()
         over = {"resources": ["../artifacts/default"], **yaml.safe_load(block)}
         (mine / "kustomization.yaml").write_text(to_yaml(over))
@@ -92,13 +92,13 @@ def test_set_ups_of_one_s_own_render_as_the_page_shows_them(tmp_path: Path) -> N
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_binding_leads_from_the_pod_s_account_to_a_role_that_is_there(overlay: str) -> None:
     objects = rendered(overlay)
-    there = {label(each) for each in objects}
+    existing = {label(each) for each in objects}
     bindings = [each for each in objects if each["kind"].endswith("Binding")]
     assert len(bindings) == 3
     for binding in bindings:
-        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in there
+        assert (binding["roleRef"]["kind"], binding["roleRef"]["name"]) in existing
         assert binding["subjects"] == [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}]
-    assert ("ServiceAccount", pod(objects)["spec"]["serviceAccountName"]) in there
+    assert ("ServiceAccount", pod(objects)["spec"]["serviceAccountName"]) in existing
 
 
 @pytest.mark.e2e
@@ -130,11 +130,11 @@ def test_monitor_finds_the_service_and_its_port(default: list[Object]) -> None:
 def test_every_port_that_is_named_is_one_the_program_listens_at(overlay: str) -> None:
     objects = rendered(overlay)
     ports = {port["name"]: port["containerPort"] for port in container(objects)["ports"]}
-    asked = [container(objects)[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")]
-    asked += [port["targetPort"] for port in named(objects, "Service", f"{NAME}-metrics")["spec"]["ports"]]
+    requested = [container(objects)[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")]
+    requested += [port["targetPort"] for port in named(objects, "Service", f"{NAME}-metrics")["spec"]["ports"]]
     policy = named(objects, "NetworkPolicy", "allow-metrics-traffic")["spec"]["ingress"]
-    asked += [port["port"] for rule in policy for port in rule["ports"]]
-    assert set(asked) == set(ports)
+    requested += [port["port"] for rule in policy for port in rule["ports"]]
+    assert set(requested) == set(ports)
     listening = re.findall(r"--(\w+-?\w+)-bind-address=:(\d+)", " ".join(container(objects)["args"]))
     assert {(name, int(port)) for name, port in listening} == {
         ("health-probe", ports["health"]),
@@ -145,10 +145,10 @@ def test_every_port_that_is_named_is_one_the_program_listens_at(overlay: str) ->
 @pytest.mark.e2e
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_every_argument_is_a_flag_of_the_program(overlay: str) -> None:
-    told = subprocess.run(
+    stdout = subprocess.run(
         [sys.executable, "main.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30
     ).stdout
-    flags = set(re.findall(r"(--[a-z][a-z-]+)", told))
+    flags = set(re.findall(r"(--[a-z][a-z-]+)", stdout))
     arguments = container(rendered(overlay))["args"]
     assert [argument for argument in arguments if argument.partition("=")[0] not in flags] == []
 
@@ -174,8 +174,8 @@ def test_sharded_members_all_work() -> None:
     assert f"--shard-count={named(objects, 'Deployment')['spec']['replicas']}" in arguments
     assert f"--shard-lease-prefix={NAME}" in arguments
     assert "--leader-elect" not in arguments
-    rest = set(container(rendered("default"))["args"]) - {"--leader-elect"}
-    assert rest <= set(arguments)
+    remainder = set(container(rendered("default"))["args"]) - {"--leader-elect"}
+    assert remainder <= set(arguments)
     leases = {name for _, _, name, _ in grants(named(objects, "Role", f"{NAME}-leader-election"))} - {""}
     assert leases == {f"{NAME}-{member}" for member in range(named(objects, "Deployment")["spec"]["replicas"])}
 

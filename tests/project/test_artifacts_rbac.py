@@ -15,7 +15,7 @@ Request = tuple[str, str, str]
 
 
 @pytest.fixture(scope="module")
-def one() -> Callable[..., Object]:
+def find_manifest() -> Callable[..., Object]:
     everything = gathered(ARTIFACTS / "default")
     return lambda kind, name=NAME: named(everything, kind, name)
 
@@ -29,24 +29,24 @@ def granted(role: Object) -> set[Request]:
     return {(group, resource, verb) for group, resource, _, verb in grants(role)}
 
 
-def test_election_asks_for_what_its_role_grants_and_for_no_other_lease(one: Callable[..., Object]) -> None:
+def test_election_asks_for_what_its_role_grants_and_for_no_other_lease(find_manifest: Callable[..., Object]) -> None:
     """It creates, renews and releases the lease that the manifests' flags name."""
     kube, stop = FakeKubernetes(), threading.Event()
     lock = LeaseLock(kube, NAMESPACE, NAME, "me")
     LeaderElector(lock, on_started_leading=lambda _: stop.set(), on_stopped_leading=lambda: None).run(stop)
     seen = {(*requested(action), action.name) for action in kube.actions}
-    allowed = list(grants(one("Role", f"{NAME}-leader-election")))
+    allowed = list(grants(find_manifest("Role", f"{NAME}-leader-election")))
     # A name can't be demanded of a creation.
     assert {(group, resource, verb) for group, resource, verb, _ in seen} == {(g, r, v) for g, r, _, v in allowed}
     assert {name for _, _, name, verb in allowed if verb != "create"} == {NAME}
     assert {name for *_, verb, name in seen if verb != "create"} == {NAME}
     assert {action.namespace for action in kube.actions} == {
-        one("Role", f"{NAME}-leader-election")["metadata"]["namespace"]
+        find_manifest("Role", f"{NAME}-leader-election")["metadata"]["namespace"]
     }
 
 
-def test_account_that_serves_metrics_may_review_tokens(one: Callable[..., Object]) -> None:
-    assert granted(one("ClusterRole", f"{NAME}-metrics-auth")) == {
+def test_account_that_serves_metrics_may_review_tokens(find_manifest: Callable[..., Object]) -> None:
+    assert granted(find_manifest("ClusterRole", f"{NAME}-metrics-auth")) == {
         ("authentication.k8s.io", "tokenreviews", "create"),
         ("authorization.k8s.io", "subjectaccessreviews", "create"),
     }

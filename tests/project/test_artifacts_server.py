@@ -68,8 +68,8 @@ def names(objects: list[Object]) -> set[str]:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_server_accepts_every_object_unchanged(shell: Shell, overlay: str) -> None:
     """Strict field validation, and no warnings, such as those of Pod Security."""
-    said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
-    assert [line for line in said if not line.endswith(" created")] == []
+    splitlines = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{overlay}").splitlines()
+    assert [line for line in splitlines if not line.endswith(" created")] == []
     assert shell.there() == names(rendered(overlay))
     assert "successfully rolled out" in shell.kubectl(
         "-n", NAMESPACE, "rollout", "status", f"deployment/{NAME}", "--timeout=20s"
@@ -85,9 +85,9 @@ def test_server_accepts_samples_and_what_prometheus_operator_reads(shell: Shell)
     shell.kubectl("apply", "-f", "tests/project/monitoring_crds.yaml")
     shell.kubectl("create", "namespace", NAMESPACE)
     for folder in ("examples", "prometheus"):
-        said = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{folder}").splitlines()
-        assert len(said) == len(rendered(folder))
-        assert [line for line in said if not line.endswith(" created")] == []
+        splitlines = shell.kubectl("apply", "--validate=strict", "-k", f"artifacts/{folder}").splitlines()
+        assert len(splitlines) == len(rendered(folder))
+        assert [line for line in splitlines if not line.endswith(" created")] == []
 
 
 # Pod Security: the server's own admission is asked, with the pod as it is and with each protection taken away.
@@ -110,9 +110,9 @@ def restricted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     default = gathered(ROOT / "artifacts" / "default")
     prepared = [named(default, "Namespace", NAMESPACE), named(default, "ServiceAccount")]
     with Environment(server=BundledServer(kubeconfig=home / "kubeconfig")):
-        found = Shell(home)
-        found.kubectl("apply", "-f", "-", stdin="---\n".join(map(to_yaml, prepared)))
-        yield found
+        result = Shell(home)
+        result.kubectl("apply", "-f", "-", stdin="---\n".join(map(to_yaml, prepared)))
+        yield result
 
 
 @pytest.mark.feature("E-06")
@@ -153,8 +153,8 @@ def test_namespaced_controller_can_run_the_pods_of_its_foos_beside_itself(shell:
     foo = Foo(ObjectMeta(name="a", namespace=NAMESPACE), FooSpec(deployment_name="a", replicas=1))
     spec = to_dict(new_deployment(foo))["spec"]["template"]["spec"]
     trial = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial"}, "spec": spec}
-    said = shell.kubectl("-n", NAMESPACE, "create", "--dry-run=server", "-f", "-", stdin=json.dumps(trial))
-    assert said == "pod/trial created (server dry run)\n"
+    printed = shell.kubectl("-n", NAMESPACE, "create", "--dry-run=server", "-f", "-", stdin=json.dumps(trial))
+    assert printed == "pod/trial created (server dry run)\n"
     privileged = {**trial, "spec": {**spec, "hostNetwork": True}}
     refused = shell.kubectl(
         "-n", NAMESPACE, "create", "--dry-run=server", "-f", "-", stdin=json.dumps(privileged), code=1
@@ -170,8 +170,8 @@ IMAGE = "registry.example.com/team/sample-controller:1.2.3"
 def test_install_and_uninstall_are_about_the_definitions_alone(shell: Shell) -> None:
     shell.make("install")
     assert shell.there() == set()
-    found = shell.kubectl("get", "crd", "-o", "name")
-    assert found == "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.k8s.io\n"
+    result = shell.kubectl("get", "crd", "-o", "name")
+    assert result == "customresourcedefinition.apiextensions.k8s.io/foos.samplecontroller.k8s.io\n"
     shell.kubectl("apply", "-k", "artifacts/examples")
     shell.make("uninstall")
     assert shell.kubectl("get", "crd", "-o", "name") == ""

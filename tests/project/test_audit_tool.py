@@ -22,14 +22,14 @@ def answer(*packages: dict[str, Any]) -> Answer:
 
 def audited(*answers: Answer, strict: bool = False) -> tuple[int, list[str], list[str]]:
     """Return the exit code, the output, and the services queried, for given answers."""
-    said, asked = list[str](), list[str]()
+    printed, requested = list[str](), list[str]()
 
     def ask(service: str, lock: str) -> Answer:
         assert lock == LOCK
-        asked.append(service)
-        return answers[len(asked) - 1]
+        requested.append(service)
+        return answers[len(requested) - 1]
 
-    return tool.audit(LOCK, ask, strict=strict, say=said.append), said, asked
+    return tool.audit(LOCK, ask, strict=strict, say=printed.append), printed, requested
 
 
 def test_clean_packages_pass() -> None:
@@ -37,16 +37,16 @@ def test_clean_packages_pass() -> None:
 
 
 def test_vulnerability_fails_and_names_its_remedy() -> None:
-    code, said, _ = audited(answer(CLEAN, VULNERABLE))
+    code, printed, _ = audited(answer(CLEAN, VULNERABLE))
     assert code == 1
-    assert said[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (fixed in 2.0)"
+    assert printed[0] == "vulnerable: holey 1.0: PYSEC-2026-1 (fixed in 2.0)"
 
 
 def test_second_service_is_queried_if_the_first_has_no_data() -> None:
     """A mirror with packages but without advisories; pip-audit itself reports that as clean."""
-    code, said, asked = audited(answer(UNKNOWN), answer(VULNERABLE))
-    assert (code, asked) == (1, ["pypi", "osv"])
-    assert said[-1] == "osv looked up 1 packages: 1 findings"
+    code, printed, requested = audited(answer(UNKNOWN), answer(VULNERABLE))
+    assert (code, requested) == (1, ["pypi", "osv"])
+    assert printed[-1] == "osv looked up 1 packages: 1 findings"
 
 
 @pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
@@ -63,8 +63,8 @@ def test_unreachable_services_are_reported_and_fail_if_strict(code: int, *, stri
 
 @pytest.mark.parametrize(("strict", "code"), [(False, 0), (True, 1)])
 def test_package_that_could_not_be_looked_up_is_named(code: int, *, strict: bool) -> None:
-    found, said, _ = audited(answer(CLEAN, UNKNOWN), strict=strict)
-    assert (found, said[0]) == (code, "NOT AUDITED, unknown to pypi: unheard")
+    result, printed, _ = audited(answer(CLEAN, UNKNOWN), strict=strict)
+    assert (result, printed[0]) == (code, "NOT AUDITED, unknown to pypi: unheard")
 
 
 def test_accepted_vulnerabilities_each_have_a_reason() -> None:

@@ -28,9 +28,9 @@ def steps() -> Iterator[Step]:
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
     stage = -1
     for line in filter(None, map(str.strip, text.splitlines())):
-        verb, _, rest = line.partition(" ")
+        verb, _, remainder = line.partition(" ")
         stage += verb == "FROM"
-        yield Step(stage, verb, rest.strip())
+        yield Step(stage, verb, remainder.strip())
 
 
 def final() -> list[Step]:
@@ -75,16 +75,16 @@ def test_every_stage_has_the_same_slim_python() -> None:
 
 def test_python_is_one_the_library_supports() -> None:
     [argument] = [step.rest for step in steps() if step.verb == "ARG" and step.stage == -1]
-    found = re.fullmatch(r"PYTHON_IMAGE=python:(\d+)\.(\d+)-slim", argument)
-    assert found is not None
-    assert (int(found[1]), int(found[2])) >= (3, 11)
+    match = re.fullmatch(r"PYTHON_IMAGE=python:(\d+)\.(\d+)-slim", argument)
+    assert match is not None
+    assert (int(match[1]), int(match[2])) >= (3, 11)
 
 
 def test_image_says_what_it_is_and_which_commit_it_was_made_of() -> None:
     labels = dict(re.findall(r'org\.opencontainers\.image\.(\w+)="([^"]*)"', only("LABEL")))
     arguments = {step.rest.partition("=")[0] for step in final() if step.verb == "ARG"}
-    given = {name: value for name, value in labels.items() if value.startswith("$")}
-    assert given == {name.lower(): f"${{{name}}}" for name in arguments}
+    settings = {name: value for name, value in labels.items() if value.startswith("$")}
+    assert settings == {name.lower(): f"${{{name}}}" for name in arguments}
     assert {"title", "description", "licenses", "version", "revision", "source"} == set(labels)
     makefile = (ROOT / "Makefile").read_text()
     assert all(f"--build-arg {name}=" in makefile for name in arguments)
@@ -128,11 +128,11 @@ class Image:
         self.root = root
         self.checkout = checkout
         # The rest is this machine's: how to reach a package index is its business.
-        own = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | own
+        local = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")} | local
 
     def inside(self, text: str) -> str:
-        return re.sub(r"(?<![\w/])(/opt/|/src\b|/app\b)", lambda found: f"{self.root}{found[0]}", text)
+        return re.sub(r"(?<![\w/])(/opt/|/src\b|/app\b)", lambda result: f"{self.root}{result[0]}", text)
 
     def build(self) -> None:
         """Run the steps of the build stage; the final stage only copies its result."""
@@ -171,10 +171,10 @@ class Image:
 
     def content(self) -> dict[str, bytes]:
         """Return the files of the final stage: bytes, and targets of links."""
-        taken = [path for name in ("opt/venv", "app") for path in (self.root / name).rglob("*")]
+        used = [path for name in ("opt/venv", "app") for path in (self.root / name).rglob("*")]
         return {
             str(path.relative_to(self.root)): os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
-            for path in taken
+            for path in used
             if path.is_symlink() or path.is_file()
         }
 
@@ -187,9 +187,9 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("LICENSE", "README.md", "main.py", "pyproject.toml", "setup.cfg"):
         shutil.copy(ROOT / name, checkout)
-    made = Image(tmp_path_factory.mktemp("image"), checkout)
-    made.build()
-    return made
+    built = Image(tmp_path_factory.mktemp("image"), checkout)
+    built.build()
+    return built
 
 
 @pytest.mark.e2e

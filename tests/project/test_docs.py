@@ -155,19 +155,19 @@ def statements(parent: ast.AST, *, waits: bool = False) -> Iterator[tuple[ast.st
 @functools.cache
 def imports_of(path: Path) -> tuple[tuple[tuple[str, ...], bool], ...]:
     """Return the modules named by each import of a file, and whether it is lazy."""
-    found = []
+    matches = []
     for node, waits in statements(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found.append((tuple(alias.name for alias in node.names), waits))
+            matches.append((tuple(alias.name for alias in node.names), waits))
         elif isinstance(node, ast.ImportFrom):
-            found.append(((node.module or "",), waits))
-    return tuple(found)
+            matches.append(((node.module or "",), waits))
+    return tuple(matches)
 
 
 def imported_distributions(package: Path) -> set[str]:
     """Return the other distributions that a package imports."""
-    found = [modules for path in package.rglob("*.py") for modules, _ in imports_of(path)]
-    modules = {module for names in found for module in names}
+    matches = [modules for path in package.rglob("*.py") for modules, _ in imports_of(path)]
+    modules = {module for names in matches for module in names}
     tops = {module.partition(".")[0] for module in modules} - set(sys.stdlib_module_names) - {package.name}
     distributions = importlib.metadata.packages_distributions()
     return {name.lower().replace("_", "-") for top in tops for name in distributions[top]}
@@ -202,7 +202,9 @@ def test_every_guarantee_names_a_test() -> None:
     for guarantee, tests in chain.from_iterable(map(rows, tables)):
         places = re.findall(r"`([^`]+)`", tests)
         assert places, guarantee
-        assert [place for place in places if not place.startswith("make ") and not (ROOT / place).is_file()] == []
+        assert [
+            location for location in places if not location.startswith("make ") and not (ROOT / location).is_file()
+        ] == []
 
 
 def test_guides_with_guarantees_name_their_tests() -> None:
@@ -253,10 +255,10 @@ def test_rows_of_the_architecture_are_the_contracts() -> None:
 @pytest.mark.parametrize("hop", re.findall(r"`([\w.]+:[\w.]+)`", HOPS))
 def test_hop_exists(hop: str) -> None:
     module, _, path = hop.partition(":")
-    found: object = importlib.import_module(module)
+    result: object = importlib.import_module(module)
     for name in path.split("."):
-        found = getattr(found, name)
-    assert callable(found)
+        result = getattr(result, name)
+    assert callable(result)
 
 
 # What is named.
@@ -268,8 +270,8 @@ ABOUT_PROJECTS = ("projects.md", "tutorial.md", "upgrading.md", "022-reload-rest
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     text = page.read_text()
-    own = tuple(f"{folder}/" for folder in OWN_FOLDERS)
-    files = {name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(own)}
+    local = tuple(f"{folder}/" for folder in OWN_FOLDERS)
+    files = {name for name in re.findall(r"`([\w./-]+)`", text) if name.startswith(local)}
     assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
     repository, scaffolded = ROOT / "Makefile", ROOT / "clientgo" / "cli" / "templates" / "make.tmpl"
     makefiles = [scaffolded] if page.name in ABOUT_PROJECTS else [repository]

@@ -59,8 +59,8 @@ def client() -> FakeClient:
 
 def copies(client: FakeClient) -> dict[str, dict[str, str]]:
     ConfigMapSyncer(client).reconcile_request(NAME)
-    found = client.list(ConfigMap)
-    return {one.metadata.namespace: dict(one.data) for one in found if SOURCE in one.metadata.annotations}
+    result = client.list(ConfigMap)
+    return {item.metadata.namespace: dict(item.data) for item in result if SOURCE in item.metadata.annotations}
 
 
 def test_selected_namespaces_get_a_copy_which_is_written_once(client: FakeClient) -> None:
@@ -97,8 +97,10 @@ def test_copies_of_a_deleted_source_are_deleted(client: FakeClient) -> None:
 def test_line_count_in_the_list_of_examples_is_current(example: str) -> None:
     readme = (ROOT / "examples" / "README.md").read_text()
     [listed] = re.findall(rf"^\| `{example}` \| (\d+) \|", readme, re.MULTILINE)
-    place = ROOT / "examples" / example
-    files = [path for path in place.rglob("*.py") if "tests" not in path.parts[-2:]] if place.is_dir() else [place]
+    location = ROOT / "examples" / example
+    files = (
+        [path for path in location.rglob("*.py") if "tests" not in path.parts[-2:]] if location.is_dir() else [location]
+    )
     assert sum(len(path.read_text().splitlines()) for path in files) == int(listed)
 
 

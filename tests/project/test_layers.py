@@ -29,8 +29,8 @@ def unbounded(source: str) -> list[int]:
 
 
 def test_every_process_has_a_time_limit() -> None:
-    found = {path.relative_to(ROOT).as_posix(): unbounded(path.read_text(encoding="utf-8")) for path in FILES}
-    assert {path: lines for path, lines in found.items() if lines and path not in HELPER} == {}
+    result = {path.relative_to(ROOT).as_posix(): unbounded(path.read_text(encoding="utf-8")) for path in FILES}
+    assert {path: lines for path, lines in result.items() if lines and path not in HELPER} == {}
 
 
 @pytest.fixture

@@ -68,9 +68,9 @@ def test_password_in_the_remote_s_address_stays_out_of_the_image(tmp_path: Path)
     subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True, timeout=30)
     remote = "https://me:s3cret@git.example.com/team/sample.git"
     subprocess.run(["git", "-C", str(tmp_path), "remote", "add", "origin", remote], check=True, timeout=30)
-    said = make("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "-n", "docker-build").stdout
-    assert "--build-arg SOURCE=https://git.example.com/team/sample.git" in said
-    assert "s3cret" not in said
+    stdout = make("-f", str(ROOT / "Makefile"), "-C", str(tmp_path), "-n", "docker-build").stdout
+    assert "--build-arg SOURCE=https://git.example.com/team/sample.git" in stdout
+    assert "s3cret" not in stdout
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_password_in_the_remote_s_address_stays_out_of_the_image(tmp_path: Path)
 def test_unfit_python_is_one_sentence(tmp_path: Path, body: str, sentence: str) -> None:
     python = script(tmp_path / "python3", body)
     done = make("venv", f"PYTHON={python}", f"VENV={tmp_path}/venv")
-    said = [line for line in done.stderr.splitlines() if not line.startswith("make")]
+    printed = [line for line in done.stderr.splitlines() if not line.startswith("make")]
     assert done.returncode != 0
-    assert len(said) == 1
-    assert said[0].startswith("error: ")
-    assert sentence in said[0]
+    assert len(printed) == 1
+    assert printed[0].startswith("error: ")
+    assert sentence in printed[0]
 
 
 def test_installation_that_failed_is_tried_again(tmp_path: Path) -> None:

@@ -37,9 +37,9 @@ def shared(sources: Mapping[str, str]) -> dict[str, list[str]]:
     for path, source in sources.items():
         for name, is_class in definitions(source):
             (classes if is_class else aliases)[name].append(path)
-    found = {name: [*paths, *aliases[name]] for name, paths in classes.items() if len(paths) + len(aliases[name]) > 1}
+    result = {name: [*paths, *aliases[name]] for name, paths in classes.items() if len(paths) + len(aliases[name]) > 1}
     return {
-        name: sorted(paths) for name, paths in found.items() if any(not path.startswith(GENERATED) for path in paths)
+        name: sorted(paths) for name, paths in result.items() if any(not path.startswith(GENERATED) for path in paths)
     }
 
 
@@ -66,10 +66,10 @@ def test_no_two_public_classes_share_a_name() -> None:
         *ROOT.glob("olm/clientgo_olm/*.py"),
     ]
     files = {path.relative_to(ROOT).as_posix(): path for path in paths}
-    found = shared({name: path.read_text(encoding="utf-8") for name, path in files.items()})
-    excused = {name for name, paths in found.items() if sum(not path.startswith(GENERATED) for path in paths) == 1}
-    assert {name: paths for name, paths in found.items() if name not in excused & ALLOWED.keys()} == {}
-    assert ALLOWED.keys() - found.keys() == set(), "these names are unique now: remove them from ALLOWED"
+    result = shared({name: path.read_text(encoding="utf-8") for name, path in files.items()})
+    excused = {name for name, paths in result.items() if sum(not path.startswith(GENERATED) for path in paths) == 1}
+    assert {name: paths for name, paths in result.items() if name not in excused & ALLOWED.keys()} == {}
+    assert ALLOWED.keys() - result.keys() == set(), "these names are unique now: remove them from ALLOWED"
 
 
 EMPTY_WORDS = frozenset(
@@ -94,7 +94,10 @@ EMPTY_WORDS = frozenset(
 )
 """Names that say nothing about what they hold."""
 
-CEILINGS = {"clientgo": 0, "controller": 0, "olm/clientgo_olm": 0}
+CEILINGS = {
+    **dict.fromkeys(("apiserver", "benchmarks", "clientgo", "controller", "examples", "hack", "olm"), 0),
+    "tests": 15,
+}
 """Uses of such names for variables and parameters by path; a ceiling may only fall."""
 
 

@@ -67,9 +67,9 @@ def required(wheel: Path) -> set[str]:
 def test_wheel_holds_every_file_of_its_package_and_nothing_else(wheels: dict[str, Path], package: str) -> None:
     folder = PACKAGES[package]
     files = {str(path.relative_to(folder)) for path in (folder / package).rglob("*") if path.is_file()}
-    own = {path for path in files if "__pycache__" not in path}
-    assert {path for path in contents(wheels[package]) if ".dist-info/" not in path} == own
-    assert f"{package}/py.typed" in own
+    local = {path for path in files if "__pycache__" not in path}
+    assert {path for path in contents(wheels[package]) if ".dist-info/" not in path} == local
+    assert f"{package}/py.typed" in local
 
 
 @pytest.mark.parametrize("package", PACKAGES)

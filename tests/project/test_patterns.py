@@ -62,10 +62,10 @@ class Source:
     def uses(self) -> Iterator[Use]:
         module = importlib.import_module(self._path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         for call in self._calls():
-            method, place = call.func.attr, f"{self._path}:{call.lineno}"  # type: ignore[attr-defined]  # of _calls
+            method, location = call.func.attr, f"{self._path}:{call.lineno}"  # type: ignore[attr-defined]  # of _calls
             methods = self._methods(call) if method == "compile" else {method}
             for pattern in self._patterns(call, module):
-                yield Use(place, pattern if methods else None, frozenset(methods))
+                yield Use(location, pattern if methods else None, frozenset(methods))
 
     def _calls(self) -> Iterator[ast.Call]:
         for node in ast.walk(self._tree):
@@ -82,7 +82,7 @@ class Source:
 
     def _compiled(self, call: ast.Call, values: dict[str, Any]) -> re.Pattern[Any]:
         at = FLAGS_AT[call.func.attr]  # type: ignore[attr-defined]  # of _calls
-        flags = [one.value for one in call.keywords if one.arg == "flags"] or call.args[at : at + 1]
+        flags = [keyword.value for keyword in call.keywords if keyword.arg == "flags"] or call.args[at : at + 1]
         return re.compile(_value(call.args[0], values), *(_value(flag, values) for flag in flags))
 
     def _environments(self, call: ast.Call) -> list[dict[str, ast.expr]]:
@@ -103,18 +103,18 @@ class Source:
 
     def _methods(self, call: ast.Call) -> set[str]:
         """Return the methods of a compiled pattern that its module calls; all of them if others call them."""
-        found, names = set[str](), set[str]()
+        result, names = set[str](), set[str]()
         for node in ast.walk(self._tree):
             match node:
                 case ast.Attribute(value=value, attr=attr) if value is call:
-                    found.add(attr)
+                    result.add(attr)
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if call in ast.walk(value):
                     names.add(name)
         for node in ast.walk(self._tree):
             match node:
                 case ast.Attribute(value=ast.Name(id=name) | ast.Subscript(value=ast.Name(id=name)), attr=attr):
-                    found |= {attr} if name in names else set()
-        return found & METHODS or (METHODS if names else set())
+                    result |= {attr} if name in names else set()
+        return result & METHODS or (METHODS if names else set())
 
 
 def _evaluated(expressions: Mapping[str, ast.expr], values: dict[str, Any]) -> dict[str, Any]:
@@ -169,8 +169,8 @@ def test_super_linear_patterns_are_rejected(pattern: str, method: str, error: st
 def test_every_pattern_of_the_library_takes_linear_time() -> None:
     patterns = [(use.place, use.pattern, method) for use in USES if use.pattern for method in use.methods]
     patterns += [(file, pattern, method) for file, built in BUILT.items() for pattern, method in built]
-    errors = {f"{place} {method}": super_linear(pattern, method) for place, pattern, method in patterns}
-    assert {place: error for place, error in errors.items() if error} == {}
+    errors = {f"{location} {method}": super_linear(pattern, method) for location, pattern, method in patterns}
+    assert {position: error for position, error in errors.items() if error} == {}
     assert len(patterns) > 100
 
 

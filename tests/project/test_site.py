@@ -44,8 +44,8 @@ def test_navigation_has_every_page_but_the_reports_once() -> None:
 
 
 def test_reports_are_linked_from_other_pages() -> None:
-    others = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents)]
-    text = "".join(page.read_text() for page in others)
+    other_items = [ROOT / "README.md", *(page for page in DOCS.rglob("*.md") if DOCS / "reports" not in page.parents)]
+    text = "".join(page.read_text() for page in other_items)
     reports = [str(page.relative_to(DOCS)) for page in (DOCS / "reports").rglob("*.md")]
     assert [report for report in reports if report not in text] == []
 
@@ -76,8 +76,8 @@ def test_tools_of_the_site_have_upper_bounds_and_are_not_part_of_dev() -> None:
     parser = configparser.ConfigParser()
     parser.read(ROOT / "setup.cfg")
     extras = parser["options.extras_require"]
-    wanted = [line for line in extras["docs"].split("\n") if line and not line.startswith("#")]
-    assert [line for line in wanted if not re.search(r"<|==", line)] == []
+    expected = [line for line in extras["docs"].split("\n") if line and not line.startswith("#")]
+    assert [line for line in expected if not re.search(r"<|==", line)] == []
     assert "mkdocs" not in extras["dev"]
 
 
@@ -100,19 +100,19 @@ class Links(HTMLParser):
         self.loaded, self.linked = list[str](), list[str]()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
+        arguments = {name: value or "" for name, value in attrs}
         if tag == "a":
-            self.linked.append(given.get("href", ""))
+            self.linked.append(arguments.get("href", ""))
         else:
-            self.loaded += [given[name] for name in ("href", "src") if name in given]
+            self.loaded += [arguments[name] for name in ("href", "src") if name in arguments]
 
 
 def mkdocs() -> list[str]:
     """Return the command; skip the test if MkDocs is not installed."""
     if importlib.util.find_spec("mkdocs"):
         return [sys.executable, "-m", "mkdocs"]
-    if found := shutil.which("mkdocs", path=str(ROOT / ".venv-docs" / "bin")):
-        return [found]
+    if result := shutil.which("mkdocs", path=str(ROOT / ".venv-docs" / "bin")):
+        return [result]
     pytest.skip("MkDocs is not installed: `make docs` installs it into .venv-docs")
 
 
@@ -138,8 +138,8 @@ def test_site_builds_without_warnings_and_loads_nothing_from_other_servers(tmp_p
         if page.name == "404.html":  # its links start at the root of a server
             continue
         assert [link for link in links.loaded if re.match(r"(https?:)?//", link)] == [], page
-        own = {link.partition("#")[0] for link in links.linked if not re.match(r"[a-z]+:", link)}
-        assert [link for link in sorted(own) if not (page.parent / link).exists()] == [], page
+        local = {link.partition("#")[0] for link in links.linked if not re.match(r"[a-z]+:", link)}
+        assert [link for link in sorted(local) if not (page.parent / link).exists()] == [], page
     queues = (tmp_path / "reference" / "clientgo.workqueue.html").read_text()
     names = {name.removeprefix("clientgo.workqueue.") for name in re.findall(r'<h[23] id="([\w.]+)"', queues)}
     assert {"RateLimitingQueue", "RateLimitingQueue.add_rate_limited", "ShutDown"} <= names

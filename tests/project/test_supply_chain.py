@@ -25,12 +25,12 @@ class Locked(NamedTuple):
 
 def locked(path: Path) -> dict[str, Locked]:
     text = re.sub(r"^#.*\n", "", path.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
-    found = {}
+    result = {}
     for line in text.splitlines():
         pin = re.match(r"([\w.-]+)==(\S+)", line)
         assert pin is not None, line
-        found[pin[1]] = Locked(pin[2], frozenset(re.findall(r"--hash=sha256:([0-9a-f]{64})\b", line)))
-    return found
+        result[pin[1]] = Locked(pin[2], frozenset(re.findall(r"--hash=sha256:([0-9a-f]{64})\b", line)))
+    return result
 
 
 def wanted(extra: str = "") -> list[Requirement]:

@@ -132,15 +132,15 @@ def test_a_checker_rejects_wrong_names_and_types_of_attributes(
         (tmp_path / f"{name}.py").write_text(source)
     (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{ROOT}"]}}')
     environment = {"MYPYPATH": str(ROOT), "PATH": str(Path(program).parent), "HOME": str(tmp_path)}
-    answer = subprocess.run(
+    result = subprocess.run(
         [program, *(argument.format(version) for argument in ARGUMENTS[checker]), *(f"{name}.py" for name in sources)],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=200,
     )  # fmt: skip
-    found = set(re.findall(r"(\w+)\.py:(\d+):(?:\d+ -)? error", answer.stdout))
+    actual = set(re.findall(r"(\w+)\.py:(\d+):(?:\d+ -)? error", result.stdout))
     wrong = {
         (name, str(number))
         for name, source in sources.items()
         for number, line in enumerate(source.splitlines(), 1)
         if "  # wrong" in line
     }
-    assert found == wrong, answer.stdout
+    assert actual == wrong, result.stdout

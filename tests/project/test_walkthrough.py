@@ -47,9 +47,9 @@ class Trace:
 
 @pytest.fixture
 def trace() -> Iterator[Trace]:
-    made = Trace([hop for _, hop in documented_hops()])
-    threading.setprofile(made)
-    yield made
+    built = Trace([hop for _, hop in documented_hops()])
+    threading.setprofile(built)
+    yield built
     threading.setprofile(None)
 
 

@@ -46,11 +46,11 @@ def event(reason: str = "end-of-world", message: str = "it was fun", name: str =
 def correlated(correlator: EventCorrelator, *events: Event) -> list[Correlated]:
     """Return the results of correlating the events; the server accepts each event that is sent."""
     results = []
-    for one in events:
-        results.append(result := correlator.correlate(one))
+    for item in events:
+        results.append(result := correlator.correlate(item))
         if not result.skip:
-            answer = replace(result.event, metadata=replace(result.event.metadata, resource_version="7"))
-            correlator.update_state(answer, result.key)
+            updated = replace(result.event, metadata=replace(result.event.metadata, resource_version="7"))
+            correlator.update_state(updated, result.key)
     return results
 
 
@@ -85,16 +85,16 @@ def test_event_without_source_name_and_message_has_keys() -> None:
 
 @pytest.mark.feature("B-REC-06")
 def test_keys_join_their_fields_with_nothing_between() -> None:
-    one = event("R", "M")
-    assert event_key(one) == (
+    item = event("R", "M")
+    assert event_key(item) == (
         "kubeletkublet.node1Podotherpod1spec.containers{mycontainer}C934D34AFB20242versionNormalRM"
     )
-    assert aggregate_key(one) == ("kubeletkublet.node1Podotherpod1C934D34AFB20242versionNormalRkubeletkublet.node1")
-    assert spam_key(one) == "kubeletkublet.node1Podotherpod1C934D34AFB20242versionNormal"
+    assert aggregate_key(item) == ("kubeletkublet.node1Podotherpod1C934D34AFB20242versionNormalRkubeletkublet.node1")
+    assert spam_key(item) == "kubeletkublet.node1Podotherpod1C934D34AFB20242versionNormal"
 
 
-def by_source_and_reason(one: Event) -> str:
-    return spam_key(one) + (one.reason or "")
+def by_source_and_reason(item: Event) -> str:
+    return spam_key(item) + (item.reason or "")
 
 
 @pytest.mark.behaviour("REC-14")
@@ -172,8 +172,8 @@ def test_the_tenth_different_message_is_combined_and_later_ones_are_counted(corr
 @pytest.mark.feature("B-REC-06")
 def test_an_aggregate_drops_annotations_and_reporting_fields(correlator: EventCorrelator) -> None:
     noted = [
-        replace(one, metadata=replace(one.metadata, annotations={"a": "b"}))
-        for one in (event(message=f"it was {n}") for n in range(10))
+        replace(item, metadata=replace(item.metadata, annotations={"a": "b"}))
+        for item in (event(message=f"it was {n}") for n in range(10))
     ]
     combined = correlated(correlator, *noted)[-1].event
     assert not combined.metadata.annotations
@@ -195,8 +195,8 @@ def test_group_stores_fewer_messages_than_its_limit(correlator: EventCorrelator)
 def test_spam_filter_gets_the_combined_event() -> None:
     seen: list[str | None] = []
 
-    def keyed(one: Event) -> str:
-        seen.append(one.message)
+    def keyed(item: Event) -> str:
+        seen.append(item.message)
         return "one key"
 
     correlator = EventCorrelator(CorrelatorOptions(spam_key=keyed, max_events=2), clock=FakeClock())

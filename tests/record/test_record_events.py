@@ -78,8 +78,8 @@ def test_reference_to_object_without_kind_is_rejected(thing: object) -> None:
 @pytest.mark.feature("B-REC-03")
 @pytest.mark.parametrize("name", ["system:node", "Upper", "", "-a", "a" * 250])
 def test_event_with_invalid_name_gets_a_random_name(name: str) -> None:
-    made = event_name(name, 1_700_000_000_000_000_000)
-    assert str(uuid.UUID(made)) == made
+    built = event_name(name, 1_700_000_000_000_000_000)
+    assert str(uuid.UUID(built)) == built
 
 
 @pytest.mark.parametrize(

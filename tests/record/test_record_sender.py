@@ -116,9 +116,9 @@ def test_rejections_are_logged_and_expected_ones_at_debug_level(
 @pytest.mark.feature("B-REC-08")
 def test_event_above_the_rate_limit_is_not_sent() -> None:
     sink = FailingSink(OSError(), 0)
-    one = sender(sink, FakeClock())
+    item = sender(sink, FakeClock())
     for _ in range(26):
-        one.send(an_event())
+        item.send(an_event())
     assert len(sink.created) + len(sink.patched) == 25
 
 
@@ -130,9 +130,9 @@ def test_patch_uses_the_event_name_from_the_server() -> None:
             return replace(event, metadata=replace(event.metadata, name="renamed"))
 
     sink = RenamingSink(OSError(), 0)
-    one = sender(sink, FakeClock())
-    one.send(an_event())
-    one.send(an_event())
+    item = sender(sink, FakeClock())
+    item.send(an_event())
+    item.send(an_event())
     assert [name for _, name, _ in sink.patched] == ["renamed"]
 
 

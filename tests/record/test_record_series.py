@@ -58,11 +58,11 @@ def event(name: str, *, seen: float, series: int = 0, reason: str = "R") -> Even
 def cache_with(*events: Event) -> SeriesCache:
     """Return a cache that contains these events."""
     cache = SeriesCache()
-    for one in events:
-        if one.series is None:
-            cache.correlate(one)
-        for _ in range((one.series.count or 0) if one.series is not None else 0):
-            cache.correlate(replace(one, series=None))
+    for item in events:
+        if item.series is None:
+            cache.correlate(item)
+        for _ in range((item.series.count or 0) if item.series is not None else 0):
+            cache.correlate(replace(item, series=None))
     return cache
 
 
@@ -114,8 +114,8 @@ def test_two_equal_events_are_stored_as_one_event_with_a_series() -> None:
         recorder.eventf(POD, "Normal", "Started", "starting", "note")
         recorder.eventf(POD, "Normal", "Started", "starting", "note")
     assert [action.verb for action in fake.actions] == ["create", "patch"]
-    (kept,), _ = fake.tracker.list(fake.actions[0].resource)
-    assert kept["series"]["count"] == 2
+    (stored,), _ = fake.tracker.list(fake.actions[0].resource)
+    assert stored["series"]["count"] == 2
 
 
 @pytest.mark.behaviour("EV-03")
@@ -124,7 +124,7 @@ def test_finished_series_is_patched_a_last_time_and_removed() -> None:
     finished, single = event("finished", seen=-540.0, series=10), event("single", seen=0.0, reason="Other")
     cache = cache_with(finished, single)
     SeriesSender(sink, cache, stop=threading.Event(), clock=clock).finish()
-    assert [(call, one.series) for call, one in sink.all_calls()] == [("patch", finished.series)]
+    assert [(call, item.series) for call, item in sink.all_calls()] == [("patch", finished.series)]
     assert len(cache) == 1
     assert not cache.correlate(single).skip
 
@@ -135,12 +135,12 @@ def test_old_single_event_is_removed_without_a_request() -> None:
     assert (sink.all_calls(), len(cache)) == ([], 0)
 
 
-@pytest.mark.parametrize(("error", "kept"), [(OSError("down"), 1), (InternalError("refused"), 0)])
-def test_finished_series_is_kept_after_a_transient_error(error: Exception, kept: int) -> None:
+@pytest.mark.parametrize(("error", "stored"), [(OSError("down"), 1), (InternalError("refused"), 0)])
+def test_finished_series_is_kept_after_a_transient_error(error: Exception, stored: int) -> None:
     cache = cache_with(event("finished", seen=-540.0, series=3))
     sender = SeriesSender(RecordingSink(error), cache, stop=threading.Event(), clock=FakeClock(time=START))
     sender.finish()
-    assert len(cache) == kept
+    assert len(cache) == stored
 
 
 @pytest.mark.behaviour("EV-04")
@@ -148,8 +148,8 @@ def test_finished_series_is_kept_after_a_transient_error(error: Exception, kept:
 def test_refresh_sends_the_count_and_keeps_the_series(error: Exception | None) -> None:
     sink, cache = RecordingSink(error), cache_with(event("going-on", seen=0.0, series=5))
     SeriesSender(sink, cache, stop=threading.Event(), clock=FakeClock(time=START)).refresh()
-    ((call, told),) = sink.all_calls()
-    assert (call, told.series.count if told.series is not None else 0) == ("patch", 5)
+    ((call, all_calls),) = sink.all_calls()
+    assert (call, all_calls.series.count if all_calls.series is not None else 0) == ("patch", 5)
     assert len(cache.running()) == 1
 
 
@@ -193,7 +193,7 @@ def test_single_event_that_already_exists_is_dropped() -> None:
 def test_events_of_a_series_are_only_counted() -> None:
     cache = SeriesCache()
     sent = [cache.correlate(event("e", seen=n)) for n in range(5)]
-    assert [one.skip for one in sent] == [False, False, True, True, True]
+    assert [item.skip for item in sent] == [False, False, True, True, True]
     assert cache.running()[0].series == EventSeries(count=5, last_observed_time=micro_time(nanoseconds(START + 4)))
 
 
@@ -204,10 +204,10 @@ def test_events_of_a_series_are_only_counted() -> None:
      {"involved_object": NODE}, {"related": NODE}],
 )  # fmt: skip
 def test_events_that_differ_in_more_than_their_message_are_separate(changes: dict[str, object]) -> None:
-    cache, one = SeriesCache(), event("e", seen=0.0)
-    cache.correlate(one)
-    assert cache.correlate(replace(one, message="another", **changes)).patch == b""
-    assert cache.correlate(replace(one, message="another")).event.series is not None
+    cache, item = SeriesCache(), event("e", seen=0.0)
+    cache.correlate(item)
+    assert cache.correlate(replace(item, message="another", **changes)).patch == b""
+    assert cache.correlate(replace(item, message="another")).event.series is not None
     assert len(cache) == 2
 
 
@@ -218,8 +218,8 @@ def test_response_updates_name_and_version_but_not_the_count() -> None:
     sender.send(event("e", seen=1.0))
     cache.correlate(event("e", seen=2.0))
     cache.update_state(event("renamed", seen=0.0, series=2), series_key(event("e", seen=0.0)))
-    (kept,) = cache.running()
-    assert (kept.metadata.name, kept.series.count if kept.series is not None else 0) == ("renamed", 3)
+    (stored,) = cache.running()
+    assert (stored.metadata.name, stored.series.count if stored.series is not None else 0) == ("renamed", 3)
 
 
 def test_series_is_patched_by_the_name_from_the_server() -> None:
@@ -231,7 +231,7 @@ def test_series_is_patched_by_the_name_from_the_server() -> None:
     sender = SeriesSender(sink, SeriesCache(), stop=threading.Event(), clock=FakeClock())
     sender.send(event("e", seen=0.0))
     sender.send(event("e", seen=1.0))
-    assert [one.metadata.name for _, one in sink.all_calls()] == ["e", "renamed"]
+    assert [call.metadata.name for _, call in sink.all_calls()] == ["e", "renamed"]
 
 
 def test_series_that_grew_while_being_finished_is_kept() -> None:

@@ -64,11 +64,11 @@ def test_conversion_to_events_v1_and_back_keeps_every_field(event: core_v1.Event
 def test_core_events_are_written_after_one_request_to_a_group_not_served() -> None:
     requester = server_without_the_group()
     sink = series_sink_for(requester)
-    kept = sink.create(EVENT)
-    sink.patch("baz", kept.metadata.name, series_patch(SERIES).patch)
+    retained = sink.create(EVENT)
+    sink.patch("baz", retained.metadata.name, series_patch(SERIES).patch)
     sink.create(replace(EVENT, metadata=replace(EVENT.metadata, name="foo.2")))
     assert calls(requester) == ["create events.k8s.io", "create core", "patch core", "create core"]
-    assert kept == EVENT
+    assert retained == EVENT
     stored = CoreEventClient(requester, "baz").get("foo.1")
     assert (stored.message, stored.action, stored.related) == ("3 replicas", "Scaling", NODE)
     assert stored.series == core_v1.EventSeries(count=2, last_observed_time=AT)

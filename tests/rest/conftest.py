@@ -17,19 +17,19 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     if shutil.which("openssl") is None:
         pytest.skip("no openssl program to make certificates with")
-    where = tmp_path_factory.mktemp("tls")
+    location = tmp_path_factory.mktemp("tls")
     for name in ("ca", "other"):
-        _openssl(where, f"req -x509 {EC} -nodes -keyout {name}.key -out {name}.pem"
+        _openssl(location, f"req -x509 {EC} -nodes -keyout {name}.key -out {name}.pem"
                  f" -subj /CN={name} -days 30")  # fmt: skip
     for name, signer in (("server", "ca"), ("client", "ca"), ("middle", "ca"), ("below", "middle")):
-        _openssl(where, f"req {EC} -nodes -keyout {name}.key -out {name}.csr"
+        _openssl(location, f"req {EC} -nodes -keyout {name}.key -out {name}.csr"
                  f" -subj /CN={name}")  # fmt: skip
         authority = "basicConstraints=critical,CA:TRUE\n" if name == "middle" else ""
-        (where / "ext").write_text(f"subjectAltName=DNS:api.example,IP:127.0.0.1\n{authority}")
-        _openssl(where, f"x509 -req -in {name}.csr -CA {signer}.pem -CAkey {signer}.key -CAcreateserial"
+        (location / "ext").write_text(f"subjectAltName=DNS:api.example,IP:127.0.0.1\n{authority}")
+        _openssl(location, f"x509 -req -in {name}.csr -CA {signer}.pem -CAkey {signer}.key -CAcreateserial"
                  f" -out {name}.pem -days 30 -extfile ext")  # fmt: skip
-    _openssl(where, "ec -in client.key -aes128 -passout pass:secret -out locked.key")
-    return where
+    _openssl(location, "ec -in client.key -aes128 -passout pass:secret -out locked.key")
+    return location
 
 
 def _openssl(folder: Path, arguments: str) -> None:

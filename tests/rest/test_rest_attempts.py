@@ -42,12 +42,12 @@ def test_response_of_any_status_with_retry_after_is_retried() -> None:
 @pytest.mark.behaviour("RR-08")
 @pytest.mark.parametrize(("limit", "works"), [(0, False), (1, True), (5, True)])
 def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
-    rest = client(FakeTransport(refusal(429, retry_after=1), reply(b"ok")), max_retries=limit)
+    rest_client = client(FakeTransport(refusal(429, retry_after=1), reply(b"ok")), max_retries=limit)
     if works:
-        assert rest.do(LIST) == b"ok"
+        assert rest_client.do(LIST) == b"ok"
     else:
         with pytest.raises(TooManyRequests) as failed:
-            rest.do(LIST)
+            rest_client.do(LIST)
         assert failed.value.retry_after == 1.0
 
 
@@ -56,9 +56,9 @@ def test_the_number_of_retries_is_limited(limit: int, works: bool) -> None:
 def test_too_large_resource_version_is_retried(verb: str, retried: bool, sent: int) -> None:
     lagging = refusal(504, "Timeout", "Too large resource version: 11, current: 4", retry_after=1)
     transport = FakeTransport(*[lagging] * 11)
-    rest, request = client(transport), replace(LIST, verb=verb, retry_lagging=retried)
+    rest_client, request = client(transport), replace(LIST, verb=verb, retry_lagging=retried)
     with pytest.raises(Timeout, match="Too large"):
-        rest.do(request) if verb == "list" else rest.watch(request)
+        rest_client.do(request) if verb == "list" else rest_client.watch(request)
     assert len(transport.sent) == sent
 
 
@@ -105,12 +105,12 @@ def test_write_is_not_retried_after_a_broken_connection(step: ConnectionFailed) 
 def test_stop_ends_the_wait_for_a_retry() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(refusal(429, retry_after=1000), reply(b"too late"))
-    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
+    restclient = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
     outcome: list[str] = []
 
     def ask() -> None:
         try:
-            rest.do(LIST)
+            restclient.do(LIST)
         except TooManyRequests as error:
             outcome.append(error.reason)
 
@@ -153,10 +153,10 @@ def test_final_error_response_has_no_previous_error() -> None:
 def test_stop_ends_the_wait_with_the_previous_error() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(dropped(), reply(b"too late"))
-    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
+    restclient = RESTClient(HOST, transport=transport, clock=clock, stop=stop)
     stop.set()
     with pytest.raises(ConnectionFailed) as failed:
-        rest.do(LIST)
+        restclient.do(LIST)
     text = f"stopping: request not retried - error from a previous attempt: {BROKE}"
     assert str(failed.value) == text
     assert str(failed.value.__cause__) == BROKE

@@ -118,12 +118,12 @@ def test_late_401_for_a_previous_credential_does_not_fetch_again() -> None:
     source = Scripted(Credential("a"), Credential("b"), Credential("c"))
     credentials = Renewing(source, clock=FakeClock())
     rejected: list[bool] = []
-    sent, answer = threading.Event(), threading.Event()
+    sent, event = threading.Event(), threading.Event()
 
     def slow_request() -> None:
         credentials.authorization()
         sent.set()
-        assert answer.wait(5)
+        assert event.wait(5)
         rejected.append(credentials.rejected())
 
     with Group() as group:
@@ -132,7 +132,7 @@ def test_late_401_for_a_previous_credential_does_not_fetch_again() -> None:
         assert credentials.authorization() == "a"
         assert credentials.rejected()
         assert credentials.authorization() == "b"
-        answer.set()
+        event.set()
     assert rejected == [False]
     assert credentials.authorization() == "b"
     assert source.asked == 2

@@ -39,9 +39,9 @@ def test_deeply_nested_frame_is_invalid() -> None:
 
 
 def test_huge_content_length_is_a_protocol_error() -> None:
-    left = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
+    remaining = [b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n"]
     with pytest.raises(ProtocolError, match="invalid content length") as refused:
-        ReplyReader(lambda _: left.pop() if left else b"").head("GET")
+        ReplyReader(lambda _: remaining.pop() if remaining else b"").head("GET")
     assert len(str(refused.value)) < 100
 
 
@@ -62,7 +62,7 @@ def test_object_name_with_line_breaks_is_reported_in_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         pytest.param("{a: 1}\n---\n{b: 2}", "expected one document, got 2", id="several documents"),
         pytest.param("a: 2024-99-99", "invalid for its type", id="a date that is none"),
@@ -84,9 +84,9 @@ def test_object_name_with_line_breaks_is_reported_in_one_line() -> None:
         ),
     ],
 )
-def test_invalid_kubeconfig_is_a_one_line_error(tmp_path: Path, text: str, why: str) -> None:
+def test_invalid_kubeconfig_is_a_one_line_error(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "config"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=why) as refused:
+    with pytest.raises(ConfigError, match=reason) as refused:
         load_config(kubeconfig=path, environ={})
     assert "\n" not in str(refused.value)

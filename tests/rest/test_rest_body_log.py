@@ -33,7 +33,7 @@ def bodies(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def ask(*answers: object, token: str = "") -> None:
-    transport = FakeTransport(*(reply(answer) for answer in answers))
+    transport = FakeTransport(*(reply(response) for response in answers))
     RESTClient(Config("http://api", token=token), transport=transport, clock=FakeClock()).do(CREATE)
 
 

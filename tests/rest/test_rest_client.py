@@ -41,11 +41,11 @@ def client(transport: FakeTransport, config: Config = HOST, *, max_retries: int 
 
 def test_a_request_becomes_method_path_query_and_body() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), reply(b"{}"))
-    rest = client(transport)
-    rest.do(Request(verb="get", resource=FOOS, namespace="ns", name="a", subresource="status"))
-    rest.do(replace(LIST, query={"labelSelector": "a in (b,c)", "limit": "500"}))
+    rest_client = client(transport)
+    rest_client.do(Request(verb="get", resource=FOOS, namespace="ns", name="a", subresource="status"))
+    rest_client.do(replace(LIST, query={"labelSelector": "a in (b,c)", "limit": "500"}))
     patch = {"verb": "patch", "content_type": MERGE_PATCH, "query": {"fieldManager": "me"}}
-    rest.do(Request(resource=FOOS, namespace="ns", name="a", body=b"{}", **patch))  # type: ignore[arg-type]
+    rest_client.do(Request(resource=FOOS, namespace="ns", name="a", body=b"{}", **patch))  # type: ignore[arg-type]
     assert [(s.method, s.target) for s in transport.sent] == [
         ("GET", "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/ns/foos/a/status"),
         ("GET", "/api/v1/namespaces/default/pods?labelSelector=a+in+%28b%2Cc%29&limit=500"),
@@ -64,8 +64,8 @@ def test_repr_of_a_request_shows_no_body() -> None:
 def test_headers_contain_credentials_user_agent_and_accept() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"))
     who = Impersonation("jane", "7", ("dev", "ops"), {"why/so": ("a", "b")})
-    rest = client(transport, replace(HOST, token="t", impersonate=who, user_agent="me/1"))
-    rest.do(LIST)
+    rest_client = client(transport, replace(HOST, token="t", impersonate=who, user_agent="me/1"))
+    rest_client.do(LIST)
     assert transport.sent[0].headers == (
         ("Accept", "application/json"),
         ("Authorization", "Bearer t"),
@@ -125,19 +125,19 @@ def test_program_without_a_name_is_named_python() -> None:
 @pytest.mark.feature("B-REST-13")
 def test_accept_header_defaults_to_json() -> None:
     transport = FakeTransport(reply(b"{}"), FakeStream(end=True), reply(b"{}"))
-    rest = client(transport)
-    rest.do(replace(LIST, accept=METADATA_LIST))
-    rest.watch(replace(WATCH, accept=METADATA)).close()
-    rest.do(LIST)
+    rest_client = client(transport)
+    rest_client.do(replace(LIST, accept=METADATA_LIST))
+    rest_client.watch(replace(WATCH, accept=METADATA)).close()
+    rest_client.do(LIST)
     assert [sent.header("accept") for sent in transport.sent] == [METADATA_LIST, METADATA, "application/json"]
 
 
 def test_timeout_is_applied_and_sent_to_the_server() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
-    rest = client(transport, replace(HOST, timeout=10.0))
-    rest.do(LIST)
-    rest.do(replace(LIST, query={"limit": "1"}))
-    rest.watch(WATCH)
+    rest_client = client(transport, replace(HOST, timeout=10.0))
+    rest_client.do(LIST)
+    rest_client.do(replace(LIST, query={"limit": "1"}))
+    rest_client.watch(WATCH)
     assert [s.target for s in transport.sent] == [
         "/api/v1/namespaces/default/pods?timeout=10s",
         "/api/v1/namespaces/default/pods?limit=1&timeout=10s",
@@ -149,10 +149,10 @@ def test_timeout_is_applied_and_sent_to_the_server() -> None:
 @pytest.mark.feature("B-REST-05")
 def test_request_may_have_its_own_timeout() -> None:
     transport = FakeTransport(reply(b"{}"), reply(b"{}"), FakeStream(end=True))
-    rest = client(transport, replace(HOST, timeout=10.0))
-    rest.do(replace(LIST, timeout=0.25))
-    rest.do(replace(LIST, timeout=10_000_000.0, query={"limit": "1"}))
-    rest.watch(replace(WATCH, timeout=3.0))
+    rest_client = client(transport, replace(HOST, timeout=10.0))
+    rest_client.do(replace(LIST, timeout=0.25))
+    rest_client.do(replace(LIST, timeout=10_000_000.0, query={"limit": "1"}))
+    rest_client.watch(replace(WATCH, timeout=3.0))
     assert [(s.target.partition("?")[2], s.timeout) for s in transport.sent] == [
         ("timeout=0.25s", 0.25),
         ("limit=1&timeout=10000000s", 10_000_000.0),
@@ -205,11 +205,11 @@ def test_after_401_renewed_credentials_are_used_on_new_connections(tmp_path_fact
     path = tmp_path_factory.mktemp("sa") / "token"
     path.write_text("old")
     transport = FakeTransport(refusal(401, "Unauthorized"), reply(b"{}"))
-    rest = client(transport, replace(HOST, token_file=str(path)))
+    rest_client = client(transport, replace(HOST, token_file=str(path)))
     path.write_text("new")
     with pytest.raises(Unauthorized):
-        rest.do(LIST)
-    rest.do(LIST)
+        rest_client.do(LIST)
+    rest_client.do(LIST)
     assert [s.header("Authorization") for s in transport.sent] == ["Bearer old", "Bearer new"]
 
 
@@ -224,12 +224,12 @@ def test_certificate_file_is_read_again_after_401(config: Config, resets: int) -
 
 @pytest.mark.feature("B-REST-07")
 def test_warnings_are_passed_to_the_handler() -> None:
-    said: list[str] = []
+    printed: list[str] = []
     headers = {"Warning": '299 - "v1 ComponentStatus is \\"deprecated\\", really", 199 - "cache", 299 - "two"'}
     transport = FakeTransport(reply(b"{}", headers=headers), refusal(404))
-    rest = RESTClient(HOST, transport=transport, on_warning=said.append)
-    assert rest.do(LIST) == b"{}"
-    assert said == ['v1 ComponentStatus is "deprecated", really', "two"]
+    restclient = RESTClient(HOST, transport=transport, on_warning=printed.append)
+    assert restclient.do(LIST) == b"{}"
+    assert printed == ['v1 ComponentStatus is "deprecated", really', "two"]
 
 
 def raises(*_: object, **__: object) -> Any:
@@ -256,10 +256,10 @@ def test_request_is_not_sent_if_the_rate_limiter_or_the_fence_raises() -> None:
 
 def test_warnings_are_logged_once_by_default(caplog: pytest.LogCaptureFixture) -> None:
     transport = FakeTransport(*[reply(b"{}", headers={"Warning": '299 - "old"'})] * 3)
-    rest = client(transport)
+    rest_client = client(transport)
     with caplog.at_level(logging.WARNING, "clientgo"):
         for _ in range(3):
-            rest.do(LIST)
+            rest_client.do(LIST)
     assert len(caplog.records) == 1
 
 
@@ -271,18 +271,18 @@ def test_invalid_or_empty_warning_is_ignored(header: str) -> None:
 def test_rate_limiter_delays_requests_but_not_watches() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(*[reply(b"{}")] * 4, FakeStream(end=True))
-    rest = RESTClient(replace(HOST, qps=2.0, burst=2), transport=transport, clock=clock)
+    restclient = RESTClient(replace(HOST, qps=2.0, burst=2), transport=transport, clock=clock)
     for _ in range(4):
-        rest.do(LIST)
+        restclient.do(LIST)
     assert clock.now() == 1.0
-    rest.watch(WATCH)
+    restclient.watch(WATCH)
     assert clock.now() == 1.0
 
 
 @pytest.mark.behaviour("RR-13")
 @pytest.mark.feature("B-REST-01")
 @pytest.mark.parametrize(
-    ("qps", "own", "waits"),
+    ("qps", "local", "waits"),
     [
         pytest.param(0.0, None, [], id="none by default, unlike Go"),
         pytest.param(10.0, None, [0.1] * 10, id="10 a second, 10 at once"),
@@ -291,14 +291,14 @@ def test_rate_limiter_delays_requests_but_not_watches() -> None:
     ],
 )
 def test_qps_and_burst_of_the_configuration_are_applied(
-    qps: float, own: tuple[float, int] | None, waits: list[float]
+    qps: float, local: tuple[float, int] | None, waits: list[float]
 ) -> None:
     clock = FakeClock(auto=True)
-    limiter = TokenBucketRateLimiter(*own, clock=clock) if own else None
+    limiter = TokenBucketRateLimiter(*local, clock=clock) if local else None
     transport = FakeTransport(*[reply(b"{}")] * 20)
-    rest = RESTClient(replace(HOST, qps=qps), transport=transport, clock=clock, rate_limiter=limiter)
+    restclient = RESTClient(replace(HOST, qps=qps), transport=transport, clock=clock, rate_limiter=limiter)
     for _ in range(20):
-        rest.do(LIST)
+        restclient.do(LIST)
     assert clock.slept == pytest.approx(waits)
 
 
@@ -313,17 +313,17 @@ def test_clients_may_share_a_limiter() -> None:
 @pytest.mark.feature("B-REST-15")
 def test_requests_are_counted_under_client_gos_names() -> None:
     transport = FakeTransport(refusal(429, retry_after=1), dropped(), reply(b"12345"), FakeStream(end=True))
-    with recorded_metrics() as kept:
-        rest = client(transport)
-    rest.do(LIST)
-    rest.watch(WATCH)
-    requests = kept.times("rest_client_requests_total")
+    with recorded_metrics() as metrics:
+        rest_client = client(transport)
+    rest_client.do(LIST)
+    rest_client.watch(WATCH)
+    requests = metrics.times("rest_client_requests_total")
     assert requests == {("429", "GET", "api"): 1, ("<error>", "GET", "api"): 1, ("200", "GET", "api"): 2}
-    retries = set(kept.series("rest_client_request_retries_total"))
+    retries = set(metrics.series("rest_client_request_retries_total"))
     assert retries == {("429", "GET", "api"), ("<error>", "GET", "api")}
-    assert kept["rest_client_response_size_bytes", "GET", "api"].observed[2] == 5.0
-    assert kept.labels["rest_client_requests_total"] == ("code", "method", "host")
-    assert kept.labels["rest_client_request_duration_seconds"] == ("verb", "host")
+    assert metrics["rest_client_response_size_bytes", "GET", "api"].observed[2] == 5.0
+    assert metrics.labels["rest_client_requests_total"] == ("code", "method", "host")
+    assert metrics.labels["rest_client_request_duration_seconds"] == ("verb", "host")
 
 
 def test_an_apply_is_a_patch() -> None:

@@ -81,10 +81,10 @@ def test_configuration_sources_are_tried_in_order(home: Home) -> None:
 
 @pytest.mark.feature("B-CFG-03")
 def test_missing_configuration_error_lists_the_options_and_those_of_the_program(home: Home) -> None:
-    found = "no Kubernetes configuration found: set KUBECONFIG or create ~/.kube/config"
-    with pytest.raises(ConfigError, match=f"^{found}$"):
+    result = "no Kubernetes configuration found: set KUBECONFIG or create ~/.kube/config"
+    with pytest.raises(ConfigError, match=f"^{result}$"):
         home.load()
-    with pytest.raises(ConfigError, match=f"^{found}, or run: make cluster$"):
+    with pytest.raises(ConfigError, match=f"^{result}, or run: make cluster$"):
         home.load(hint="run: make cluster")
 
 

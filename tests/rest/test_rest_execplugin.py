@@ -40,13 +40,13 @@ def test_plugin_runs_in_the_working_directory_of_the_program(make: Make, tmp_pat
 
 def test_plugin_gets_cluster_info_variables_and_arguments(make: Make, tmp_path: Path) -> None:
     code = f'echo "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; echo "$A $1" > {tmp_path}/given; echo \'{TOKEN}\''
-    given = {"env": [{"name": "A", "value": "b"}], "args": ["c"]}
-    run_plugin(make(code, **given, provideClusterInfo=True), {"server": "https://h"}, terminal=False)
+    arguments = {"env": [{"name": "A", "value": "b"}], "args": ["c"]}
+    run_plugin(make(code, **arguments, provideClusterInfo=True), {"server": "https://h"}, terminal=False)
     spec = {"interactive": False, "cluster": {"server": "https://h"}}
     expected = {"apiVersion": VERSION, "kind": "ExecCredential", "spec": spec}
     assert json.loads((tmp_path / "info").read_text()) == expected
     assert (tmp_path / "given").read_text() == "b c\n"
-    run_plugin(make(code, **given), {"server": "https://h"}, terminal=False)
+    run_plugin(make(code, **arguments), {"server": "https://h"}, terminal=False)
     assert "cluster" not in json.loads((tmp_path / "info").read_text())["spec"]
 
 

@@ -10,14 +10,14 @@ from clientgo.rest.kubeconfigwriter import NAME, write_kubeconfig
 
 def test_kubeconfig_names_server_and_token(tmp_path: Path) -> None:
     path = write_kubeconfig(tmp_path / "made" / "kubeconfig", "http://127.0.0.1:1", token="t", ca=b"pem")
-    found = yaml.safe_load(path.read_text())
-    assert found["current-context"] == NAME
-    assert found["clusters"][0]["cluster"] == {
+    document = yaml.safe_load(path.read_text())
+    assert document["current-context"] == NAME
+    assert document["clusters"][0]["cluster"] == {
         "server": "http://127.0.0.1:1",
         "certificate-authority-data": "cGVt",
     }
-    assert found["users"][0]["user"] == {"token": "t"}
-    assert found["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
+    assert document["users"][0]["user"] == {"token": "t"}
+    assert document["contexts"][0]["context"] == {"cluster": NAME, "user": NAME, "namespace": "default"}
 
 
 def test_kubeconfig_is_readable_only_by_its_owner(tmp_path: Path) -> None:

@@ -89,9 +89,9 @@ def test_only_broken_reads_are_retried(method: str, error: ConnectionFailed) -> 
     ],
 )
 def test_different_previous_error_is_included(previous: ConnectionFailed | None, text: str) -> None:
-    told = chain_errors(BROKEN, previous)
-    assert str(told) == text
-    assert (told is BROKEN) == (text == "fake error")
+    messages = chain_errors(BROKEN, previous)
+    assert str(messages) == text
+    assert (messages is BROKEN) == (text == "fake error")
 
 
 HOST = Config("http://api")
@@ -108,14 +108,14 @@ def pauses(codes: Sequence[int], environ: Mapping[str, str]) -> list[float]:
     """Return the delays of a client before its requests, which get these status codes."""
     clock, waits = FakeClock(auto=True), []
     transport = FakeTransport(*[reply(b"{}", status=code) for code in codes])
-    rest = RESTClient(HOST, transport=transport, clock=clock, environ=environ)
+    restclient = RESTClient(HOST, transport=transport, clock=clock, environ=environ)
     for code in codes:
         before = clock.now()
         if code == 200:
-            rest.do(GET)
+            restclient.do(GET)
         else:
             with pytest.raises(ApiError):
-                rest.do(GET)
+                restclient.do(GET)
         waits.append(clock.now() - before)
     return waits
 
@@ -163,25 +163,25 @@ def test_wait_for_retry_after_is_part_of_the_backoff() -> None:
 def test_watches_back_off_and_a_broken_connection_resets_the_backoff() -> None:
     clock = FakeClock(auto=True)
     transport = FakeTransport(reply(b"", status=500), reply(b"", status=500), dropped(), FakeStream(end=True))
-    rest = RESTClient(HOST, transport=transport, clock=clock, max_retries=0, environ=asked_for("1", "60"))
+    restclient = RESTClient(HOST, transport=transport, clock=clock, max_retries=0, environ=asked_for("1", "60"))
     for _ in range(2):
         with pytest.raises(ApiError):
-            rest.watch(WATCH)
-    assert list(rest.watch(WATCH)) == []
-    rest.watch(WATCH)
+            restclient.watch(WATCH)
+    assert list(restclient.watch(WATCH)) == []
+    restclient.watch(WATCH)
     assert clock.slept == [1.0, 2.0]
 
 
 def test_stop_ends_the_backoff_without_sending() -> None:
     clock, stop = FakeClock(), threading.Event()
     transport = FakeTransport(reply(b"", status=500))
-    rest = RESTClient(HOST, transport=transport, clock=clock, stop=stop, environ=asked_for("1", "60"))
+    restclient = RESTClient(HOST, transport=transport, clock=clock, stop=stop, environ=asked_for("1", "60"))
     with pytest.raises(ApiError):
-        rest.do(GET)
+        restclient.do(GET)
     stop.set()
     with pytest.raises(ConnectionFailed, match="stopping") as failed:
-        rest.do(GET)
+        restclient.do(GET)
     assert not failed.value.sent
     assert len(transport.sent) == 1
-    rest.close()
+    restclient.close()
     assert transport.closed

@@ -29,8 +29,8 @@ def server() -> Iterator[ApiServer]:
 
 def name_of(client: RESTClient) -> str:
     """Return the user name of the client according to the server."""
-    answer = client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW)
-    return str(json.loads(answer)["status"]["userInfo"]["username"])
+    response = client.raw("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", body=REVIEW)
+    return str(json.loads(response)["status"]["userInfo"]["username"])
 
 
 def authority(server: ApiServer) -> bytes:
@@ -72,9 +72,9 @@ def test_rotated_client_certificate_is_used_within_a_minute(server: ApiServer, t
     certificate, key, clock = tmp_path / "tls.crt", tmp_path / "tls.key", FakeClock()
 
     def rotate(name: str) -> None:
-        made = server.client_certificate(name, "system:masters")
-        certificate.write_bytes(made[0])
-        key.write_bytes(made[1])
+        built = server.client_certificate(name, "system:masters")
+        certificate.write_bytes(built[0])
+        key.write_bytes(built[1])
 
     rotate("carol")
     files = {"client_certificate_file": str(certificate), "client_key_file": str(key)}

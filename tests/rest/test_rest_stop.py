@@ -94,18 +94,18 @@ def test_request_to_a_server_that_is_silent_ends_with_the_stop(script: tuple[byt
 
 @pytest.mark.integration
 @pytest.mark.parametrize("verb", ["list", "watch"])
-@pytest.mark.parametrize("way", ["full backlog", "TLS", "proxy", "TLS to a proxy"])
-def test_request_that_is_connecting_ends_with_the_stop(way: str, verb: str) -> None:
+@pytest.mark.parametrize("route", ["full backlog", "TLS", "proxy", "TLS to a proxy"])
+def test_request_that_is_connecting_ends_with_the_stop(route: str, verb: str) -> None:
     stop = threading.Event()
     with contextlib.ExitStack() as stack:
-        if way == "full backlog":
+        if route == "full backlog":
             host, begun = stack.enter_context(server_without_a_word())
             config = Config(host)
         else:
             server = stack.enter_context(loopback())
             begun, address = server.silent, server.address.partition("//")[2]
-            tls, proxy = Config(f"https://{address}", insecure=True), f"http{'s' * way.startswith('TLS')}://{address}"
-            config = tls if way == "TLS" else Config("https://api.example", insecure=True, proxy_url=proxy)
+            tls, proxy = Config(f"https://{address}", insecure=True), f"http{'s' * route.startswith('TLS')}://{address}"
+            config = tls if route == "TLS" else Config("https://api.example", insecure=True, proxy_url=proxy)
         client = stack.enter_context(closing(RESTClient(config, stop=stop, environ={})))
         error = outcome_of(lambda: read(client, Request(verb=verb, resource=PODS)), stop, begun)
         assert isinstance(error, ConnectionFailed)
@@ -163,9 +163,9 @@ def _is_running(pid: int) -> bool:
 @pytest.mark.integration
 def test_stop_of_a_group_ends_the_requests_of_its_threads_and_no_others() -> None:
     with loopback((chunked(FRAME, end=False),), (chunked(FRAME, end=False),)) as server:
-        client, group, others = RESTClient(Config(server.address)), Group(), Group()
+        client, group, other_items = RESTClient(Config(server.address)), Group(), Group()
         watches = [client.watch(WATCH)]
-        others.start(lambda: list(watches[0]), name="other")
+        other_items.start(lambda: list(watches[0]), name="other")
         ended: list[ConnectionFailed] = []
 
         def run() -> None:
@@ -179,9 +179,9 @@ def test_stop_of_a_group_ends_the_requests_of_its_threads_and_no_others() -> Non
         group.stop()
         group.join(10)
         assert [error.stopping for error in ended] == [True]
-        assert others.alive() == ["other"]
+        assert other_items.alive() == ["other"]
         watches[0].close()
-        others.join(10)
+        other_items.join(10)
         client.close()
 
 

@@ -35,9 +35,9 @@ def test_streaming_list_continues_as_a_watch() -> None:
     stream = FakeStream(frame("ADDED", FOO), frame("BOOKMARK", END))
     transport = FakeTransport(stream)
     assert names_after_sync(Clientset(RESTClient(Config("http://api"), transport=transport))) == ["a"]
-    [asked] = transport.sent
-    assert asked.streamed
-    assert "sendInitialEvents=true" in asked.target
+    [sent] = transport.sent
+    assert sent.streamed
+    assert "sendInitialEvents=true" in sent.target
     assert stream.closed.is_set()
 
 

@@ -49,10 +49,10 @@ events = st.lists(st.tuples(st.sampled_from(["ADDED", "MODIFIED", "DELETED", "BO
 @given(events, st.lists(st.integers(0, 10_000), max_size=20), st.sampled_from([b"\n", b"\r\n", b"\n\n", b" \n"]))
 def test_frames_are_split_from_chunks_of_any_size(sent: list[tuple[str, str]], at: list[int], between: bytes) -> None:
     data = b"".join(json.dumps({"type": kind, "object": {"text": text}}).encode() + between for kind, text in sent)
-    places = sorted({0, *(place % (len(data) + 1) for place in at), len(data)})
+    places = sorted({0, *(location % (len(data) + 1) for location in at), len(data)})
     splitter = FrameSplitter()
-    found = [f for a, b in itertools.pairwise(places) for f in splitter.feed(data[a:b])] + splitter.finish()
-    assert [(f.type, msgspec.json.decode(f.object)["text"]) for f in found] == sent
+    result = [f for a, b in itertools.pairwise(places) for f in splitter.feed(data[a:b])] + splitter.finish()
+    assert [(f.type, msgspec.json.decode(f.object)["text"]) for f in result] == sent
 
 
 @given(events.filter(bool))
@@ -177,9 +177,9 @@ def test_watch_returns_frames_until_the_server_ends_it() -> None:
     ],
 )
 def test_rejected_watch_raises_the_error(code: int, error: type[ApiError], words: str | None) -> None:
-    answer = refusal(code, error.__name__, words) if words else reply(b"", status=code)
+    response = refusal(code, error.__name__, words) if words else reply(b"", status=code)
     with pytest.raises(error, match=words):
-        client(FakeTransport(answer)).watch(WATCH)
+        client(FakeTransport(response)).watch(WATCH)
 
 
 @pytest.mark.behaviour("RR-11")
@@ -214,7 +214,7 @@ LIST_END = frame("BOOKMARK", {"metadata": {"annotations": {"k8s.io/initial-event
 
 
 @pytest.mark.parametrize(
-    ("said", "query", "silence"),
+    ("printed", "query", "silence"),
     [
         pytest.param((BOOKMARK,), {}, 120.0, id="a bookmark promises more of them"),
         pytest.param((BOOKMARK,), {"timeoutSeconds": "300"}, 120.0, id="also where the watch has a time"),
@@ -224,17 +224,17 @@ LIST_END = frame("BOOKMARK", {"metadata": {"annotations": {"k8s.io/initial-event
     ],
 )
 def test_idle_timeout_applies_after_a_periodic_bookmark(
-    said: tuple[bytes, ...], query: dict[str, str], silence: float
+    printed: tuple[bytes, ...], query: dict[str, str], silence: float
 ) -> None:
     clock = FakeClock(auto=True)
-    rest = client(FakeTransport(FakeStream(*said, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
+    rest_client = client(FakeTransport(FakeStream(*printed, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
     with pytest.raises(IdleTimeout, match=f"for {silence:g} s") as failed:
-        list(rest.watch(structs.replace(WATCH, query=query)))
+        list(rest_client.watch(structs.replace(WATCH, query=query)))
     assert failed.value.timeout
     assert clock.now() == silence
 
 
-@pytest.mark.parametrize("said", [(), (LIST_END,)], ids=["nothing", "the end of a streamed list"])
+@pytest.mark.parametrize("printed", [(), (LIST_END,)], ids=["nothing", "the end of a streamed list"])
 @pytest.mark.parametrize(
     ("query", "silence"),
     [
@@ -243,12 +243,12 @@ def test_idle_timeout_applies_after_a_periodic_bookmark(
     ],
 )
 def test_watch_without_a_timeout_ends_if_the_server_is_silent(
-    said: tuple[bytes, ...], query: dict[str, str], silence: float
+    printed: tuple[bytes, ...], query: dict[str, str], silence: float
 ) -> None:
     clock = FakeClock(auto=True)
-    rest = client(FakeTransport(FakeStream(*said, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
+    rest_client = client(FakeTransport(FakeStream(*printed, clock=clock)), replace(HOST, watch_idle_timeout=120.0))
     with pytest.raises(IdleTimeout, match=f"for {silence:g} s"):
-        list(rest.watch(structs.replace(WATCH, query=query)))
+        list(rest_client.watch(structs.replace(WATCH, query=query)))
 
 
 @pytest.mark.parametrize("lines", [b"", b"\n"], ids=["one line", "several lines"])
@@ -312,7 +312,7 @@ def test_frame_is_limited_by_the_response_limit_of_the_configuration() -> None:
 def test_closed_reset_or_truncated_opening_is_an_empty_watch(step: bytes, limit: int) -> None:
     script = [step] if step in (CLOSE, RESET) else [step, CLOSE]
     with loopback(*[script] * (limit + 1)) as server:
-        rest = RESTClient(Config(server.address), clock=FakeClock(auto=True), max_retries=limit, environ={})
-        assert list(rest.watch(WATCH)) == []
+        restclient = RESTClient(Config(server.address), clock=FakeClock(auto=True), max_retries=limit, environ={})
+        assert list(restclient.watch(WATCH)) == []
         assert server.connections == limit + 1
-        rest.close()
+        restclient.close()

@@ -39,7 +39,7 @@ def get(url: str, path: str, **headers: str) -> tuple[int, str]:
     else:
         connection = http.client.HTTPConnection(address, timeout=10)
     connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
-    answer = connection.getresponse()
-    body = answer.read().decode("latin-1" if answer.getheader("Content-Encoding") else "utf-8")
+    response = connection.getresponse()
+    body = response.read().decode("latin-1" if response.getheader("Content-Encoding") else "utf-8")
     connection.close()
-    return answer.status, body
+    return response.status, body

@@ -21,10 +21,10 @@ _PARTS = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_
 def problems(text: str) -> list[str]:
     """Return the problems of an exposition in text format."""
     families = list(text_string_to_metric_families(text))
-    found = [*_lines(text), *_declarations(text)]
+    matches = [*_lines(text), *_declarations(text)]
     for family in families:
-        found += [f"{family.name}: {problem}" for problem in _family(family)]
-    return found
+        matches += [f"{family.name}: {problem}" for problem in _family(family)]
+    return matches
 
 
 def _lines(text: str) -> Iterator[str]:

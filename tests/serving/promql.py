@@ -28,7 +28,9 @@ def selectors(query: str) -> list[Selector]:
     return [
         Selector(
             selector.name or "",
-            tuple((one.name, one.value if one.op == promql.MatchOp.Equal else None) for one in matchers),
+            tuple(
+                (matcher.name, matcher.value if matcher.op == promql.MatchOp.Equal else None) for matcher in matchers
+            ),
         )
         for selector in _selectors(parsed(query))
         if (matchers := selector.matchers.matchers) is not None
@@ -37,13 +39,13 @@ def selectors(query: str) -> list[Selector]:
 
 def grouped(query: str) -> set[str]:
     """Return the labels by which the query groups or joins."""
-    found = set[str]()
+    result = set[str]()
     for node in _nodes(parsed(query)):
         if isinstance(node, promql.AggregateExpr) and node.modifier is not None:
-            found.update(node.modifier.labels)
+            result.update(node.modifier.labels)
         if isinstance(node, promql.BinaryExpr) and node.modifier is not None and node.modifier.matching is not None:
-            found.update(node.modifier.matching.labels)
-    return found
+            result.update(node.modifier.matching.labels)
+    return result
 
 
 def _selectors(expression: promql.Expr) -> Iterator[promql.VectorSelector]:
@@ -55,6 +57,6 @@ def _selectors(expression: promql.Expr) -> Iterator[promql.VectorSelector]:
 
 
 def _nodes(expression: promql.Expr) -> list[promql.Expr]:
-    found: list[promql.Expr] = []
-    promql.walk(expression, found.append)
-    return found
+    matches: list[promql.Expr] = []
+    promql.walk(expression, matches.append)
+    return matches

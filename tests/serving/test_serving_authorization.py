@@ -161,18 +161,18 @@ def test_cached_access_survives_a_short_outage(case: Case) -> None:
 
 
 def test_review_without_a_user_is_a_denial(case: Case) -> None:
-    made = TokenAuthorizer(
+    token_authorizer = TokenAuthorizer(
         lambda review: TokenReview(status=TokenReviewStatus(authenticated=True)), case.cluster.review_access
     )
-    refusal = made(ServingRequest("GET", "/metrics", headers={"authorization": "Bearer x"}))
+    refusal = token_authorizer(ServingRequest("GET", "/metrics", headers={"authorization": "Bearer x"}))
     assert refusal is not None
     assert refusal.status == 401
 
 
 def test_denied_overrides_allowed(case: Case) -> None:
     both = SubjectAccessReview(status=SubjectAccessReviewStatus(allowed=True, denied=True))
-    made = TokenAuthorizer(case.cluster.review_token, lambda _: both)
-    refusal = made(ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {CANARY}"}))
+    token_authorizer = TokenAuthorizer(case.cluster.review_token, lambda _: both)
+    refusal = token_authorizer(ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {CANARY}"}))
     assert refusal is not None
     assert refusal.status == 403
 
@@ -194,10 +194,10 @@ def test_concurrent_reviews_are_limited() -> None:
         inner.append(status("another"))
         return TokenReview(status=TokenReviewStatus(authenticated=False))
 
-    made = TokenAuthorizer(review, lambda review: review, at_once=1)
+    token_authorizer = TokenAuthorizer(review, lambda review: review, at_once=1)
 
     def status(token: str) -> int:
-        refusal = made(ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {token}"}))
+        refusal = token_authorizer(ServingRequest("GET", "/metrics", headers={"authorization": f"Bearer {token}"}))
         return 200 if refusal is None else refusal.status
 
     assert (status("one"), inner) == (401, [503])
@@ -229,13 +229,13 @@ def test_no_token_is_logged_or_shown(case: Case, caplog: pytest.LogCaptureFixtur
         case.cluster.rights.add(("jane", "get", "/fails"))
         answers += [ask(server, path, headers=headers) for path in ("/metrics", "/fails", "/none", "/metrics")]
         answers += [ask(server, "/metrics", headers={"Authorization": f"Bearer {CANARY}x"})]
-        shown = repr((server, case.authorizer, vars(case.authorizer)))
-    assert [answer.status for answer in answers] == [500, 200, 500, 404, 200, 401]
+        rendered = repr((server, case.authorizer, vars(case.authorizer)))
+    assert [response.status for response in answers] == [500, 200, 500, 404, 200, 401]
     assert len(caplog.records) >= 8
-    assert CANARY not in shown
+    assert CANARY not in rendered
     assert CANARY not in caplog.text
     assert not any(CANARY in str(vars(record)) for record in caplog.records)
-    assert not any(CANARY in str(answer) for answer in answers)
+    assert not any(CANARY in str(reply) for reply in answers)
 
 
 def test_cache_evicts_oldest_and_expired_values() -> None:
@@ -323,7 +323,7 @@ def test_a_cluster_decides_by_its_roles(cluster: Cluster) -> None:
 def test_controller_without_review_permission_denies_access(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     clientset = Clientset(replace(cluster.stranger, timeout=5.0))
     with serving({"/metrics": lambda _: Response(200, "numbers")}, authorizer=asking(clientset)) as server:
-        answer = ask(server, "/metrics", headers={"Authorization": f"Bearer {cluster.reader.token}"})
+        response = ask(server, "/metrics", headers={"Authorization": f"Bearer {cluster.reader.token}"})
     clientset.close()
-    assert (answer.status, "numbers" in answer.body) == (500, False)
+    assert (response.status, "numbers" in response.body) == (500, False)
     assert "tokenreviews" in caplog.text or any("tokenreviews" in str(vars(record)) for record in caplog.records)

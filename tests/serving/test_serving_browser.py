@@ -47,8 +47,8 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
         started.end()
 
 
-def text(page: Page, place: str) -> str:
-    return str(page.evaluate(TEXT.format(place)))
+def text(page: Page, location: str) -> str:
+    return str(page.evaluate(TEXT.format(location)))
 
 
 def show(page: Page, url: str) -> None:
@@ -107,14 +107,14 @@ def test_hostile_names_errors_and_events_are_text(page: Page) -> None:
         diagnostics.facts["Coordination"] = lambda: HOSTILE
         diagnostics.add_controller(queue, attempts, lambda _: False)
         queue.add(key)
-        with queue.processing() as taken, attempts.at(taken, HOSTILE) as attempt:
+        with queue.processing() as used, attempts.at(used, HOSTILE) as attempt:
             attempt.failed(ValueError(HOSTILE), retry_in=1000.0)
         queue.add_after(key, 1000.0)
         show(page, diagnostics.urls["dashboard"])
         page.evaluate("document.querySelector('#history .key').click()")
         page.wait_for(f"{TEXT.format('why')}.includes('not in the cache')")
-        for place in ("facts", "failing", "history", "object-name", "why", "attempts"):
-            assert HOSTILE in text(page, place)
+        for location in ("facts", "failing", "history", "object-name", "why", "attempts"):
+            assert HOSTILE in text(page, location)
         assert page.evaluate("document.querySelectorAll('img').length + document.scripts.length") == 1
         # The policy forbids what a mistake in the page would let in.
         page.evaluate(f"document.body.insertAdjacentHTML('beforeend', {HOSTILE!r})")
@@ -130,10 +130,10 @@ def test_page_is_usable_by_keyboard_and_every_control_has_a_name(page: Page) -> 
         show(page, diagnostics.urls["dashboard"])
         nodes = page.command("Accessibility.getFullAXTree")["nodes"]
         controls = [
-            one for one in nodes if one.get("role", {}).get("value") in ("button", "searchbox", "link", "image")
+            node for node in nodes if node.get("role", {}).get("value") in ("button", "searchbox", "link", "image")
         ]
         assert len(controls) >= 6
-        assert [one for one in controls if not one["name"]["value"]] == []
+        assert [control for control in controls if not control["name"]["value"]] == []
         for _ in range(10):
             page.press("Tab")
             if page.evaluate("document.activeElement.className") == "key":

@@ -94,8 +94,8 @@ def test_stuck_informer_is_named() -> None:
 
 def test_stuck_informer_is_found_among_equal_names() -> None:
     clock = FakeClock()
-    ours, others = FakeInformer("foos", last_active=clock.now()), FakeInformer("foos", last_active=61.0)
-    check = informers_alive([ours, others], silent_seconds=60, clock=clock)
+    ours, fake_informer = FakeInformer("foos", last_active=clock.now()), FakeInformer("foos", last_active=61.0)
+    check = informers_alive([ours, fake_informer], silent_seconds=60, clock=clock)
     clock.step(61)
     assert why(check) == "informers neither list nor watch: foos for 61 s"
 
@@ -161,6 +161,6 @@ def test_stuck_worker_fails_the_check() -> None:
     assert why(check) == ""
 
 
-@pytest.mark.parametrize("made", [informers_synced([]), informers_alive([]), keys_not_stuck([], seconds=1)])
-def test_checks_without_objects_succeed(made: Check) -> None:
-    assert why(made) == ""
+@pytest.mark.parametrize("check", [informers_synced([]), informers_alive([]), keys_not_stuck([], seconds=1)])
+def test_checks_without_objects_succeed(check: Check) -> None:
+    assert why(check) == ""

@@ -30,9 +30,9 @@ def limiter(size: int, clock: FakeClock, *, crowded: float = CROWDED) -> Connect
 
 
 def clients(limited: ConnectionLimiter[Client], number: int) -> list[Client]:
-    made = [Client() for _ in range(number)]
-    assert all(limited.wait_for_room(0) and limited.add(client) for client in made)
-    return made
+    built = [Client() for _ in range(number)]
+    assert all(limited.wait_for_room(0) and limited.add(client) for client in built)
+    return built
 
 
 def crowd(limited: ConnectionLimiter[Client], clock: FakeClock, seconds: float) -> None:
@@ -126,13 +126,13 @@ def test_room_is_found_as_soon_as_a_connection_ends() -> None:
     clock = FakeClock()
     limited = limiter(1, clock)
     [first] = clients(limited, 1)
-    found: list[bool] = []
+    matches: list[bool] = []
     with Group().ending_within(20) as group:
-        group.start(lambda: found.append(limited.wait_for_room(10)), name="accept")
+        group.start(lambda: matches.append(limited.wait_for_room(10)), name="accept")
         clock.wait_for_waiters(1)
         limited.remove(first)
         group.join(10)
-    assert found == [True]
+    assert matches == [True]
 
 
 def test_a_waiting_acceptor_evicts_a_client_once_it_stalls() -> None:

@@ -67,8 +67,10 @@ class Rig:
     def state(self, have: Mapping[str, Any] | None = None, **query: str) -> dict[str, Any]:
         """Return the response to a page that has this state."""
         parameters = {name: [value] for name, value in {**query, "have": json.dumps(have or {})}.items()}
-        found: dict[str, Any] = json.loads(self.dashboard.state(ServingRequest("GET", STATE, parameters), Counters()))
-        return found
+        document: dict[str, Any] = json.loads(
+            self.dashboard.state(ServingRequest("GET", STATE, parameters), Counters())
+        )
+        return document
 
     def fail(self) -> None:
         """Let the next attempt fail."""
@@ -77,15 +79,15 @@ class Rig:
 
     def why(self) -> list[str]:
         """Return the reasons why the object is waiting."""
-        found = self.state(object=str(KEY), controller="foo")["sections"]["object"]
-        return [text.partition(":")[0] for text, *_ in found["why"]]
+        result = self.state(object=str(KEY), controller="foo")["sections"]["object"]
+        return [text.partition(":")[0] for text, *_ in result["why"]]
 
 
-def having(answer: Mapping[str, Any]) -> dict[str, Any]:
+def having(response: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a page has after this answer."""
-    history = {name: rows[-1][0] for name, rows in answer["history"].items() if rows}
-    samples = answer["samples"][-1][0] if answer["samples"] else 0
-    return {"boot": answer["boot"], "sections": answer["versions"], "history": history, "samples": samples}
+    history = {name: rows[-1][0] for name, rows in response["history"].items() if rows}
+    samples = response["samples"][-1][0] if response["samples"] else 0
+    return {"boot": response["boot"], "sections": response["versions"], "history": history, "samples": samples}
 
 
 def test_fact_or_cache_check_that_raises_does_not_prevent_the_page() -> None:
@@ -107,23 +109,27 @@ def test_state_shows_program_caches_requests_and_controllers() -> None:
     sections = rig.state()["sections"]
     assert sections["program"]["facts"] == {"Coordination": "leads"}
     assert sections["requests"] == {"200": {"GET": 5.0}}
-    assert [(one["kind"], one["objects"]) for one in sections["caches"]] == [("Foo", 1)]
-    [shown] = sections["controllers"]
+    assert [(item["kind"], item["objects"]) for item in sections["caches"]] == [("Foo", 1)]
+    [controllers] = sections["controllers"]
     at = round(rig.clock.time(), 3)
-    assert (shown["name"], shown["queue"], shown["keys"]) == ("foo", [1, at, 0, 0], [["ns/a", "queued", at, 0]])
+    assert (controllers["name"], controllers["queue"], controllers["keys"]) == (
+        "foo",
+        [1, at, 0, 0],
+        [["ns/a", "queued", at, 0]],
+    )
 
 
 def test_failure_is_shown_with_its_error_and_retry() -> None:
     rig = Rig()
     rig.queue.add(KEY)
     rig.fail()
-    answer, at = rig.state(), round(rig.clock.time(), 3)
-    assert answer["history"]["foo"] == [[1, "ns/a", "event", at, 0.0, "error", f"ValueError: {HOSTILE}", at + 1.0]]
-    assert answer["sections"]["failing"] == [["foo", "ns/a", 1, at, f"ValueError: {HOSTILE}", at + 1.0]]
-    assert answer["sections"]["controllers"][0]["keys"] == [["ns/a", "delayed", at + 1.0, 1]]
+    response, at = rig.state(), round(rig.clock.time(), 3)
+    assert response["history"]["foo"] == [[1, "ns/a", "event", at, 0.0, "error", f"ValueError: {HOSTILE}", at + 1.0]]
+    assert response["sections"]["failing"] == [["foo", "ns/a", 1, at, f"ValueError: {HOSTILE}", at + 1.0]]
+    assert response["sections"]["controllers"][0]["keys"] == [["ns/a", "delayed", at + 1.0, 1]]
     rig.clock.step(1.0)
     rig.fail()
-    assert [row[2] for row in rig.state(having(answer))["history"]["foo"]] == ["retry"]
+    assert [row[2] for row in rig.state(having(response))["history"]["foo"]] == ["retry"]
 
 
 def test_credentials_in_errors_are_hidden() -> None:
@@ -157,10 +163,10 @@ def test_rows_are_limited_and_the_filter_finds_the_others() -> None:
     rig = Rig()
     for number in range(10_000):
         rig.queue.add_after(ObjectName("ns", f"foo-{number}"), 1000.0 + number)
-    [shown] = rig.state()["sections"]["controllers"]
-    assert (shown["queue"][2], len(shown["keys"]), shown["keys"][0][0]) == (10_000, ROWS, "ns/foo-0")
-    [shown] = rig.state(filter="FOO-9999")["sections"]["controllers"]
-    assert [row[0] for row in shown["keys"]] == ["ns/foo-9999"]
+    [controllers] = rig.state()["sections"]["controllers"]
+    assert (controllers["queue"][2], len(controllers["keys"]), controllers["keys"][0][0]) == (10_000, ROWS, "ns/foo-0")
+    [controllers] = rig.state(filter="FOO-9999")["sections"]["controllers"]
+    assert [row[0] for row in controllers["keys"]] == ["ns/foo-9999"]
     assert len(json.dumps(rig.state())) < 20_000
 
 
@@ -206,9 +212,9 @@ def test_events_of_an_object_are_counted() -> None:
         for name, reason in (("a", "Synced"), ("b", "Synced"), ("a", "Failed"), ("a", "Synced")):
             foo = Foo(metadata=ObjectMeta(namespace="ns", name=name), spec=FooSpec(deployment_name="x"))
             recorder.event(foo, "Normal", reason, HOSTILE)
-        found = rig.state(object=str(KEY), controller="foo")["sections"]["object"]["events"]
+        events = rig.state(object=str(KEY), controller="foo")["sections"]["object"]["events"]
     at = int(rig.clock.time())
-    assert found == [["Normal", "Synced", HOSTILE, "Foo", 2, at], ["Normal", "Failed", HOSTILE, "Foo", 1, at]]
+    assert events == [["Normal", "Synced", HOSTILE, "Foo", 2, at], ["Normal", "Failed", HOSTILE, "Foo", 1, at]]
 
 
 class Links(HTMLParser):
@@ -277,7 +283,7 @@ def test_nothing_is_recorded_unless_it_is_shown(address: Address | None, size: i
 def test_controllers_of_one_name_are_shown_apart() -> None:
     rig = Rig()
     rig.dashboard.add_controller(RateLimitingQueue[ObjectName](), Attempts("Foo"))
-    assert [one["name"] for one in rig.state()["sections"]["controllers"]] == ["foo", "foo (2)"]
+    assert [item["name"] for item in rig.state()["sections"]["controllers"]] == ["foo", "foo (2)"]
 
 
 def test_samples_are_taken_until_the_stop() -> None:

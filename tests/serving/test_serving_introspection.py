@@ -31,18 +31,18 @@ def clock() -> FakeClock:
 @pytest.fixture
 def queue(clock: FakeClock) -> Iterator[RateLimitingQueue[str]]:
     """Return a queue with one key in process for 3 s, one queued for 1 s, one failed twice and due in 10 s."""
-    made: RateLimitingQueue[str] = RateLimitingQueue(
+    rate_limiting_queue: RateLimitingQueue[str] = RateLimitingQueue(
         ItemExponentialFailureRateLimiter(5.0, 60.0), name="foos", clock=clock
     )
-    made.add("default/a")
-    assert made.get() == "default/a"
+    rate_limiting_queue.add("default/a")
+    assert rate_limiting_queue.get() == "default/a"
     clock.step(2)
-    made.add("default/b")
+    rate_limiting_queue.add("default/b")
     clock.step(1)
-    made.add_rate_limited("default/c")
-    made.add_rate_limited("default/c")
-    yield made
-    made.shut_down()
+    rate_limiting_queue.add_rate_limited("default/c")
+    rate_limiting_queue.add_rate_limited("default/c")
+    yield rate_limiting_queue
+    rate_limiting_queue.shut_down()
 
 
 def show(route: Route, **query: str) -> Response:
@@ -55,8 +55,8 @@ def parsed(response: Response) -> Any:
 
 
 def test_a_queue_shows_its_keys_and_for_how_long(queue: RateLimitingQueue[str]) -> None:
-    [shown] = parsed(show(queue_route([queue])))["queues"]
-    assert shown == {
+    [queues] = parsed(show(queue_route([queue])))["queues"]
+    assert queues == {
         "name": "foos",
         "shuttingDown": False,
         "counts": {"processing": 1, "queued": 1, "waiting": 1, "retries": 1},
@@ -80,10 +80,10 @@ def test_a_queue_is_a_table_for_people(queue: RateLimitingQueue[str]) -> None:
 def test_limit_applies_to_shown_keys_but_not_to_counts(queue: RateLimitingQueue[str]) -> None:
     for number in range(500):
         queue.add(f"default/{number}")
-    [shown] = parsed(show(queue_route([queue])))["queues"]
-    assert (len(shown["queued"]), shown["counts"]["queued"]) == (100, 501)
-    [shown] = parsed(show(queue_route([queue]), limit="1000"))["queues"]
-    assert len(shown["queued"]) == 501
+    [queues] = parsed(show(queue_route([queue])))["queues"]
+    assert (len(queues["queued"]), queues["counts"]["queued"]) == (100, 501)
+    [queues] = parsed(show(queue_route([queue]), limit="1000"))["queues"]
+    assert len(queues["queued"]) == 501
     text = show(queue_route([queue]), format="table", limit="0").body
     assert "foos    queued       and 501 more   -         -\n" in str(text)
 

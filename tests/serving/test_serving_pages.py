@@ -93,8 +93,8 @@ def level() -> Iterator[None]:
 def test_the_log_level_is_changed_while_the_program_runs(body: bytes, name: str) -> None:
     with serving({"/debug/flags/v": log_level_route()}) as server:
         assert ask(server, "/debug/flags/v").body == "info\n"
-        answer = ask(server, "/debug/flags/v", method="PUT", body=body)
-        assert (answer.status, answer.body) == (200, f"successfully set the log level to {name}\n")
+        response = ask(server, "/debug/flags/v", method="PUT", body=body)
+        assert (response.status, response.body) == (200, f"successfully set the log level to {name}\n")
         assert ask(server, "/debug/flags/v").body == f"{name}\n"
     assert logging.getLogger().level == getattr(logging, name.upper())
 
@@ -104,9 +104,9 @@ def test_the_log_level_is_changed_while_the_program_runs(body: bytes, name: str)
 @pytest.mark.parametrize("body", [b"loud", b"", b"-1", b"\xff", b"4 4"])
 def test_unknown_level_is_rejected(body: bytes) -> None:
     with serving({"/debug/flags/v": log_level_route()}) as server:
-        answer = ask(server, "/debug/flags/v", method="PUT", body=body)
-        assert answer.status == 400
-        assert answer.body.startswith("unknown log ")
+        response = ask(server, "/debug/flags/v", method="PUT", body=body)
+        assert response.status == 400
+        assert response.body.startswith("unknown log ")
         assert ask(server, "/debug/flags/v").body == "info\n"
 
 
@@ -157,7 +157,7 @@ def test_fact_and_key_that_cannot_be_shown_leave_the_others_on_the_pages() -> No
     text = str(statusz_route("x", version="1", facts=facts, clock=FakeClock())(GET).body)
     assert "\nBroken: unknown: SystemExit: no text\nLeader: True\nGone: unknown: KeyError: 'x'\n" in text
     keys = json.loads(queue_route([queue])(GET).body)["queues"][0]["queued"]
-    assert [one["key"] for one in keys] == ["<Silent that cannot be shown>", "b"]
+    assert [item["key"] for item in keys] == ["<Silent that cannot be shown>", "b"]
     queue.shut_down()
 
 

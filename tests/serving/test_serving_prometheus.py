@@ -23,16 +23,16 @@ parse_openmetrics: Callable[[str], Iterable[Metric]] = openmetrics
 def provider() -> Iterator[PrometheusProvider]:
     """Set the provider for the duration of a test."""
     before = metrics.provider()
-    made: metrics.Provider = PrometheusProvider(process=False)
-    metrics.set_provider(made)
-    assert isinstance(made, PrometheusProvider)
-    yield made
+    prometheus_provider: metrics.Provider = PrometheusProvider(process=False)
+    metrics.set_provider(prometheus_provider)
+    assert isinstance(prometheus_provider, PrometheusProvider)
+    yield prometheus_provider
     metrics.set_provider(before)
 
 
-def scrape(kept: PrometheusProvider, **headers: str) -> Response:
+def scrape(prometheus_provider: PrometheusProvider, **headers: str) -> Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return metrics_route(kept.registry)(ServingRequest("GET", "/metrics", headers=named))
+    return metrics_route(prometheus_provider.registry)(ServingRequest("GET", "/metrics", headers=named))
 
 
 def text_of(response: Response) -> str:
@@ -66,12 +66,12 @@ def test_counted_metrics_are_exported(provider: PrometheusProvider) -> None:
 
 def test_created_series_are_dropped_but_not_metrics_with_that_suffix() -> None:
     registry = CollectorRegistry()
-    kept = PrometheusProvider(registry, process=False)
-    kept.counter("things_total", "Things", {}).inc()
-    kept.histogram("wait_seconds", "Waits", {}, buckets=(1,)).observe(0)
-    kept.gauge("pod_created", "When the pod was made", {}).set(1)
+    prometheus_provider = PrometheusProvider(registry, process=False)
+    prometheus_provider.counter("things_total", "Things", {}).inc()
+    prometheus_provider.histogram("wait_seconds", "Waits", {}, buckets=(1,)).observe(0)
+    prometheus_provider.gauge("pod_created", "When the pod was made", {}).set(1)
     Summary("size_bytes", "Sizes", registry=registry).observe(1)
-    names = {sample.name for family in parse_text(text_of(scrape(kept))) for sample in family.samples}
+    names = {sample.name for family in parse_text(text_of(scrape(prometheus_provider))) for sample in family.samples}
     assert {name for name in names if name.endswith("_created")} == {"pod_created"}
 
 
@@ -95,13 +95,13 @@ def test_openmetrics_is_used_if_accepted(provider: PrometheusProvider) -> None:
 
 
 def test_large_page_is_compressed_if_accepted() -> None:
-    kept = PrometheusProvider()
-    kept.counter("things_total", "Things", {}).inc()
-    packed = scrape(kept, accept_encoding="br, gzip;q=1.0")
+    prometheus_provider = PrometheusProvider()
+    prometheus_provider.counter("things_total", "Things", {}).inc()
+    packed = scrape(prometheus_provider, accept_encoding="br, gzip;q=1.0")
     assert packed.headers["Content-Encoding"] == "gzip"
     assert isinstance(packed.body, bytes)
     assert "things_total 1.0\n" in gzip.decompress(packed.body).decode()
-    assert "Content-Encoding" not in scrape(kept).headers
+    assert "Content-Encoding" not in scrape(prometheus_provider).headers
 
 
 def test_small_page_is_not_compressed(provider: PrometheusProvider) -> None:
@@ -147,7 +147,7 @@ def test_queue_metrics_are_updated_before_a_scrape(provider: PrometheusProvider)
     queue.add("a")
     queue.get()
     clock.step(7)
-    shown = samples(text_of(scrape(provider)))
+    rendered = samples(text_of(scrape(provider)))
     queue.shut_down()
-    assert shown["workqueue_unfinished_work_seconds", "foos"] == 7.0
-    assert shown["workqueue_adds_total", "foos"] == 1.0
+    assert rendered["workqueue_unfinished_work_seconds", "foos"] == 7.0
+    assert rendered["workqueue_adds_total", "foos"] == 1.0

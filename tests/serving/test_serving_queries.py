@@ -97,13 +97,13 @@ def scrape(url: str, token: str, trust: ssl.SSLContext) -> str:
 
 def values_of(text: str) -> dict[str, dict[str, set[str]]]:
     """Return the labels of each time series with their values."""
-    found: dict[str, dict[str, set[str]]] = {}
+    result: dict[str, dict[str, set[str]]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            labels = found.setdefault(sample.name, {})
+            labels = result.setdefault(sample.name, {})
             for name, value in sample.labels.items():
                 labels.setdefault(name, set()).add(value)
-    return found
+    return result
 
 
 def series(text: str) -> set[str]:
@@ -136,28 +136,28 @@ def test_more_foos_make_no_more_series(scrapes: Scrapes) -> None:
 @pytest.mark.e2e
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_queries_refer_to_existing_metrics(scrapes: Scrapes, query: str) -> None:
-    shown = values_of(scrapes.many)
-    asked = selectors(query)
-    assert asked
-    known = set(TARGET)
-    for selector in asked:
-        assert selector.metric in shown
-        labels = shown[selector.metric]
-        known |= labels.keys()
+    rendered = values_of(scrapes.many)
+    requested = selectors(query)
+    assert requested
+    registered = set(TARGET)
+    for selector in requested:
+        assert selector.metric in rendered
+        labels = rendered[selector.metric]
+        registered |= labels.keys()
         for label, value in selector.labels:
             assert label in labels or label in TARGET, f"{selector.metric} has no label {label}"
             assert value is None or label in TARGET or value in labels[label], f"{label} is never {value}"
-    assert grouped(query) <= known
+    assert grouped(query) <= registered
 
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("query", [query for name, query in VARIABLES.items() if name != "datasource"])
 def test_dashboard_variables_refer_to_existing_metrics(scrapes: Scrapes, query: str) -> None:
-    found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
-    assert found is not None
-    [selector] = selectors(found[1])
+    match = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
+    assert match is not None
+    [selector] = selectors(match[1])
     assert selector.metric in values_of(scrapes.many)
-    assert {found[2], *(label for label, _ in selector.labels)} <= TARGET
+    assert {match[2], *(label for label, _ in selector.labels)} <= TARGET
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
@@ -171,9 +171,9 @@ def test_a_query_keeps_to_this_controllers_service(query: str) -> None:
 def test_alerts_have_summary_and_action(alert: dict[str, Any]) -> None:
     assert alert["labels"]["severity"] in ("critical", "warning", "info")
     assert set(alert["annotations"]) == {"summary", "description"}
-    kept = grouped(alert["expr"]) | TARGET | {"name", "controller", "kind", "code"}
+    stored = grouped(alert["expr"]) | TARGET | {"name", "controller", "kind", "code"}
     words = " ".join(alert["annotations"].values())
-    assert set(re.findall(r"\$labels\.(\w+)", words)) <= kept
+    assert set(re.findall(r"\$labels\.(\w+)", words)) <= stored
     if grouped(alert["expr"]):
         assert set(re.findall(r"\$labels\.(\w+)", words)) <= grouped(alert["expr"])
 
@@ -186,13 +186,13 @@ def test_names_of_alerts_and_ids_of_panels_are_unique() -> None:
 
 
 def test_panels_do_not_overlap() -> None:
-    taken = set[tuple[int, int]]()
+    used = set[tuple[int, int]]()
     for panel in DASHBOARD["panels"]:
-        place = panel["gridPos"]
-        squares = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        grid_pos = panel["gridPos"]
+        squares = {(grid_pos["x"] + x, grid_pos["y"] + y) for x in range(grid_pos["w"]) for y in range(grid_pos["h"])}
         assert max(x for x, _ in squares) < 24
-        assert not squares & taken
-        taken |= squares
+        assert not squares & used
+        used |= squares
 
 
 def test_queries_use_only_existing_variables() -> None:

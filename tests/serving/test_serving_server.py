@@ -45,16 +45,16 @@ ROUTES: dict[str, Handler] = {
 
 def test_a_route_answers() -> None:
     with serving(ROUTES) as server:
-        answer = ask(server, "/hello?name=me")
-        assert (answer.status, answer.body) == (200, "hello me\n")
+        response = ask(server, "/hello?name=me")
+        assert (response.status, response.body) == (200, "hello me\n")
         assert ask(server, "/hello/inner/x").body == "below /hello/inner/x"
         assert ask(server, "/hello/inner").status == 404
 
 
 def test_a_head_is_a_get_without_its_body() -> None:
     with serving(ROUTES) as server:
-        answer = ask(server, "/hello", method="HEAD")
-        assert (answer.status, answer.body, answer.headers["Content-Length"]) == (200, "", "12")
+        response = ask(server, "/hello", method="HEAD")
+        assert (response.status, response.body, response.headers["Content-Length"]) == (200, "", "12")
         received = exchange(server, b"HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n")
         assert received.endswith(b"\r\n\r\n")
 
@@ -71,8 +71,8 @@ def test_a_head_is_a_get_without_its_body() -> None:
 )
 def test_failed_request_gets_one_sentence(method: str, path: str, status: int, body: str) -> None:
     with serving(ROUTES) as server:
-        answer = ask(server, path, method=method)
-        assert (answer.status, answer.body) == (status, body)
+        response = ask(server, path, method=method)
+        assert (response.status, response.body) == (status, body)
 
 
 def test_rejected_method_gets_the_allowed_ones() -> None:
@@ -282,10 +282,10 @@ def test_an_idle_connection_makes_room_for_another_client() -> None:
 
 
 def test_stop_closes_idle_connections_and_finishes_responses() -> None:
-    go, asked = threading.Event(), threading.Event()
+    go, event = threading.Event(), threading.Event()
 
     def slow(_: ServingRequest) -> Response:
-        asked.set()
+        event.set()
         go.wait(10)
         return Response(200, b"done")
 
@@ -293,7 +293,7 @@ def test_stop_closes_idle_connections_and_finishes_responses() -> None:
     server.start(group)
     with raw(server) as idle, raw(server) as busy:
         busy.sendall(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert asked.wait(10)
+        assert event.wait(10)
         assert "probes-accept" in group.alive()
         server.stop()
         assert until_closed(idle) == b""
@@ -309,10 +309,10 @@ def test_stop_closes_idle_connections_and_finishes_responses() -> None:
 
 @pytest.mark.parametrize("begins", ["before the stop", "after the stop"])
 def test_client_that_does_not_take_its_response_does_not_delay_the_stop(begins: str) -> None:
-    go, asked = threading.Event(), threading.Event()
+    go, event = threading.Event(), threading.Event()
 
     def large(_: ServingRequest) -> Response:
-        asked.set()
+        event.set()
         go.wait(10)
         return Response(200, b"x" * 50_000_000)
 
@@ -320,7 +320,7 @@ def test_client_that_does_not_take_its_response_does_not_delay_the_stop(begins: 
     server.start(group)
     with raw(server) as client:
         client.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert asked.wait(10)
+        assert event.wait(10)
         if begins == "before the stop":
             go.set()
             assert client.recv(1)

@@ -124,8 +124,10 @@ def test_invalid_pair_is_logged_once_and_the_previous_one_stays(
             case _:
                 key.write_bytes(b"")
         assert [shown(server.port).encode() for _ in range(3)] == [first] * 3
-        told = [record for record in caplog.records if record.levelname == "ERROR"]
-        assert [record.msg for record in told] == ["cannot reload the serving certificate; keeping the previous one"]
+        messages = [record for record in caplog.records if record.levelname == "ERROR"]
+        assert [record.msg for record in messages] == [
+            "cannot reload the serving certificate; keeping the previous one"
+        ]
         second = issue(authority, tmp_path)
         assert shown(server.port).encode() == second
 
@@ -272,12 +274,12 @@ def test_self_signed_certificate_is_for_its_hosts() -> None:
 
 def test_self_signed_certificate_is_renewed_early() -> None:
     clock = FakeClock()
-    own = SelfSigned(clock=clock)
-    first = own.context()
+    self_signed = SelfSigned(clock=clock)
+    first = self_signed.context()
     clock.step(timedelta(days=182).total_seconds())
-    assert own.context() is first
+    assert self_signed.context() is first
     clock.step(timedelta(days=1).total_seconds())
-    assert own.context() is not first
+    assert self_signed.context() is not first
 
 
 def test_self_signed_certificate_is_valid_now() -> None:

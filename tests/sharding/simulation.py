@@ -32,10 +32,10 @@ class Server:
     _versions: int = 0
 
     def write(self, number: int, record: LeaderElectionRecord, view: View, version: str) -> Slot:
-        there = self.slots.get(number)
-        if not version and there is not None:
+        stored = self.slots.get(number)
+        if not version and stored is not None:
             raise AlreadyExists(f"slot {number} exists")
-        if version and (there is None or there.lease.metadata.resource_version != version):
+        if version and (stored is None or stored.lease.metadata.resource_version != version):
             raise Conflict(f"slot {number} has changed")
         self._versions += 1
         lease = Lease(metadata=ObjectMeta(resource_version=str(self._versions)), spec=record.to_spec())
@@ -57,9 +57,9 @@ class Line:
 
     def read(self) -> Mapping[int, Slot]:
         fault = self._before()
-        found = dict(self.server.slots)
+        result = dict(self.server.slots)
         self._after(fault)
-        return found
+        return result
 
     def write(self, number: int, record: LeaderElectionRecord, view: View, seen: Slot | None) -> Slot:
         fault = self._before()

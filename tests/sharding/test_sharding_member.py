@@ -79,11 +79,11 @@ def test_a_new_member_gets_its_keys_within_two_periods_and_only_those_move() -> 
 def test_new_owner_waits_for_a_key_in_progress() -> None:
     world = settled(2)
     busy = world.replicas[0]
-    kept = {key: busy.begin(key) for key in KEYS}
+    stored = {key: busy.begin(key) for key in KEYS}
     new = world.start()
     world.rounds(4 * LEASE)
     # What it holds it keeps, and of what it had the new one gets nothing; from the other it does.
-    assert busy.busy_with() == {key for key, mine in kept.items() if mine}
+    assert busy.busy_with() == {key for key, mine in stored.items() if mine}
     begun = {key for key in KEYS if new.begin(key)}
     assert begun
     assert not begun & busy.busy_with()
@@ -214,19 +214,19 @@ def test_a_view_that_may_have_been_written_counts_until_a_write_is_confirmed() -
 
 def test_keys_gained_by_a_view_that_was_not_written_are_not_begun() -> None:
     world = settled(2)
-    one, other = world.replicas
+    first, other = world.replicas
     world.replicas.remove(other)
     world.rounds(LEASE - RETRY)
     # It drops the other one, without telling others.
-    one.line.faults = ["lost", "", "lost", ""]
+    first.line.faults = ["lost", "", "lost", ""]
     world.clock.step(RETRY)
-    one.member.tick()
+    first.member.tick()
     world.replicas.append(other)
     other.member.tick()
     other.begin_all(KEYS)
-    one.begin_all(KEYS)
+    first.begin_all(KEYS)
     assert other.busy_with()
-    assert one.busy_with()
+    assert first.busy_with()
     world.check()
 
 

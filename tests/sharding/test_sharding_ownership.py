@@ -32,9 +32,9 @@ def test_keys_are_spread_evenly(slots: int) -> None:
 @pytest.mark.parametrize("gone", range(4))
 def test_what_a_slot_leaves_is_spread_evenly_too(gone: int) -> None:
     before, after = frozenset(range(4)), frozenset(range(4)) - {gone}
-    left = [owner(uid, after) for uid in uids(12_000) if owner(uid, before) == gone]
-    counts = [left.count(slot) for slot in after]
-    assert sum((count - len(left) / 3) ** 2 / (len(left) / 3) for count in counts) < 2 + 4 * math.sqrt(4)
+    remaining = [owner(uid, after) for uid in uids(12_000) if owner(uid, before) == gone]
+    counts = [remaining.count(slot) for slot in after]
+    assert sum((count - len(remaining) / 3) ** 2 / (len(remaining) / 3) for count in counts) < 2 + 4 * math.sqrt(4)
 
 
 @given(key=st.text(), view=VIEWS, other=st.integers(0, 15))

@@ -74,14 +74,14 @@ class Bench:
         def note() -> None:
             with self.changed:
                 self.told.append(identity)
-                self.changes.append(sum(made.owns(key) for key in KEYS))
+                self.changes.append(sum(built.owns(key) for key in KEYS))
                 self.changed.notify_all()
 
-        made = Shards(
+        built = Shards(
             self.clientset, namespace="ns", lease_prefix="foo", count=count, identity=identity, on_change=note,
             clock=self.clock, rand=lambda: 0.0,
         )  # fmt: skip
-        return made
+        return built
 
     @contextmanager
     def running(self, shards: Shards) -> Iterator[Group]:
@@ -109,32 +109,32 @@ def test_a_replica_alone_owns_everything_and_says_so_once() -> None:
 
 def test_replicas_are_notified_of_every_gain_of_keys() -> None:
     bench = Bench()
-    one, other = bench.shards("a"), bench.shards("b")
-    one.step()
+    first, other = bench.shards("a"), bench.shards("b")
+    first.step()
     other.step()
     assert not any(other.owns(key) for key in KEYS)
-    one.step()
+    first.step()
     other.step()
-    owned = [[key for key in KEYS if shards.owns(key)] for shards in (one, other)]
+    owned = [[key for key in KEYS if shards.owns(key)] for shards in (first, other)]
     assert sorted(owned[0] + owned[1]) == sorted(KEYS)
     assert bench.changes[0] == len(KEYS)
     assert bench.changes[-1] == len(owned[1])
     bench.clock.step(8)
-    one.step()
+    first.step()
     bench.clock.step(8)
-    one.step()
+    first.step()
     assert bench.changes[-1] == len(KEYS)
-    assert one.members == ("a",)
+    assert first.members == ("a",)
 
 
 def test_change_back_and_forth_is_reported() -> None:
     bench = Bench()
-    one, other = bench.shards("a"), bench.shards("b")
-    for shards in (one, other, one, other, one):
+    first, other = bench.shards("a"), bench.shards("b")
+    for shards in (first, other, first, other, first):
         shards.step()
     bench.clock.step(8)
-    one.step()
-    before, told = one.members, bench.told.count("a")
+    first.step()
+    before, messages = first.members, bench.told.count("a")
     bench.clock.step(8)
 
     def renew_meanwhile(action: Action) -> tuple[bool, object]:
@@ -146,9 +146,9 @@ def test_change_back_and_forth_is_reported() -> None:
     # When its lease has just run out, another renews it: it is forgotten and seen again within one round.
     renewed: list[bool] = []
     bench.clientset.prepend_reactor("update", "leases", renew_meanwhile)
-    one.step()
-    assert one.members == before == ("a", "b")
-    assert bench.told.count("a") == told + 1
+    first.step()
+    assert first.members == before == ("a", "b")
+    assert bench.told.count("a") == messages + 1
 
 
 def test_run_keeps_the_slot_and_releases_it_at_the_end() -> None:
@@ -330,9 +330,9 @@ def test_members_slot_and_moves_are_counted() -> None:
     before, recording = metrics.provider(), Recording()
     metrics.set_provider(recording)
     bench = Bench()
-    one, other = bench.shards("a"), bench.shards("b")
+    first, other = bench.shards("a"), bench.shards("b")
     metrics.set_provider(before)
-    for shards in (one, other, one, other):
+    for shards in (first, other, first, other):
         shards.step()
     # Both count under one name here; what was set last is the second's.
     assert recording.values["sharding_members"] == 2

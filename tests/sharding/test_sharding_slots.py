@@ -39,10 +39,10 @@ def test_a_slot_is_a_lease_as_an_elector_writes_it_with_its_holder_s_view(
     clientset: FakeClientset, slots: LeaseSlots
 ) -> None:
     slots.write(2, RECORD, frozenset({2, 10, 0}), None)
-    kept = clientset.coordination_v1.leases("ns").get("foo-2")
-    assert kept.spec == RECORD.to_spec()
-    assert kept.metadata.labels == {"sharding.clientgo/prefix": "foo"}
-    assert kept.metadata.annotations == {"sharding.clientgo/view": "v1/0,2,10"}
+    stored = clientset.coordination_v1.leases("ns").get("foo-2")
+    assert stored.spec == RECORD.to_spec()
+    assert stored.metadata.labels == {"sharding.clientgo/prefix": "foo"}
+    assert stored.metadata.annotations == {"sharding.clientgo/view": "v1/0,2,10"}
     assert slots.read() == {2: Slot(RECORD, frozenset({0, 2, 10}))}
     assert repr(slots) == "<LeaseSlots ns/foo-*>"
 
@@ -54,10 +54,10 @@ def test_foreign_metadata_of_a_lease_is_kept_and_a_released_one_has_no_view(
     slots.write(0, RECORD, frozenset({0}), None)
     leases.patch("foo-0", {"metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}}})
     slots.write(0, released(RECORD, AT), frozenset(), slots.read()[0])
-    kept = leases.get("foo-0")
-    assert kept.metadata.labels == {"sharding.clientgo/prefix": "foo", "team": "a"}
-    assert kept.metadata.annotations == {"note": "b"}
-    assert kept.spec.holder_identity == ""
+    stored = leases.get("foo-0")
+    assert stored.metadata.labels == {"sharding.clientgo/prefix": "foo", "team": "a"}
+    assert stored.metadata.annotations == {"note": "b"}
+    assert stored.spec.holder_identity == ""
 
 
 def test_the_first_of_two_who_write_at_once_wins(slots: LeaseSlots) -> None:
@@ -90,12 +90,13 @@ def test_invalid_view_counts_as_owning_everything(
     clientset: FakeClientset, slots: LeaseSlots, view: str | None
 ) -> None:
     annotations = {} if view is None else {"sharding.clientgo/view": view}
-    made = lease("foo-1", labels={"sharding.clientgo/prefix": "foo"}, annotations=annotations)
-    clientset.coordination_v1.leases("ns").create(made)
+    built = lease("foo-1", labels={"sharding.clientgo/prefix": "foo"}, annotations=annotations)
+    clientset.coordination_v1.leases("ns").create(built)
     assert slots.read()[1].view == frozenset({1})
     clientset.coordination_v1.leases("ns").update(
         replace(
-            made, metadata=replace(made.metadata, annotations={"sharding.clientgo/view": "v1/0,1"}, resource_version="")
+            built,
+            metadata=replace(built.metadata, annotations={"sharding.clientgo/view": "v1/0,1"}, resource_version=""),
         )
     )
     assert slots.read()[1].view == frozenset({0, 1})
@@ -103,8 +104,8 @@ def test_invalid_view_counts_as_owning_everything(
 
 def test_undecodable_slot_is_an_error() -> None:
     bad = {"metadata": {"name": "foo-1", "namespace": "ns"}, "spec": {"leaseDurationSeconds": "long"}}
-    answer = reply({"kind": "LeaseList", "metadata": {"resourceVersion": "1"}, "items": [bad]})
-    slots = LeaseSlots(RESTClient(Config("http://fake"), transport=FakeTransport(answer)), "ns", "foo")
+    response = reply({"kind": "LeaseList", "metadata": {"resourceVersion": "1"}, "items": [bad]})
+    slots = LeaseSlots(RESTClient(Config("http://fake"), transport=FakeTransport(response)), "ns", "foo")
     with pytest.raises(Undecodable, match="foo-1"):
         slots.read()
 

@@ -180,12 +180,12 @@ def _config_map(namespace: str, name: str) -> dict[str, Any]:
 def _request(sock: socket.socket, data: bytes) -> tuple[bytes, bytes, bytes]:
     while b"\r\n\r\n" not in data:
         data += _received(sock)
-    head, _, rest = data.partition(b"\r\n\r\n")
-    found = _LENGTH.search(head)
-    length = int(found[1]) if found else 0
-    while len(rest) < length:
-        rest += _received(sock)
-    return head, rest[:length], rest[length:]
+    head, _, remainder = data.partition(b"\r\n\r\n")
+    match = _LENGTH.search(head)
+    length = int(match[1]) if match else 0
+    while len(remainder) < length:
+        remainder += _received(sock)
+    return head, remainder[:length], remainder[length:]
 
 
 def _received(sock: socket.socket) -> bytes:

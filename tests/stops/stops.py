@@ -133,11 +133,11 @@ def stop_once(case: Case, server: Server, plugin: str) -> tuple[float, list[str]
     if outcome[0] is not None:
         raise outcome[0]
     ended = SYSTEM_CLOCK.now() + 5
-    while left := [thread.name for thread in set(threading.enumerate()) - before if not _may_stay(thread.name)]:
+    while remaining := [thread.name for thread in set(threading.enumerate()) - before if not _may_stay(thread.name)]:
         SYSTEM_CLOCK.sleep(threading.Event(), 0.01)
         if SYSTEM_CLOCK.now() > ended:
             break
-    return took, left
+    return took, remaining
 
 
 def _may_stay(name: str) -> bool:
@@ -170,7 +170,7 @@ def _run(
 
 def stops_of(case: Case, count: int) -> tuple[list[float], list[str]]:
     """Stop that many programs; return the times, and the threads that any of them left."""
-    times, left = list[float](), list[str]()
+    times, leftover = list[float](), list[str]()
     with TemporaryDirectory() as folder:
         plugin = Path(folder, "plugin")
         plugin.write_text("#!/bin/sh\nsleep 600\n")
@@ -179,8 +179,8 @@ def stops_of(case: Case, count: int) -> tuple[list[float], list[str]]:
             with server_of(case, Path(folder)) as server:
                 took, remaining = stop_once(case, server, str(plugin))
             times.append(took)
-            left += remaining
-    return times, left
+            leftover += remaining
+    return times, leftover
 
 
 def main(stops: int, only: str) -> int:
@@ -189,10 +189,10 @@ def main(stops: int, only: str) -> int:
     cases = {name: case for name, case in CASES.items() if only in name}
     worst_of_all = 0.0
     for name, case in cases.items():
-        times, left = stops_of(case, -(-stops // len(cases)))
+        times, remaining = stops_of(case, -(-stops // len(cases)))
         worst_of_all = max(worst_of_all, *times)
         median = sorted(times)[len(times) // 2]
-        threads = f", threads left: {', '.join(sorted(set(left)))}" if left else ""
+        threads = f", threads left: {', '.join(sorted(set(remaining)))}" if remaining else ""
         print(f"{name:35} {len(times):4} stops, median {median:.3f} s, worst {max(times):.3f} s{threads}", flush=True)
     print(f"worst {worst_of_all:.3f} s")
     return int(worst_of_all >= LIMIT)

@@ -9,9 +9,9 @@ pytestmark = pytest.mark.e2e
 
 @pytest.mark.parametrize("name", CASES)
 def test_program_stops_and_leaves_no_thread(name: str) -> None:
-    times, left = stops_of(CASES[name], 2)
+    times, remaining = stops_of(CASES[name], 2)
     assert len(times) == 2
-    assert left == []
+    assert remaining == []
 
 
 @pytest.mark.slow

@@ -13,11 +13,11 @@ pytestmark = pytest.mark.feature("B-CR-15")
 
 def looks(*seen: object) -> Callable[[], object]:
     """Return a function that returns or raises each value in turn, then the last one forever."""
-    left: Iterator[object] = iter(seen)
+    remaining: Iterator[object] = iter(seen)
     last: list[object] = []
 
     def look() -> object:
-        last[:] = [next(left, *last)]
+        last[:] = [next(remaining, *last)]
         if isinstance(last[0], Exception):
             raise last[0]
         return last[0]
@@ -27,8 +27,8 @@ def looks(*seen: object) -> Callable[[], object]:
 
 def test_value_is_returned_as_soon_as_the_condition_holds() -> None:
     clock = FakeClock(auto=True)
-    look = looks(NotFound("not found"), 1, AssertionError("not yet"), 3, 4)
-    assert eventually(look, lambda seen: seen == 3, clock=clock) == 3
+    check = looks(NotFound("not found"), 1, AssertionError("not yet"), 3, 4)
+    assert eventually(check, lambda seen: seen == 3, clock=clock) == 3
     assert clock.slept == [EVERY] * 3
 
 
@@ -54,7 +54,7 @@ def test_value_that_stays_false_times_out(seen: object) -> None:
 def test_timeout_names_the_last_value(seen: object, description: str) -> None:
     clock = FakeClock(auto=True)
     with pytest.raises(ConditionTimeout, match=f"^condition not met after 10 s; last: {description}$"):
-        eventually(looks(seen), lambda found: found == "new", clock=clock)
+        eventually(looks(seen), lambda result: result == "new", clock=clock)
     assert clock.now() == pytest.approx(10.0, abs=2 * EVERY)
 
 

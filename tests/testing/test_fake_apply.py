@@ -62,8 +62,8 @@ def test_managers_own_what_they_apply(client: ConfigMaps) -> None:
 @pytest.mark.feature("B-TST-04")
 def test_managed_fields_name_the_owner_of_each_field(client: ConfigMaps) -> None:
     assert client.create(config(k0="v0")).metadata.managed_fields == ()
-    kept = client.apply(config(k1="v1"), field_manager="m")
-    owned = {(e.manager, e.operation): dict(e.fields_v1 or {}) for e in kept.metadata.managed_fields}
+    stored = client.apply(config(k1="v1"), field_manager="m")
+    owned = {(e.manager, e.operation): dict(e.fields_v1 or {}) for e in stored.metadata.managed_fields}
     assert owned == {
         ("before-first-apply", "Update"): {"f:data": {".": {}, "f:k0": {}}},
         ("m", "Apply"): {"f:data": {"f:k1": {}}},
@@ -91,8 +91,8 @@ def test_fields_that_two_managers_apply_alike_stay_until_both_let_go(client: Con
 def test_an_update_takes_what_it_changes_and_frees_what_it_drops(client: ConfigMaps) -> None:
     client.apply(config(a="1", b="1", c="1"), field_manager="m")
     client.patch("cm-1", {"data": {"a": "2"}}, field_manager="editor")
-    kept = client.patch("cm-1", {"data": {"b": "2", "c": None}}, field_manager="editor")
-    owned = {e.manager: dict(e.fields_v1 or {}) for e in kept.metadata.managed_fields}
+    stored = client.patch("cm-1", {"data": {"b": "2", "c": None}}, field_manager="editor")
+    owned = {e.manager: dict(e.fields_v1 or {}) for e in stored.metadata.managed_fields}
     assert owned == {"editor": {"f:data": {"f:a": {}, "f:b": {}}}}
 
 
@@ -118,13 +118,13 @@ def test_an_apply_without_a_manager_is_invalid(client: ConfigMaps) -> None:
 def test_kinds_the_fake_has_never_heard_of_can_be_applied_and_updated() -> None:
     fake, gvr = FakeRequester(), GroupVersionResource("shop.example.com", "v1", "gadgets")
     body = b'{"apiVersion":"shop.example.com/v1","kind":"Gadget","metadata":{"name":"g"},"spec":{"x":%d}}'
-    where = {"resource": gvr, "namespace": "ns", "name": "g"}
+    location = {"resource": gvr, "namespace": "ns", "name": "g"}
     query = {"fieldManager": "m"}
-    fake.do(Request(verb="apply", body=body % 1, content_type=APPLY_PATCH, query=query, **where))  # type: ignore[arg-type]
-    fake.do(Request(verb="update", body=body % 2, query={"fieldManager": "n"}, **where))  # type: ignore[arg-type]
+    fake.do(Request(verb="apply", body=body % 1, content_type=APPLY_PATCH, query=query, **location))  # type: ignore[arg-type]
+    fake.do(Request(verb="update", body=body % 2, query={"fieldManager": "n"}, **location))  # type: ignore[arg-type]
     assert fake.tracker.get(gvr, "ns", "g")["spec"] == {"x": 2}
     with pytest.raises(Conflict, match=r'conflict with "n" using shop\.example\.com/v1'):
-        fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **where))  # type: ignore[arg-type]
+        fake.do(Request(verb="apply", body=body % 3, content_type=APPLY_PATCH, query=query, **location))  # type: ignore[arg-type]
 
 
 GADGETS = GroupVersionResource("shop.example.com", "v1", "gadgets")
@@ -132,8 +132,8 @@ GADGETS = GroupVersionResource("shop.example.com", "v1", "gadgets")
 
 def apply_body(body: bytes, name: str) -> FakeRequester:
     fake, query = FakeRequester(), {"fieldManager": "m"}
-    where: dict[str, Any] = {"resource": GADGETS, "namespace": "ns", "name": name}
-    fake.do(Request(verb="apply", body=body, content_type=APPLY_PATCH, query=query, **where))
+    location: dict[str, Any] = {"resource": GADGETS, "namespace": "ns", "name": name}
+    fake.do(Request(verb="apply", body=body, content_type=APPLY_PATCH, query=query, **location))
     return fake
 
 
@@ -172,8 +172,8 @@ def images(pod: Mapping[str, Any]) -> dict[str, str]:
 
 
 def test_items_of_a_list_are_owned_one_by_one() -> None:
-    one = applied({}, containers(web="1"), by("one"), force=False)
-    both = applied(one, containers(log="1"), by("two"), force=False)
+    item = applied({}, containers(web="1"), by("one"), force=False)
+    both = applied(item, containers(log="1"), by("two"), force=False)
     assert images(both) == {"web": "1", "log": "1"}
     with pytest.raises(Conflict, match=r'conflict with "one": .spec.containers\[name="web"\].image'):
         applied(both, containers(web="2"), by("two"), force=False)
@@ -211,8 +211,8 @@ def owned(obj: dict[str, Any]) -> set[tuple[str, ...]]:
 
 @given(OBJECTS)
 def test_an_apply_owns_what_it_sets_and_nothing_else(obj: dict[str, Any]) -> None:
-    (*rest, entry) = applied({}, obj, by("m"), force=False)["metadata"]["managedFields"] or [{"fieldsV1": {}}]
-    assert (rest, set(paths(entry["fieldsV1"]))) == ([], owned(obj))
+    (*remainder, entry) = applied({}, obj, by("m"), force=False)["metadata"]["managedFields"] or [{"fieldsV1": {}}]
+    assert (remainder, set(paths(entry["fieldsV1"]))) == ([], owned(obj))
 
 
 @given(OBJECTS, OBJECTS)

@@ -51,7 +51,7 @@ def call(line: str, results: list[Any], requester: Requester) -> Any:
     """Make the call that a line describes; return its decoded response, or the error."""
     line = REFERENCE.sub(lambda match: str(results[int(match[1])]["metadata"][match[2]]), line)
     what, _, query_text = line.partition(" ? ")
-    how, target, *rest = what.split(" ", 2)
+    how, target, *remainder = what.split(" ", 2)
     kind, name, subresource, *_ = (*target.split("/"), "", "")
     query: Object = json.loads(query_text or "{}")
     request = Request(
@@ -61,7 +61,7 @@ def call(line: str, results: list[Any], requester: Requester) -> Any:
         name=name,
         subresource=subresource,
         query={key: str(value) for key, value in query.items() if key != "events"},
-        body=body(how, kind, rest[0] if rest else ""),
+        body=body(how, kind, remainder[0] if remainder else ""),
         content_type=APPLY_PATCH if how == "apply" else JSON if how in VERBS else PATCHES.get(how, how),
     )
     try:
@@ -85,7 +85,7 @@ def outcome(requester: Requester, calls: list[str]) -> list[Any]:
     results: list[Any] = []
     for line in calls:
         results.append(call(line, results, requester))
-    return [[line, found] for line, found in zip(calls, comparable(results), strict=True)]
+    return [[line, result] for line, result in zip(calls, comparable(results), strict=True)]
 
 
 def comparable(results: list[Any]) -> list[Any]:

@@ -33,20 +33,20 @@ class Reconciler:
         self.recorder = recorder
 
     def reconcile(self, request: ObjectName) -> None:
-        found = self.client.find(Foo, request)
-        if found is None:
+        stored = self.client.find(Foo, request)
+        if stored is None:
             return
-        wanted = deployment(found.spec.deployment_name)
+        expected = deployment(stored.spec.deployment_name)
         _, outcome = create_or_patch(
             self.client,
-            wanted,
+            expected,
             lambda old: set_controller_reference(
-                found, replace(old, spec=DeploymentSpec(replicas=found.spec.replicas))
+                stored, replace(old, spec=DeploymentSpec(replicas=stored.spec.replicas))
             ),
         )
         if outcome is not OperationResult.UNCHANGED:
-            self.recorder.event(found, "Normal", "Synced", outcome)
-        self.client.update_status(replace(found, status=FooStatus(available_replicas=found.spec.replicas or 0)))
+            self.recorder.event(stored, "Normal", "Synced", outcome)
+        self.client.update_status(replace(stored, status=FooStatus(available_replicas=stored.spec.replicas or 0)))
 
 
 def test_reconciler_is_called_with_objects_in_memory() -> None:
@@ -73,11 +73,11 @@ def test_objects_have_a_uid_and_a_version_and_stale_writes_conflict() -> None:
 
 def test_status_of_a_kind_that_no_given_object_has_is_a_subresource() -> None:
     client = FakeClient()
-    made = client.create(replace(foo(), status=FooStatus(available_replicas=9)))
-    assert made.status == FooStatus()
-    assert client.update(replace(made, status=FooStatus(available_replicas=9))).status == FooStatus()
-    assert client.update_status(replace(made, status=FooStatus(available_replicas=1))).status.available_replicas == 1
-    assert client.patch_status(made, {"status": {"availableReplicas": 2}}).status.available_replicas == 2
+    built = client.create(replace(foo(), status=FooStatus(available_replicas=9)))
+    assert built.status == FooStatus()
+    assert client.update(replace(built, status=FooStatus(available_replicas=9))).status == FooStatus()
+    assert client.update_status(replace(built, status=FooStatus(available_replicas=1))).status.available_replicas == 1
+    assert client.patch_status(built, {"status": {"availableReplicas": 2}}).status.available_replicas == 2
 
 
 def test_objects_with_finalizers_stay_until_these_are_removed() -> None:
@@ -119,20 +119,20 @@ def test_field_managers_own_what_they_apply() -> None:
 def test_lists_select_by_namespace_labels_and_indexed_fields() -> None:
     elsewhere = Foo(ObjectMeta(name="a", namespace="other"), FooSpec("a-deployment", 1))
     client = FakeClient(foo("a", labels={"team": "x"}), foo("b"), elsewhere)
-    assert [one.metadata.name for one in client.list(Foo, namespace="ns")] == ["a", "b"]
-    assert [one.metadata.name for one in client.list(Foo, label_selector="team=x")] == ["a"]
+    assert [item.metadata.name for item in client.list(Foo, namespace="ns")] == ["a", "b"]
+    assert [entry.metadata.name for entry in client.list(Foo, label_selector="team=x")] == ["a"]
     assert len(client.list(Foo, limit=2)) == 2
     with pytest.raises(KeyError, match="deploymentName"):
         client.list(Foo, fields={"deploymentName": "a-deployment"})
-    client.cache.add_index(Foo, "deploymentName", lambda one: [one.spec.deployment_name])
-    found = client.list(Foo, fields={"deploymentName": "a-deployment"}, namespace="ns")
-    assert found == client.list(Foo, fields={"deploymentName": "a-deployment"}, limit=1) == [client.get(Foo, A)]
+    client.cache.add_index(Foo, "deploymentName", lambda element: [element.spec.deployment_name])
+    result = client.list(Foo, fields={"deploymentName": "a-deployment"}, namespace="ns")
+    assert result == client.list(Foo, fields={"deploymentName": "a-deployment"}, limit=1) == [client.get(Foo, A)]
 
 
 def test_generated_names_subresources_and_typed_clients_work() -> None:
     client = FakeClient(deployment("d", 1))
-    made = client.create(ConfigMap(metadata=ObjectMeta(generate_name="settings-", namespace="ns")))
-    assert made.metadata.name.startswith("settings-")
+    built = client.create(ConfigMap(metadata=ObjectMeta(generate_name="settings-", namespace="ns")))
+    assert built.metadata.name.startswith("settings-")
     scale = client.subresource("scale").get(deployment("d"), Scale)
     client.subresource("scale").update(deployment("d"), replace(scale, spec=ScaleSpec(replicas=5)))
     assert client.typed(Deployment, "ns").get("d").spec.replicas == 5
@@ -145,10 +145,10 @@ def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
     client = FakeClient(foo(), deployment("d"))
     client.fail("update", Foo, Conflict("changed"), times=1)
     client.fail("*", "deployments", Forbidden("no access"))
-    found = client.get(Foo, A)
+    stored = client.get(Foo, A)
     with pytest.raises(Conflict, match="changed"):
-        client.update_status(found)
-    client.update_status(found)
+        client.update_status(stored)
+    client.update_status(stored)
     for _ in range(2):
         with pytest.raises(Forbidden):
             client.list(Deployment)

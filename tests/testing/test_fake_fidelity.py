@@ -59,10 +59,10 @@ def deleted(client: Client) -> ConfigMap:
 
 
 def statuses(client: Client) -> object:
-    made = client.create(FOO)
-    both = replace(made, spec=FooSpec("d", 2), status=FooStatus(available_replicas=1))
+    built = client.create(FOO)
+    both = replace(built, spec=FooSpec("d", 2), status=FooStatus(available_replicas=1))
     by_status = client.update_status(change(both, lambda f: f.metadata.labels["a"]).to("b"))
-    return made, by_status, client.update(replace(by_status, spec=FooSpec("d", 3), status=FooStatus()))
+    return built, by_status, client.update(replace(by_status, spec=FooSpec("d", 3), status=FooStatus()))
 
 
 def applied(client: Client) -> object:
@@ -78,17 +78,17 @@ def conflicting(client: Client) -> object:
 
 
 def scaled(client: Client) -> object:
-    made = client.create(FOO)
-    scale = client.subresource("scale").get(made, Scale)
-    client.patch(made, {"metadata": {"labels": {"a": "b"}}})
-    return client.subresource("scale").update(made, replace(scale, spec=ScaleSpec(replicas=5)))
+    built = client.create(FOO)
+    scale = client.subresource("scale").get(built, Scale)
+    client.patch(built, {"metadata": {"labels": {"a": "b"}}})
+    return client.subresource("scale").update(built, replace(scale, spec=ScaleSpec(replicas=5)))
 
 
 def generations(client: Client) -> object:
-    made = client.create(FOO)
-    same = client.update(made)
-    more = client.patch(made, {"spec": {"replicas": 3}})
-    return [one.metadata.generation for one in (made, same, more, client.update_status(more))]
+    built = client.create(FOO)
+    same = client.update(built)
+    more = client.patch(built, {"spec": {"replicas": 3}})
+    return [item.metadata.generation for item in (built, same, more, client.update_status(more))]
 
 
 OPERATIONS: dict[str, Callable[[Client], object]] = {
@@ -149,7 +149,7 @@ def outcome(client: Client, operation: Callable[[Client], object]) -> object:
 def comparable(result: Any) -> object:
     """Return the result without what differs between two servers."""
     if isinstance(result, list | tuple):
-        return [comparable(one) for one in result]
+        return [comparable(item) for item in result]
     if not hasattr(result, "metadata"):
         return result
     content = to_dict(result)
@@ -174,7 +174,7 @@ def test_operation_has_the_same_outcome_on_a_server(server: Config, operation: C
             expected = outcome(client, operation)
         finally:
             for kind in (ConfigMap, Foo):
-                for left in client.list(kind):
-                    client.patch(left, {"metadata": {"finalizers": None}})
+                for remaining in client.list(kind):
+                    client.patch(remaining, {"metadata": {"finalizers": None}})
                 client.delete_all_of(kind, namespace="default")
     assert outcome(FakeClient(), operation) == expected

@@ -24,9 +24,9 @@ def held(obj: Widget, *finalizers: str) -> Widget:
 
 @pytest.mark.feature("B-CR-14")
 def test_status_is_written_by_its_own_door_and_nothing_else_is(widgets: Widgets) -> None:
-    made = widgets.create(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(1), WidgetStatus(9)))
-    assert made.status.ready == 0
-    both = replace(made, spec=WidgetSpec(2), status=WidgetStatus(3))
+    built = widgets.create(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(1), WidgetStatus(9)))
+    assert built.status.ready == 0
+    both = replace(built, spec=WidgetSpec(2), status=WidgetStatus(3))
     by_status = widgets.update_status(both)
     assert (by_status.spec.replicas, by_status.status.ready) == (1, 3)
     by_main = widgets.update(replace(by_status, spec=WidgetSpec(5), status=WidgetStatus(8)))
@@ -55,8 +55,8 @@ def test_a_finalizer_holds_what_is_deleted_until_it_is_taken_off(widgets: Widget
     widgets.delete("a")
     going = widgets.get("a")
     assert going.metadata.deletion_timestamp == datetime(2026, 1, 2, tzinfo=UTC)
-    left = widgets.update(held(going, "example.com/two"))
-    assert left.metadata.deletion_timestamp is not None
+    updated = widgets.update(held(going, "example.com/two"))
+    assert updated.metadata.deletion_timestamp is not None
     widgets.patch("a", {"metadata": {"finalizers": None}})
     with pytest.raises(NotFound):
         widgets.get("a")
@@ -78,10 +78,10 @@ def test_what_is_being_deleted_takes_no_new_finalizer_and_stays_so(widgets: Widg
 @pytest.mark.feature("B-CR-14")
 def test_no_write_begins_a_deletion_and_without_finalizers_there_is_no_wait(widgets: Widgets) -> None:
     marked = replace(widget("a"), metadata=ObjectMeta(name="a", deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC)))
-    made = widgets.create(marked)
-    assert made.metadata.deletion_timestamp is None
+    built = widgets.create(marked)
+    assert built.metadata.deletion_timestamp is None
     with pytest.raises(Invalid, match=r"metadata\.deletionTimestamp: field is immutable"):
-        widgets.update(change(made, lambda w: w.metadata.deletion_timestamp).to(datetime(2026, 1, 1, tzinfo=UTC)))
+        widgets.update(change(built, lambda w: w.metadata.deletion_timestamp).to(datetime(2026, 1, 1, tzinfo=UTC)))
     widgets.delete("a")
     assert widgets.list().items == []
 

@@ -101,14 +101,14 @@ def test_a_reactor_that_does_not_handle_may_change_the_object_for_the_next(fake:
 
 @pytest.mark.feature("B-TST-01", "B-CR-14")
 def test_the_first_reactor_that_handles_wins_and_errors_reach_the_caller(fake: FakeRequester) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def refuse(action: Action) -> tuple[bool, object]:
-        asked.append("refuse")
+        requested.append("refuse")
         raise Conflict("not now")
 
     def pass_on(action: Action) -> tuple[bool, object]:
-        asked.append("pass")
+        requested.append("pass")
         return False, None
 
     fake.add_reactor("update", "gears/status", refuse)
@@ -116,7 +116,7 @@ def test_the_first_reactor_that_handles_wins_and_errors_reach_the_caller(fake: F
     fake.tracker.add(gear("a"))
     with pytest.raises(Conflict, match="not now"):
         Gears(fake, "ns").update_status(gear("a"))
-    assert asked == ["pass", "refuse"]
+    assert requested == ["pass", "refuse"]
     assert Gears(fake, "ns").update(gear("a", 1)).spec.teeth == 1
 
 

@@ -157,14 +157,14 @@ def test_an_object_without_namespace_takes_the_request_s(fake: FakeRequester) ->
 def test_a_status_update_is_a_full_update(fake: FakeRequester) -> None:
     fake.tracker.add(widget("a", replicas=1))
     Widgets(fake, "ns").update_status(Widget(ObjectMeta(name="a", namespace="ns"), WidgetSpec(2), WidgetStatus(3)))
-    kept = Widgets(fake, "ns").get("a")
-    assert (kept.spec.replicas, kept.status.ready) == (2, 3)
+    stored = Widgets(fake, "ns").get("a")
+    assert (stored.spec.replicas, stored.status.ready) == (2, 3)
 
 
 @pytest.mark.feature("B-TST-03")
 def test_objects_keep_the_resource_version_they_were_given(fake: FakeRequester) -> None:
-    given = replace(widget("a"), metadata=ObjectMeta(name="a", namespace="ns", resource_version="777"))
-    assert Widgets(fake, "ns").create(given) == given
+    updated = replace(widget("a"), metadata=ObjectMeta(name="a", namespace="ns", resource_version="777"))
+    assert Widgets(fake, "ns").create(updated) == updated
     assert Widgets(fake, "ns").create(widget("b")).metadata.resource_version == ""
 
 
@@ -290,8 +290,8 @@ def test_dry_run_changes_nothing_and_checks_everything(fake: FakeRequester) -> N
 
 def test_a_generated_name_is_new_each_time(fake: FakeRequester) -> None:
     unnamed = Widget(ObjectMeta(generate_name="w-", namespace="ns"))
-    made = {Widgets(fake, "ns").create(unnamed).metadata.name for _ in range(3)}
-    assert made == {"w-00001", "w-00002", "w-00003"}
+    built = {Widgets(fake, "ns").create(unnamed).metadata.name for _ in range(3)}
+    assert built == {"w-00001", "w-00002", "w-00003"}
 
 
 def test_deletion_preconditions_are_checked(fake: FakeRequester) -> None:
@@ -349,13 +349,13 @@ def test_a_watch_ends_when_its_time_is_up_with_a_bookmark_if_wanted() -> None:
 
 
 def test_objects_of_the_tracker_are_read_only_and_share_nothing_with_what_was_given() -> None:
-    given = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
-    fake = FakeRequester(given)
-    kept = fake.tracker.get(GroupVersionResource("", "v1", "configmaps"), "", "a")
-    given["metadata"]["labels"]["a"] = "c"  # type: ignore[index]
-    assert kept["metadata"]["labels"] == {"a": "b"}
+    arguments = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"a": "b"}}}
+    fake = FakeRequester(arguments)
+    stored = fake.tracker.get(GroupVersionResource("", "v1", "configmaps"), "", "a")
+    arguments["metadata"]["labels"]["a"] = "c"  # type: ignore[index]
+    assert stored["metadata"]["labels"] == {"a": "b"}
     with pytest.raises(TypeError, match="read-only"):
-        kept["metadata"]["labels"]["a"] = "c"
+        stored["metadata"]["labels"]["a"] = "c"
 
 
 def test_object_without_a_json_form_is_rejected_when_it_is_added() -> None:
@@ -365,6 +365,6 @@ def test_object_without_a_json_form_is_rejected_when_it_is_added() -> None:
 
 
 def test_actions_are_compared_as_json() -> None:
-    one, other = (Action.of("create", ControllerRevision(data={"on": on})) for on in (True, 1))
-    assert one == Action.of("create", ControllerRevision(data={"on": True}))
-    assert one != other
+    first, other = (Action.of("create", ControllerRevision(data={"on": on})) for on in (True, 1))
+    assert first == Action.of("create", ControllerRevision(data={"on": True}))
+    assert first != other

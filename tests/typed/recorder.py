@@ -47,17 +47,17 @@ class Recorder:
         return msgspec.json.decode(self.last.body or b"null")
 
     def do(self, request: Request) -> bytes:
-        answer = self._answer(request)
-        return answer if isinstance(answer, bytes) else encode_value(answer)
+        response = self._answer(request)
+        return response if isinstance(response, bytes) else encode_value(response)
 
     def watch(self, request: Request) -> EventStream:
-        answer = self._answer(request)
-        assert isinstance(answer, Frames)
-        return answer
+        response = self._answer(request)
+        assert isinstance(response, Frames)
+        return response
 
     def _answer(self, request: Request) -> Any:
         self.requests.append(request)
-        answer = self._answers.popleft()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = self._answers.popleft()
+        if isinstance(response, Exception):
+            raise response
+        return response

@@ -37,10 +37,10 @@ def test_stored_object_is_returned(call: Callable[[Gadgets], Gadget]) -> None:
 
 def test_list_has_its_metadata_and_undecodable_objects() -> None:
     broken = {"metadata": {"name": "b", "namespace": "ns"}, "spec": {"replicas": "many"}}
-    found = Gadgets(Recorder(page(WIRE, broken, **{"resourceVersion": "9", "continue": "more"})), "ns").list()
-    assert found.items == [READ]
-    assert (found.metadata.resource_version, found.metadata.continue_) == ("9", "more")
-    assert [error.metadata.name for error in found.undecodable] == ["b"]
+    result = Gadgets(Recorder(page(WIRE, broken, **{"resourceVersion": "9", "continue": "more"})), "ns").list()
+    assert result.items == [READ]
+    assert (result.metadata.resource_version, result.metadata.continue_) == ("9", "more")
+    assert [error.metadata.name for error in result.undecodable] == ["b"]
 
 
 @pytest.mark.feature("A-20")
@@ -48,10 +48,10 @@ def test_scale_is_read_and_updated() -> None:
     meta = {"name": "g", "resourceVersion": "7"}
     scale = {"kind": "Scale", "metadata": meta, "spec": {"replicas": 2}, "status": {"replicas": 1}}
     client = Gadgets(Recorder(scale, scale, scale), "ns")
-    found = client.get_scale("g")
-    assert (found.metadata.resource_version, found.spec.replicas, found.status.replicas) == ("7", 2, 1)
-    assert client.update_scale("g", found) == found
-    assert client.patch_scale("g", [{"op": "replace", "path": "/spec/replicas", "value": 2}]) == found
+    result = client.get_scale("g")
+    assert (result.metadata.resource_version, result.spec.replicas, result.status.replicas) == ("7", 2, 1)
+    assert client.update_scale("g", result) == result
+    assert client.patch_scale("g", [{"op": "replace", "path": "/spec/replicas", "value": 2}]) == result
 
 
 def test_undecodable_object_is_named() -> None:
@@ -160,8 +160,8 @@ def test_custom_accept_header_is_not_sent_with_deletions() -> None:
     client.patch("g", {})
     client.delete("g")
     client.delete_collection()
-    asked = [(request.verb, request.accept) for request in recorder.requests]
-    assert asked == [
+    requested = [(request.verb, request.accept) for request in recorder.requests]
+    assert requested == [
         ("get", METADATA), ("list", METADATA_LIST), ("watch", METADATA), ("patch", METADATA),
         ("delete", JSON), ("deletecollection", JSON),
     ]  # fmt: skip

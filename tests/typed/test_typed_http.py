@@ -26,7 +26,7 @@ Case = tuple[str, str, Mapping[str, str], object, str]
 
 @pytest.mark.feature("A-41", "D-07", "A-09", "C-38")
 @pytest.mark.parametrize(
-    ("call", "answer", "wanted"),
+    ("call", "response", "expected"),
     [
         pytest.param(lambda c: c.get("g"), WIRE, ("GET", "/g", {}, None, JSON), id="get"),
         pytest.param(
@@ -189,10 +189,10 @@ Case = tuple[str, str, Mapping[str, str], object, str]
         ),
     ],
 )  # fmt: skip
-def test_each_verb_sends_the_request_of_the_api(call: Call, answer: object, wanted: Case) -> None:
-    recorder = Recorder(answer)
+def test_each_verb_sends_the_request_of_the_api(call: Call, response: object, expected: Case) -> None:
+    recorder = Recorder(response)
     call(Gadgets(recorder, "ns"))
-    method, path, query, body, content_type = wanted
+    method, path, query, body, content_type = expected
     sent = recorder.last
     assert (sent.method, sent.path, dict(sent.query), sent.content_type) == (method, BASE + path, query, content_type)
     assert recorder.last_body == body

@@ -143,12 +143,12 @@ def test_log_is_read_through_the_requesters_of_a_manager() -> None:
             fenced.logs("web")
 
 
-@pytest.mark.parametrize("answer", [b"a\nb", FakeStream(b"a\n", b"b", end=True)], ids=["bytes", "stream"])
-def test_fake_gives_the_log_of_a_reactor(answer: bytes | FakeStream) -> None:
+@pytest.mark.parametrize("response", [b"a\nb", FakeStream(b"a\n", b"b", end=True)], ids=["bytes", "stream"])
+def test_fake_gives_the_log_of_a_reactor(response: bytes | FakeStream) -> None:
     fake = FakeRequester()
     with pytest.raises(MethodNotAllowed, match="the fake does not support pods/log"):
         pods(fake).logs("web")
-    fake.prepend_reactor("get", "pods/log", lambda _: (True, answer))
+    fake.prepend_reactor("get", "pods/log", lambda _: (True, response))
     with pods(fake).logs("web", container="c") as log:
         assert list(log) == [b"a", b"b"]
     action = fake.actions[-1]

@@ -141,9 +141,9 @@ def test_generated_name_is_required_and_a_review_needs_none() -> None:
 def test_list_without_items_is_empty_and_one_of_other_items_is_an_error() -> None:
     assert Gadgets(client({"kind": "GadgetList", "metadata": {}, "items": None}), "ns").list().items == []
     nameless: dict[str, object] = {"metadata": {}}
-    found = Gadgets(client(page(WIRE, SECRET, nameless, WIRE | {"kind": ""})), "ns").list()
-    assert [obj.metadata.name for obj in found.items] == ["g", "g"]
-    reasons = [(error.metadata.name, error.cause) for error in found.undecodable]
+    result = Gadgets(client(page(WIRE, SECRET, nameless, WIRE | {"kind": ""})), "ns").list()
+    assert [obj.metadata.name for obj in result.items] == ["g", "g"]
+    reasons = [(error.metadata.name, error.cause) for error in result.undecodable]
     assert reasons == [("g", "an item is of the kind Secret"), ("", "an item has no name")]
     for items in ([SECRET], [nameless, SECRET]):
         with pytest.raises(InvalidResponse, match=r"got a list of which an item (is of the kind Secret|has no name)"):
@@ -153,12 +153,12 @@ def test_list_without_items_is_empty_and_one_of_other_items_is_an_error() -> Non
 
 
 def test_watch_reports_objects_of_other_kinds_and_raises_failures(caplog: pytest.LogCaptureFixture) -> None:
-    others = [SECRET, WIRE | {"kind": ""}, WIRE | {"metadata": {}}, SUCCESS]
-    frames = [*(frame("DELETED", other) for other in others), frame("BOOKMARK", SECRET), frame("ADDED", WIRE)]
+    other_items = [SECRET, WIRE | {"kind": ""}, WIRE | {"metadata": {}}, SUCCESS]
+    frames = [*(frame("DELETED", other) for other in other_items), frame("BOOKMARK", SECRET), frame("ADDED", WIRE)]
     transport = FakeTransport(FakeStream(*frames, frame("MODIFIED", failure(reason="Expired", code=410)), end=True))
     watch = iter(Gadgets(RESTClient(Config(SERVER), transport=transport), "ns").watch_from(ListOptions(watch=True)))
-    reports = [next(watch) for _ in others]
-    assert all(isinstance(one, BadEvent) and isinstance(one.error, UnexpectedObject) for one in reports)
+    reports = [next(watch) for _ in other_items]
+    assert all(isinstance(report, BadEvent) and isinstance(report.error, UnexpectedObject) for report in reports)
     event = next(watch)
     assert isinstance(event, WatchEvent)
     assert event.object.spec.color == "red"
@@ -168,9 +168,9 @@ def test_watch_reports_objects_of_other_kinds_and_raises_failures(caplog: pytest
 
 
 def test_dynamic_and_metadata_clients_check_group_kind_and_items() -> None:
-    whole, partial = page(WIRE), {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
+    full, partial = page(WIRE), {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}
     partial["metadata"] = {"name": "g"}  # type: ignore[assignment]
-    answers = [WIRE, whole, WIRE, partial, page(partial, kind="PartialObjectMetadata"), whole]
+    answers = [WIRE, full, WIRE, partial, page(partial, kind="PartialObjectMetadata"), full]
     clientset = DynamicClientset(client(*answers))
     dynamic, metadata = clientset.resource(GADGETS, "ns"), clientset.metadata(GADGETS, "ns", kind="Gadget")
     assert dynamic.get("g").kind == dynamic.list().items[0].kind == "Gadget"
@@ -235,11 +235,11 @@ def test_subresource_without_an_object_to_return_may_answer_with_a_status() -> N
 
 @pytest.mark.parametrize("body", by(FAILURES))
 def test_failure_status_is_an_error_of_plain_requests(body: object) -> None:
-    rest = client(body, body)
+    rest_client = client(body, body)
     with pytest.raises(ApiError):
-        rest.raw("GET", "/healthz")
+        rest_client.raw("GET", "/healthz")
     with pytest.raises(ApiError):
-        rest.do(Request(verb="get", resource=GADGETS, name="g"))
+        rest_client.do(Request(verb="get", resource=GADGETS, name="g"))
     assert client(b"ok").raw("GET", "/healthz") == b"ok"
 
 

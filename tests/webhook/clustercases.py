@@ -72,9 +72,9 @@ class Cluster:
 def manifests(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the CRD and the webhook configurations generated from tests/webhook/homes.py."""
     folder = tmp_path_factory.mktemp("manifests")
-    here = ("--crd-dir", "crd", "--webhook-dir", "webhook", "--generators", "crd,webhook", "--root", str(folder))
+    local = ("--crd-dir", "crd", "--webhook-dir", "webhook", "--generators", "crd,webhook", "--root", str(folder))
     module = ("--input-module", "tests.webhook.homes", "--declarations", "tests.webhook.homes")
-    command = [sys.executable, "-m", "clientgo.codegen", *module, *here]
+    command = [sys.executable, "-m", "clientgo.codegen", *module, *local]
     subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=50)
     return folder
 
@@ -109,15 +109,15 @@ def kubectl(served: Cluster, manifests: Path, tmp_path: Path) -> Kubectl:
 @pytest.mark.feature("A-16")
 @pytest.mark.feature("A-35")
 def test_kubectl_shows_the_validators_message(kubectl: Kubectl) -> None:
-    said = kubectl.apply(home(rooms=0), code=1)
+    updated = kubectl.apply(home(rooms=0), code=1)
     # How kubectl prints a 422 with its causes.
-    assert said == (
+    assert updated == (
         'The Home "villa" is invalid: \n* spec.owner: Required value: a home needs an owner\n'
         "* spec.rooms: Invalid value: 0: must be at least 1\n"
     )
     assert kubectl.apply(home(owner="ann", rooms=2)) == "home.ajd.my.domain/villa created\n"
-    said = kubectl.apply(home(owner="ann", rooms=1), code=1)
-    assert 'admission webhook "vhome-v1.kb.io" denied the request: a home does not shrink' in said
+    updated = kubectl.apply(home(owner="ann", rooms=1), code=1)
+    assert 'admission webhook "vhome-v1.kb.io" denied the request: a home does not shrink' in updated
     assert "Warning: build another one" in kubectl.apply(home(owner="ann", rooms=1), code=1)
     kubectl.apply(home("monument", owner="nobody"))
     assert "denied the request: this one is a monument" in kubectl.run("delete", "homes", "monument", code=1)
@@ -130,16 +130,16 @@ def test_kubectl_shows_the_validators_message(kubectl: Kubectl) -> None:
 @pytest.mark.feature("A-35")
 def test_a_defaulted_field_appears_and_a_warning_is_printed(kubectl: Kubectl) -> None:
     kubectl.apply(home(owner="ann"))
-    found = kubectl.read("homes.v1.ajd.my.domain", "villa")
-    assert found["spec"] == {"owner": "ann", "rooms": 1, "heated": True}
+    stored = kubectl.read("homes.v1.ajd.my.domain", "villa")
+    assert stored["spec"] == {"owner": "ann", "rooms": 1, "heated": True}
     assert kubectl.apply(home(owner="ann")) == "home.ajd.my.domain/villa unchanged\n"
     assert "Warning: that is a large home" in kubectl.apply(home("palace", owner="ann", rooms=101))
 
 
 @pytest.mark.feature("A-16")
 def test_dry_run_is_validated_and_defaulted_but_not_stored(kubectl: Kubectl, served: Cluster) -> None:
-    said = kubectl.apply(home(owner="ann"), "--dry-run=server", "-o", "jsonpath={.spec.rooms}")
-    assert said == "1"
+    updated = kubectl.apply(home(owner="ann"), "--dry-run=server", "-o", "jsonpath={.spec.rooms}")
+    assert updated == "1"
     assert "a home needs an owner" in kubectl.apply(home(), "--dry-run=server", code=1)
     assert "NotFound" in kubectl.run("get", "homes", "villa", code=1)
     assert {request.dry_run for request in served.validator.asked} == {True}
@@ -163,15 +163,15 @@ def test_webhook_gets_the_user(served: Cluster) -> None:
 
 @pytest.mark.feature("A-18")
 def test_both_versions_are_read_and_written_and_nothing_is_lost(served: Cluster) -> None:
-    made = served.v1.create(Home(ObjectMeta(name="x", labels={"a": "b"}), HomeSpec(owner="ann & bob", heated=False)))
+    built = served.v1.create(Home(ObjectMeta(name="x", labels={"a": "b"}), HomeSpec(owner="ann & bob", heated=False)))
     as_v2 = served.v2.get("x")
     assert as_v2.spec == HomeSpecV2(owners=("ann", "bob"), rooms=1)
-    assert to_dict(as_v2)["metadata"].items() >= {"uid": made.metadata.uid, "labels": {"a": "b"}}.items()
-    assert served.v1.get("x") == made
+    assert to_dict(as_v2)["metadata"].items() >= {"uid": built.metadata.uid, "labels": {"a": "b"}}.items()
+    assert served.v1.get("x") == built
     served.v2.create(HomeV2(ObjectMeta(name="y"), HomeSpecV2(owners=("eve",), rooms=3)))
     assert served.v1.get("y").spec == HomeSpec(owner="eve", rooms=3)
-    assert [one.metadata.name for one in served.v1.list().items] == ["x", "y"]
-    assert [one.spec.owners for one in served.v2.list().items] == [("ann", "bob"), ("eve",)]
+    assert [item.metadata.name for item in served.v1.list().items] == ["x", "y"]
+    assert [entry.spec.owners for entry in served.v2.list().items] == [("ann", "bob"), ("eve",)]
 
 
 def test_kubectl_explains_each_version_of_a_kind_that_is_converted(kubectl: Kubectl) -> None:

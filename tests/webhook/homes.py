@@ -185,15 +185,15 @@ def answer_of(response: Response) -> Object:
     assert response.status == 200, response.body
     assert response.content_type == "application/json"
     review = json.loads(response.body)
-    found: Object = review["response"]
-    return found
+    result: Object = review["response"]
+    return result
 
 
-def patch_of(answer: Object) -> list[Object]:
+def patch_of(response: Object) -> list[Object]:
     """Return the operations of a patch, decoded as an API server does."""
-    assert answer["patchType"] == "JSONPatch"
-    found: list[Object] = json.loads(b64decode(answer["patch"], validate=True))
-    return found
+    assert response["patchType"] == "JSONPatch"
+    document: list[Object] = json.loads(b64decode(response["patch"], validate=True))
+    return document
 
 
 def certificate(folder: Path, authority: CertificateAuthority | None = None) -> CertificateAuthority:

@@ -15,11 +15,11 @@ from tests.webhook.recording import recorded
 
 
 def written(response: AdmissionResponse) -> dict[str, Any]:
-    answer = json.loads(write_review("the-uid", response))
-    assert (answer["apiVersion"], answer["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
-    assert answer["response"].pop("uid") == "the-uid"
-    found: dict[str, Any] = answer["response"]
-    return found
+    document = json.loads(write_review("the-uid", response))
+    assert (document["apiVersion"], document["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
+    assert document["response"].pop("uid") == "the-uid"
+    result: dict[str, Any] = document["response"]
+    return result
 
 
 @pytest.mark.feature("A-15")
@@ -45,12 +45,12 @@ def test_subresource_request_is_decoded() -> None:
 def test_null_unknown_and_missing_fields_are_accepted() -> None:
     request = {"uid": "u", "name": None, "subResource": None, "options": None, "userInfo": None, "extra": [1]}
     body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request, "response": None}
-    found = read_review(json.dumps(body).encode())
-    assert (found.name, found.object, found.options, found.user_info.username) == ("", None, None, "")
+    result = read_review(json.dumps(body).encode())
+    assert (result.name, result.object, result.options, result.user_info.username) == ("", None, None, "")
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "reason"),
     [
         (b"", "the body is not an AdmissionReview"),
         (b"{", "the body is not an AdmissionReview"),
@@ -67,8 +67,8 @@ def test_null_unknown_and_missing_fields_are_accepted() -> None:
         (b"[" * 100_000, "the body is not an AdmissionReview"),
     ],
 )
-def test_invalid_review_is_rejected(body: bytes, why: str) -> None:
-    with pytest.raises(BadReview, match=why):
+def test_invalid_review_is_rejected(body: bytes, reason: str) -> None:
+    with pytest.raises(BadReview, match=reason):
         read_review(body)
 
 
@@ -100,9 +100,9 @@ def test_helpers_return_controller_runtimes_responses() -> None:
 
 
 def test_a_patch_is_base64_with_its_type() -> None:
-    answer = written(patch_response({"a": 1}, {"a": 2}))
-    assert (answer["allowed"], answer["patchType"]) == (True, "JSONPatch")
-    assert json.loads(b64decode(answer["patch"])) == [{"op": "replace", "path": "/a", "value": 2}]
+    response = written(patch_response({"a": 1}, {"a": 2}))
+    assert (response["allowed"], response["patchType"]) == (True, "JSONPatch")
+    assert json.loads(b64decode(response["patch"])) == [{"op": "replace", "path": "/a", "value": 2}]
     assert "patch" in written(patched("done", {"op": "remove", "path": "/a"}))
     # An API server refuses a type without a patch, and a patch from who denies.
     assert written(patch_response({"a": 1}, {"a": 1})).keys() == {"allowed", "status"}

@@ -45,10 +45,10 @@ def test_all_webhooks_of_a_kind_are_registered() -> None:
     server = Registered()
     builder = webhook_managed_by(server).for_(HomeV2).with_conversion(Home, to_hub=grown, from_hub=shrunk)
     builder.complete()
-    assert [one.api_versions for one in server.hubs] == [["ajd.my.domain/v2", "ajd.my.domain/v1"]]
-    made = webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator())
+    assert [hub.api_versions for hub in server.hubs] == [["ajd.my.domain/v2", "ajd.my.domain/v1"]]
+    built = webhook_managed_by(server).for_(Home).with_defaulter(HomeDefaulter()).with_validator(HomeValidator())
     assert server.handlers == {}  # not before it is complete
-    made.complete()
+    built.complete()
     assert list(server.handlers) == [mutate_path(Home), validate_path(Home)]
 
 

@@ -24,8 +24,8 @@ async def post_review(server: WebhookServer, context: ssl.SSLContext, body: byte
             reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=context)
             try:
                 writer.write(head.encode() + body)
-                answer = await reader.readuntil(b"\r\n\r\n")
-                length = int(answer.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+                reply = await reader.readuntil(b"\r\n\r\n")
+                length = int(reply.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 response = json.loads(await reader.readexactly(length))["response"]
             finally:
                 writer.transport.abort()

@@ -100,9 +100,9 @@ def test_unreachable_webhook_fails_the_write(cluster: Cluster) -> None:
 @pytest.mark.usefixtures("lenient")
 def test_unreachable_webhook_is_ignored_with_failure_policy_ignore(cluster: Cluster) -> None:
     with running(cluster.server()):  # a server that answers 404 where the others should be
-        made = cluster.v1.create(Home(ObjectMeta(name="away"), HomeSpec(owner="")))
+        built = cluster.v1.create(Home(ObjectMeta(name="away"), HomeSpec(owner="")))
         cluster.v1.delete("away")
-    assert made.spec.rooms is None
+    assert built.spec.rooms is None
 
 
 @pytest.mark.feature("A-15")
@@ -116,24 +116,24 @@ def test_certificates_are_replaced_under_load_without_one_failed_admission(serve
     def load(number: int) -> None:
         while not clients.stop_event.is_set():
             try:
-                made = served.v1.create(Home(ObjectMeta(generate_name="load-"), HomeSpec(owner="ann")))
-                served.v2.delete(made.metadata.name)
+                built = served.v1.create(Home(ObjectMeta(generate_name="load-"), HomeSpec(owner="ann")))
+                served.v2.delete(built.metadata.name)
                 admitted[number] += 1
             except ApiError as error:
                 failed.append(error)
 
-    shown = set()
+    rendered = set()
     with clients.ending_within(20):
         for number in range(len(admitted)):
             clients.start(load, number, name=f"load-{number}")
         for _ in range(4):
             before = list(admitted)
             certificates.rotate(threading.Event())
-            shown.add((served.install.cert_dir / "tls.crt").read_bytes())
+            rendered.add((served.install.cert_dir / "tls.crt").read_bytes())
             # Each client creates objects meanwhile; on a busy machine a rotation takes less time than one object.
             eventually(lambda: all(now > then for now, then in zip(admitted, before, strict=True)))  # noqa: B023
     assert failed == []
-    assert len(shown) == 4
+    assert len(rendered) == 4
     # One whose kind's definition changes meanwhile is asked about again.
     assert len(served.validator.asked) >= 2 * sum(admitted)
 

@@ -33,7 +33,7 @@ def hub() -> Hub[HomeV2]:
 
 
 def route(*hubs: Hub[Any]) -> Route:
-    return conversion_route({(one.group, one.kind): one for one in hubs or (hub(),)}, largest=100_000)
+    return conversion_route({(item.group, item.kind): item for item in hubs or (hub(),)}, largest=100_000)
 
 
 def asked(desired: str, *objects: Object) -> Object:
@@ -46,9 +46,9 @@ def asked(desired: str, *objects: Object) -> Object:
 def test_a_recorded_review_is_answered_in_order_with_its_metadata_to_the_letter() -> None:
     body = recorded("convert")
     sent = json.loads(body)["request"]
-    answer = answer_of(route()(posted(body)))
-    assert (answer["uid"], answer["result"]["status"]) == (sent["uid"], "Success")
-    villa, hut = answer["convertedObjects"]
+    response = answer_of(route()(posted(body)))
+    assert (response["uid"], response["result"]["status"]) == (sent["uid"], "Success")
+    villa, hut = response["convertedObjects"]
     assert (villa["apiVersion"], villa["kind"]) == (f"{GROUP}/v2", "Home")
     assert villa["metadata"] == sent["objects"][0]["metadata"]
     assert villa["spec"] == {"owners": ["ann", "bob"], "rooms": 3}
@@ -67,9 +67,9 @@ SPECS = st.builds(
 @pytest.mark.feature("A-18")
 @given(SPECS, st.dictionaries(st.sampled_from("ab"), st.text(max_size=2)))
 def test_spoke_to_hub_to_spoke_loses_nothing(spec: HomeSpec, labels: dict[str, str]) -> None:
-    given = Home(ObjectMeta(name="a", namespace="n", uid="u", labels=labels, resource_version="7"), spec)
-    converted = hub().convert(to_dict(given), f"{GROUP}/v2")
-    assert from_dict(Home, hub().convert(converted, f"{GROUP}/v1")) == given
+    arguments = Home(ObjectMeta(name="a", namespace="n", uid="u", labels=labels, resource_version="7"), spec)
+    converted = hub().convert(to_dict(arguments), f"{GROUP}/v2")
+    assert from_dict(Home, hub().convert(converted, f"{GROUP}/v1")) == arguments
 
 
 def test_an_object_of_the_desired_version_stays_as_it_is() -> None:
@@ -107,7 +107,7 @@ def objecting(obj: Home) -> HomeV2:
 
 
 @pytest.mark.parametrize(
-    ("to_hub", "why"),
+    ("to_hub", "reason"),
     [
         (renaming, "the conversion changed metadata.name from 'villa' to 'other': it must keep the metadata"),
         (forgetting, "the conversion changed metadata.name from 'villa' to '': it must keep the metadata"),
@@ -118,15 +118,15 @@ def objecting(obj: Home) -> HomeV2:
         (lambda obj: obj, "HomeV2.convert_from returned a Home"),
     ],
 )
-def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> None:
+def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, reason: str) -> None:
     failing_hub = Hub(HomeV2).spoke(Home, to_hub=to_hub, from_hub=shrunk)
-    answer = answer_of(route(failing_hub)(posted(asked(f"{GROUP}/v2", home(owner="ann")))))
-    assert answer["convertedObjects"] == []
-    assert answer["result"] == {"metadata": {}, "status": "Failure", "message": f"Home default/villa: {why}"}
+    response = answer_of(route(failing_hub)(posted(asked(f"{GROUP}/v2", home(owner="ann")))))
+    assert response["convertedObjects"] == []
+    assert response["result"] == {"metadata": {}, "status": "Failure", "message": f"Home default/villa: {reason}"}
 
 
 @pytest.mark.parametrize(
-    ("obj", "desired", "why"),
+    ("obj", "desired", "reason"),
     [
         (
             home(),
@@ -144,10 +144,10 @@ def test_one_object_that_fails_fails_all_and_is_named(to_hub: Any, why: str) -> 
         ({"kind": "Home", "apiVersion": f"{GROUP}/v1", "metadata": 5}, f"{GROUP}/v2", "Home: invalid object: "),
     ],
 )
-def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, why: str) -> None:
+def test_unknown_versions_and_kinds_are_reported(obj: Object, desired: str, reason: str) -> None:
     result = answer_of(route()(posted(asked(desired, obj))))["result"]
     assert result["status"] == "Failure"
-    assert why in result["message"]
+    assert reason in result["message"]
 
 
 @pytest.mark.parametrize(

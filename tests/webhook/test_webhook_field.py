@@ -45,10 +45,10 @@ def test_each_problem_has_kubernetes_reason_and_message(problem: Error, reason: 
 
 
 def test_several_problems_are_one_sentence_that_has_each_once() -> None:
-    one, two = field.required(SPEC / "a"), field.required(SPEC / "b")
-    assert str(Errors([one])) == "spec.a: Required value"
-    assert str(Errors([one, two, one])) == "[spec.a: Required value, spec.b: Required value]"
-    assert Errors([one, two, one]).problems == (one, two, one)
+    first, two = field.required(SPEC / "a"), field.required(SPEC / "b")
+    assert str(Errors([first])) == "spec.a: Required value"
+    assert str(Errors([first, two, first])) == "[spec.a: Required value, spec.b: Required value]"
+    assert Errors([first, two, first]).problems == (first, two, first)
 
 
 def test_no_problems_raise_nothing() -> None:

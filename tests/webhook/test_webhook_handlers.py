@@ -40,8 +40,8 @@ class Default:
         self.change = change
 
     def default(self, obj: Home, request: AdmissionRequest) -> Home:
-        made: Home = self.change(obj)
-        return made
+        built: Home = self.change(obj)
+        return built
 
 
 @pytest.mark.feature("A-16")
@@ -58,7 +58,7 @@ def test_defaulter_is_called_for_creations_and_updates_only() -> None:
     assert handler(read_review(recorded("delete"))).allowed
     assert defaulter.asked == []
     assert handler(read_review(recorded("update"))).patch == ()
-    assert [one.operation for one in defaulter.asked] == ["UPDATE"]
+    assert [item.operation for item in defaulter.asked] == ["UPDATE"]
 
 
 def test_defaulter_with_a_wrong_result_is_a_bug() -> None:
@@ -76,7 +76,7 @@ def test_validator_gets_old_new_and_deleted_objects() -> None:
     assert shrunk.status.reason == "Forbidden"
     assert shrunk.warnings == ("build another one",)
     assert handler(read_review(recorded("delete"))).status.message == "this one is a monument"
-    assert [one.operation for one in validator.asked] == ["CREATE", "UPDATE", "DELETE"]
+    assert [item.operation for item in validator.asked] == ["CREATE", "UPDATE", "DELETE"]
 
 
 @pytest.mark.feature("A-15")
@@ -127,11 +127,11 @@ def refusing(error: Exception) -> AdmissionHandler:
 
 @pytest.mark.feature("B-CR-12")
 def test_the_first_of_several_that_denies_decides() -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
     def noting(name: str, response: AdmissionResponse) -> AdmissionHandler:
         def handle(request: AdmissionRequest) -> AdmissionResponse:
-            asked.append(name)
+            requested.append(name)
             return response
 
         return handle
@@ -139,7 +139,7 @@ def test_the_first_of_several_that_denies_decides() -> None:
     first = noting("a", allowed().with_warnings("from a"))
     handler = multi_validating(first, noting("b", denied("no").with_warnings("from b")), noting("c", allowed()))
     response = handler(request("CREATE", home()))
-    assert (response.allowed, response.status.message, asked) == (False, "no", ["a", "b"])
+    assert (response.allowed, response.status.message, requested) == (False, "no", ["a", "b"])
     assert response.warnings == ("from a", "from b")
     assert multi_validating(first)(request("CREATE", home())).warnings == ("from a",)
     assert multi_validating(refusing(Conflict("busy")))(request("CREATE", home())).status.code == 409
@@ -155,9 +155,9 @@ def test_mutating_handlers_see_earlier_changes() -> None:
 
     handler = multi_mutating(label("a"), label("b"), lambda request: patched("", {"op": "remove", "path": "/spec"}))
     response = handler(request("CREATE", home()))
-    made = apply(home(), response.patch)
-    assert made["metadata"]["labels"] == {"a": "1", "b": "1"}
-    assert "spec" not in made
+    updated = apply(home(), response.patch)
+    assert updated["metadata"]["labels"] == {"a": "1", "b": "1"}
+    assert "spec" not in updated
     assert multi_mutating(label("a"), refusing(Denied("no")))(request("CREATE", home())).patch == ()
     misfit = multi_mutating(lambda request: patched("", {"op": "remove", "path": "/none"}))
     assert misfit(request("CREATE", home())).status.code == 500

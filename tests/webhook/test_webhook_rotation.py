@@ -88,14 +88,14 @@ def installed(client: RESTClient) -> Iterator[Requester]:
 
 def bundles(requester: Requester) -> list[bytes]:
     """Return the CA bundle of each webhook."""
-    found = []
+    matches = []
     for resource, name in TARGETS:
         obj = msgspec.json.decode(requester.do(Request(verb="get", resource=resource, name=name)))
         clients = [hook["clientConfig"] for hook in obj.get("webhooks", ())]
         if resource == CRDS:
             clients = [obj["spec"]["conversion"]["webhook"]["clientConfig"]]
-        found += [b64decode(one.get("caBundle", "")) for one in clients]
-    return found
+        matches += [b64decode(item.get("caBundle", "")) for item in clients]
+    return matches
 
 
 def trusts(bundle: bytes, folder: Path, *names: str) -> bool:
@@ -187,8 +187,8 @@ def test_rotation_keeps_the_certificate_trusted(installed: Requester, tmp_path: 
     states: list[tuple[int, bool, bytes]] = []
 
     def look() -> None:
-        [bundle, *others] = bundles(installed)
-        assert others == [bundle] * 3
+        [bundle, *other_items] = bundles(installed)
+        assert other_items == [bundle] * 3
         states.append((bundle.count(b"BEGIN"), trusts(bundle, tmp_path), (tmp_path / "tls.crt").read_bytes()))
 
     clock.look = look
@@ -281,10 +281,10 @@ def test_configuration_that_is_created_again_trusts_the_authority_again(
 
 
 def test_another_replica_s_authority_stays_trusted(installed: Requester, tmp_path: Path, clock: LookingClock) -> None:
-    one, other = (keeper(installed, tmp_path / name, clock) for name in "ab")
-    one.prepare()
+    first, other = (keeper(installed, tmp_path / name, clock) for name in "ab")
+    first.prepare()
     other.prepare()
-    one.rotate(threading.Event())
+    first.rotate(threading.Event())
     for bundle in bundles(installed):
         assert trusts(bundle, tmp_path / "a")
         assert trusts(bundle, tmp_path / "b")

@@ -36,8 +36,8 @@ def unwritable(request: AdmissionRequest) -> AdmissionResponse:
 
 @pytest.mark.feature("A-15")
 def test_the_same_uid_comes_back() -> None:
-    answer = answer_of(ROUTE(posted(review("CREATE", home(owner="ann")))))
-    assert (answer["uid"], answer["allowed"]) == (review()["request"]["uid"], True)
+    response = answer_of(ROUTE(posted(review("CREATE", home(owner="ann")))))
+    assert (response["uid"], response["allowed"]) == (review()["request"]["uid"], True)
     assert patch_of(answer_of(DEFAULTING(posted(review("CREATE", home()))))) == [
         {"op": "add", "path": "/spec/rooms", "value": 1}
     ]
@@ -57,7 +57,7 @@ def choosy(request: AdmissionRequest) -> AdmissionResponse:
 
 
 @pytest.mark.parametrize(
-    ("route", "obj", "why", "levels"),
+    ("route", "obj", "reason", "levels"),
     [
         (ROUTE, home(rooms="many"), "Home default/villa cannot be decoded: Expected `int | null`", [logging.DEBUG]),
         (admission_route("/", choosy), home(), "invalid object: invalid literal", [logging.WARNING, logging.DEBUG]),
@@ -66,12 +66,12 @@ def choosy(request: AdmissionRequest) -> AdmissionResponse:
     ids=["undecodable", "ValueError", "without text"],
 )
 def test_an_invalid_object_is_denied_and_logged_without_a_traceback(
-    route: Route, obj: dict[str, Any], why: str, levels: list[int], caplog: pytest.LogCaptureFixture
+    route: Route, obj: dict[str, Any], reason: str, levels: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, logger="clientgo.webhook"):
-        answer = answer_of(route(posted(review("CREATE", obj))))
-    assert (answer["allowed"], answer["status"]["code"]) == (False, 400)
-    assert answer["status"]["message"].startswith(why)
+        response = answer_of(route(posted(review("CREATE", obj))))
+    assert (response["allowed"], response["status"]["code"]) == (False, 400)
+    assert response["status"]["message"].startswith(reason)
     assert [(record.levelno, record.exc_info) for record in caplog.records] == [(level, None) for level in levels]
 
 
@@ -106,7 +106,7 @@ def test_denial_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "why"),
+    ("handler", "reason"),
     [
         (broken, "ZeroDivisionError: division by zero"),
         (unwritable, "cannot encode [0].value as JSON: object has no JSON form"),
@@ -114,12 +114,12 @@ def test_denial_is_logged_at_debug(caplog: pytest.LogCaptureFixture) -> None:
     ],
 )
 def test_a_handler_s_bug_denies_with_500_and_is_logged_with_the_uid(
-    handler: Any, why: str, caplog: pytest.LogCaptureFixture
+    handler: Any, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = answer_of(admission_route("/x", handler)(posted(review("CREATE", home()))))
-    assert (answer["allowed"], answer["status"]["code"]) == (False, 500)
-    assert answer["status"]["message"].startswith(f"the webhook failed: {why}")
-    assert answer["uid"] == review()["request"]["uid"]
+    response = answer_of(admission_route("/x", handler)(posted(review("CREATE", home()))))
+    assert (response["allowed"], response["status"]["code"]) == (False, 500)
+    assert response["status"]["message"].startswith(f"the webhook failed: {reason}")
+    assert response["uid"] == review()["request"]["uid"]
     [record] = caplog.records
     assert record.levelno == logging.ERROR
     assert record.exc_info is not None
@@ -146,15 +146,15 @@ def test_log_lines_of_a_handler_have_the_request() -> None:
 
 @pytest.mark.feature("B-CR-12")
 def test_requests_are_counted_by_path_and_code() -> None:
-    kept = PrometheusProvider(process=False)
-    set_provider(kept)
+    prometheus_provider = PrometheusProvider(process=False)
+    set_provider(prometheus_provider)
     try:
         route, buggy = admission_route(PATH, validating(Home, HomeValidator())), admission_route("/buggy", broken)
     finally:
         set_provider(NoMetrics())
 
     def value(name: str, **labels: str) -> float | None:
-        return kept.registry.get_sample_value(f"controller_runtime_webhook_{name}", labels)
+        return prometheus_provider.registry.get_sample_value(f"controller_runtime_webhook_{name}", labels)
 
     assert value("requests_total", webhook=PATH, code="200") == value("requests_total", webhook=PATH, code="500") == 0
     route(posted(review("CREATE", home())))
@@ -192,5 +192,5 @@ def test_request_fields_of_any_type_are_answered(members: dict[str, Any]) -> Non
 def test_any_object_is_handled_or_rejected(members: dict[str, Any], spec: Any) -> None:
     for obj in ({**home(owner="a"), **members}, {**home(), "spec": spec}):
         for route in (ROUTE, DEFAULTING):
-            answer = answer_of(route(posted({**review(), "request": {**review()["request"], "object": obj}})))
-            assert answer["allowed"] or answer["status"]["code"] in (400, 422)
+            response = answer_of(route(posted({**review(), "request": {**review()["request"], "object": obj}})))
+            assert response["allowed"] or response["status"]["code"] in (400, 422)

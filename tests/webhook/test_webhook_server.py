@@ -36,8 +36,8 @@ PATH = validate_path(Home)
 
 @pytest.mark.feature("A-15")
 def test_a_review_over_tls_is_answered(server: WebhookServer, authority: CertificateAuthority) -> None:
-    answer = answer_of(ask(server, f"{PATH}?timeout=10s", review("CREATE", home(owner="ann")), authority))
-    assert (answer["uid"], answer["allowed"]) == (review()["request"]["uid"], True)
+    response = answer_of(ask(server, f"{PATH}?timeout=10s", review("CREATE", home(owner="ann")), authority))
+    assert (response["uid"], response["allowed"]) == (review()["request"]["uid"], True)
     assert server.url == f"https://127.0.0.1:{server.port}"
 
 
@@ -110,10 +110,10 @@ def test_it_is_ready_while_it_serves(tmp_path: Path, authority: CertificateAutho
 
 def test_request_in_progress_at_shutdown_is_answered(tmp_path: Path, authority: CertificateAuthority) -> None:
     server = WebhookServer(port=0, host="127.0.0.1", cert_dir=tmp_path)
-    asked, may_answer = threading.Event(), threading.Event()
+    event, may_answer = threading.Event(), threading.Event()
 
     def slow(request: AdmissionRequest) -> AdmissionResponse:
-        asked.set()
+        event.set()
         assert may_answer.wait(10)
         return allowed("at last")
 
@@ -127,7 +127,7 @@ def test_request_in_progress_at_shutdown_is_answered(tmp_path: Path, authority: 
     serving.start(server.start, serving.stop_event, name="webhooks")
     assert server.ready.wait(10)
     clients.start(client, name="client")
-    assert asked.wait(10)
+    assert event.wait(10)
     serving.stop()
     assert serving.alive() == ["webhooks"]
     may_answer.set()

@@ -20,7 +20,7 @@ def spec(obj: object) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("given", "written"),
+    ("home_spec", "written"),
     [
         pytest.param(HomeSpec(), {"heated": True}, id="a default that means something is written"),
         pytest.param(HomeSpec(heated=False), {"heated": False}, id="a zero that is not the default is"),
@@ -33,9 +33,9 @@ def spec(obj: object) -> Any:
         ),
     ],
 )
-def test_values_are_written_with_defaults(given: HomeSpec, written: Any) -> None:
-    assert spec(Home(META, given)) == written
-    assert from_dict(Home, to_dict_with_defaults(Home(META, given))) == Home(META, given)
+def test_values_are_written_with_defaults(home_spec: HomeSpec, written: Any) -> None:
+    assert spec(Home(META, home_spec)) == written
+    assert from_dict(Home, to_dict_with_defaults(Home(META, home_spec))) == Home(META, home_spec)
 
 
 @api_type(group=GROUP, version="v1")
@@ -47,9 +47,9 @@ class Shed:
 
 
 def test_required_fields_are_written_even_if_empty() -> None:
-    made = to_dict_with_defaults(Shed(META, Garden()))
+    built = to_dict_with_defaults(Shed(META, Garden()))
 
-    assert made == {"apiVersion": f"{GROUP}/v1", "kind": "Shed", "metadata": {"name": "a"}, "spec": {}, "doors": 1}
+    assert built == {"apiVersion": f"{GROUP}/v1", "kind": "Shed", "metadata": {"name": "a"}, "spec": {}, "doors": 1}
 
 
 def test_library_structs_are_written_as_usual() -> None:
@@ -82,6 +82,6 @@ def test_a_version_that_has_another_default_keeps_what_the_object_had() -> None:
     hub = Hub(HomeV2).spoke(Home, to_hub=grown, from_hub=shrunk)
 
     # On the way the hub has no such field; on the way back only the class's default says that it is heated.
-    there = hub.convert(home(owner="ann", heated=True), f"{GROUP}/v2")
-    assert from_dict(HomeV2, there).spec == HomeSpecV2(owners=("ann",))
-    assert hub.convert(there, f"{GROUP}/v1")["spec"] == {"owner": "ann", "heated": True}
+    existing = hub.convert(home(owner="ann", heated=True), f"{GROUP}/v2")
+    assert from_dict(HomeV2, existing).spec == HomeSpecV2(owners=("ann",))
+    assert hub.convert(existing, f"{GROUP}/v1")["spec"] == {"owner": "ann", "heated": True}

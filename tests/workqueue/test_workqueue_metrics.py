@@ -27,14 +27,14 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def kept() -> RecordedMetrics:
+def recorded() -> RecordedMetrics:
     return RecordedMetrics()
 
 
 @pytest.mark.feature("B-WQ-09")
-def test_named_queue_has_seven_metrics_with_kubernetes_names(clock: FakeClock, kept: RecordedMetrics) -> None:
-    WorkQueue[str](name="test", clock=clock, metrics=kept)
-    assert {name for name, *_ in kept.metrics} == {
+def test_named_queue_has_seven_metrics_with_kubernetes_names(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    WorkQueue[str](name="test", clock=clock, metrics=recorded)
+    assert {name for name, *_ in recorded.metrics} == {
         "workqueue_depth",
         "workqueue_adds_total",
         "workqueue_queue_duration_seconds",
@@ -43,10 +43,10 @@ def test_named_queue_has_seven_metrics_with_kubernetes_names(clock: FakeClock, k
         "workqueue_longest_running_processor_seconds",
         "workqueue_retries_total",
     }
-    assert {(key[0], kept.labels[key[0]], key[1]) for key in kept.metrics} == {
-        (name, ("name", "priority") if name == "workqueue_depth" else ("name",), "test") for name in kept.labels
+    assert {(key[0], recorded.labels[key[0]], key[1]) for key in recorded.metrics} == {
+        (name, ("name", "priority") if name == "workqueue_depth" else ("name",), "test") for name in recorded.labels
     }
-    assert list(kept.buckets.values()) == [BUCKETS, BUCKETS]
+    assert list(recorded.buckets.values()) == [BUCKETS, BUCKETS]
 
 
 @pytest.mark.feature("B-WQ-09")
@@ -56,11 +56,11 @@ def test_histograms_have_12_buckets_from_10_ns_to_1000_s() -> None:
 
 
 @pytest.mark.feature("B-WQ-09")
-def test_queue_without_name_has_no_metrics(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock, metrics=kept)
+def test_queue_without_name_has_no_metrics(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    queue: RateLimitingQueue[str] = RateLimitingQueue(clock=clock, metrics=recorded)
     queue.add("foo")
     queue.done(queue.get())
-    assert kept.metrics == {}
+    assert recorded.metrics == {}
 
 
 class Ticker:
@@ -84,88 +84,90 @@ class Ticker:
 
 
 @pytest.mark.behaviour("WQ-22")
-def test_unfinished_work_is_updated_each_period_until_shut_down(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
+def test_unfinished_work_is_updated_each_period_until_shut_down(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=recorded)
     ticker = Ticker(clock)
     ticker.step(0.001)
-    assert kept["workqueue_unfinished_work_seconds", "test"].times == 1
+    assert recorded["workqueue_unfinished_work_seconds", "test"].times == 1
     queue.shut_down()
     ticker.step(3600.0)
-    assert kept["workqueue_unfinished_work_seconds", "test"].times == 1
+    assert recorded["workqueue_unfinished_work_seconds", "test"].times == 1
     ticker.end()
 
 
 @pytest.mark.behaviour("WQ-23")
-def test_each_step_of_a_key_is_counted_and_measured(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
+def test_each_step_of_a_key_is_counted_and_measured(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=recorded)
     ticker = Ticker(clock)
     queue.add("foo")
-    assert (kept["workqueue_adds_total", "test"].value, kept["workqueue_depth", "test", ""].value) == (1, 1)
+    assert (recorded["workqueue_adds_total", "test"].value, recorded["workqueue_depth", "test", ""].value) == (1, 1)
     clock.step(50e-6)
     assert queue.get() == "foo"
-    assert kept["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05])
-    assert kept["workqueue_depth", "test", ""].value == 0
+    assert recorded["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05])
+    assert recorded["workqueue_depth", "test", ""].value == 0
     for _ in range(5):
         queue.add("foo")
-    assert (kept["workqueue_adds_total", "test"].value, kept["workqueue_depth", "test", ""].value) == (2, 1)
+    assert (recorded["workqueue_adds_total", "test"].value, recorded["workqueue_depth", "test", ""].value) == (2, 1)
     clock.step(25e-6)
     queue.done("foo")
-    assert kept["workqueue_work_duration_seconds", "test"].observed == pytest.approx([7.5e-05 - 5e-05])
-    assert kept["workqueue_depth", "test", ""].value == 1
+    assert recorded["workqueue_work_duration_seconds", "test"].observed == pytest.approx([7.5e-05 - 5e-05])
+    assert recorded["workqueue_depth", "test", ""].value == 1
     assert queue.get() == "foo"
-    assert kept["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05, 2.5e-05])
+    assert recorded["workqueue_queue_duration_seconds", "test"].observed == pytest.approx([5e-05, 2.5e-05])
     ticker.step(0.001)
-    assert kept["workqueue_unfinished_work_seconds", "test"].value == pytest.approx(0.001)
-    assert kept["workqueue_longest_running_processor_seconds", "test"].value == pytest.approx(0.001)
+    assert recorded["workqueue_unfinished_work_seconds", "test"].value == pytest.approx(0.001)
+    assert recorded["workqueue_longest_running_processor_seconds", "test"].value == pytest.approx(0.001)
     queue.done("foo")
-    assert kept["workqueue_work_duration_seconds", "test"].observed == pytest.approx([2.5e-05, 0.001])
+    assert recorded["workqueue_work_duration_seconds", "test"].observed == pytest.approx([2.5e-05, 0.001])
     ticker.end()
 
 
-def test_unfinished_work_is_the_sum_and_longest_running_the_maximum(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=kept)
+def test_unfinished_work_is_the_sum_and_longest_running_the_maximum(
+    clock: FakeClock, recorded: RecordedMetrics
+) -> None:
+    queue: WorkQueue[str] = WorkQueue(name="test", clock=clock, metrics=recorded)
     for key in ("a", "b"):
         queue.add(key)
         queue.get()
         clock.step(1.0)
     update_unfinished_work()
-    assert kept["workqueue_unfinished_work_seconds", "test"].value == 3.0
-    assert kept["workqueue_longest_running_processor_seconds", "test"].value == 2.0
+    assert recorded["workqueue_unfinished_work_seconds", "test"].value == 3.0
+    assert recorded["workqueue_longest_running_processor_seconds", "test"].value == 2.0
     queue.done("a")
     queue.done("b")
     update_unfinished_work()
-    assert kept["workqueue_unfinished_work_seconds", "test"].value == 0.0
-    assert kept["workqueue_longest_running_processor_seconds", "test"].value == 0.0
+    assert recorded["workqueue_unfinished_work_seconds", "test"].value == 0.0
+    assert recorded["workqueue_longest_running_processor_seconds", "test"].value == 0.0
 
 
-def test_key_added_with_any_delay_counts_as_a_retry(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: DelayingQueue[str] = DelayingQueue(name="test", clock=clock, metrics=kept)
+def test_key_added_with_any_delay_counts_as_a_retry(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    queue: DelayingQueue[str] = DelayingQueue(name="test", clock=clock, metrics=recorded)
     queue.add_after("foo", 1.0)
     queue.add_after("bar", 0.0)
-    assert kept["workqueue_retries_total", "test"].value == 2
-    assert kept["workqueue_adds_total", "test"].value == 1
+    assert recorded["workqueue_retries_total", "test"].value == 2
+    assert recorded["workqueue_adds_total", "test"].value == 1
     clock.step(1.0)
     assert len(queue) == 2
-    assert kept["workqueue_adds_total", "test"].value == 2
+    assert recorded["workqueue_adds_total", "test"].value == 2
     queue.shut_down()
     queue.add_after("baz", 1.0)
-    assert kept["workqueue_retries_total", "test"].value == 2
+    assert recorded["workqueue_retries_total", "test"].value == 2
 
 
-def test_queue_dropped_without_shut_down_is_not_updated(clock: FakeClock, kept: RecordedMetrics) -> None:
-    queue: Any = WorkQueue(name="test", clock=clock, metrics=kept)
+def test_queue_dropped_without_shut_down_is_not_updated(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    queue: Any = WorkQueue(name="test", clock=clock, metrics=recorded)
     del queue
     gc.collect()
     update_unfinished_work()
-    assert kept["workqueue_unfinished_work_seconds", "test"].times == 0
+    assert recorded["workqueue_unfinished_work_seconds", "test"].times == 0
 
 
 @pytest.mark.feature("B-WQ-09", "B-WQ-10")
-def test_provider_of_the_program_is_the_default(clock: FakeClock, kept: RecordedMetrics) -> None:
-    clientgo.metrics.set_provider(kept)
+def test_provider_of_the_program_is_the_default(clock: FakeClock, recorded: RecordedMetrics) -> None:
+    clientgo.metrics.set_provider(recorded)
     try:
         queue: WorkQueue[str] = WorkQueue(name="test", clock=clock)
     finally:
         clientgo.metrics.set_provider(NoMetrics())
     queue.add("foo")
-    assert kept["workqueue_adds_total", "test"].value == 1
+    assert recorded["workqueue_adds_total", "test"].value == 1

@@ -112,9 +112,9 @@ def test_repeated_delays_leave_no_outdated_entries() -> None:
 
 @pytest.mark.feature("B-CR-10")
 def test_depth_is_exported_by_priority() -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         queue: PriorityQueue[str] = PriorityQueue(name="foos", clock=FakeClock())
-        depths = {priority: kept["workqueue_depth", "foos", str(priority)] for priority in (NORMAL, LOW)}
+        depths = {priority: metrics["workqueue_depth", "foos", str(priority)] for priority in (NORMAL, LOW)}
         assert [depth.value for depth in depths.values()] == [0, 0]
         queue.add("a", priority=LOW)
         queue.add("b", priority=LOW)
@@ -122,20 +122,20 @@ def test_depth_is_exported_by_priority() -> None:
         queue.add("b")
         queue.add("c", priority=7)
         assert [depth.value for depth in depths.values()] == [1, 1]
-        assert kept["workqueue_depth", "foos", "7"].value == 1
+        assert metrics["workqueue_depth", "foos", "7"].value == 1
         assert taken(queue) == ["c", "b", "a"]
-    assert {kept["workqueue_depth", "foos", str(one)].value for one in (NORMAL, LOW, 7)} == {0}
-    assert ("workqueue_depth", "foos", "") not in kept
-    assert kept["workqueue_adds_total", "foos"].value == 3
+    assert {metrics["workqueue_depth", "foos", str(item)].value for item in (NORMAL, LOW, 7)} == {0}
+    assert ("workqueue_depth", "foos", "") not in metrics
+    assert metrics["workqueue_adds_total", "foos"].value == 3
 
 
 def test_depth_has_at_most_25_priorities_and_one_series_for_the_rest() -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         queue: PriorityQueue[int] = PriorityQueue(name="foos", clock=FakeClock())
         for key in range(1, 101):
             queue.add(key, priority=key)
         queue.add(1, priority=1000)
-        depths = kept.series("workqueue_depth")
+        depths = metrics.series("workqueue_depth")
         assert len(depths) == MAX_PRIORITIES + 1
         assert depths["foos", OTHER_PRIORITIES].value == 100 - (MAX_PRIORITIES - len((NORMAL, LOW))) + 1
         assert sum(depth.value for depth in depths.values()) == 100
@@ -145,13 +145,16 @@ def test_depth_has_at_most_25_priorities_and_one_series_for_the_rest() -> None:
 
 
 def test_depth_includes_keys_added_while_processing() -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         queue: PriorityQueue[str] = PriorityQueue(name="foos", clock=FakeClock())
         queue.add("a")
         queue.get()
         queue.add("a", priority=LOW)
         queue.add("a", priority=5)
-        assert (kept["workqueue_depth", "foos", str(LOW)].value, kept["workqueue_depth", "foos", "5"].value) == (0, 1)
+        assert (metrics["workqueue_depth", "foos", str(LOW)].value, metrics["workqueue_depth", "foos", "5"].value) == (
+            0,
+            1,
+        )
 
 
 def test_raised_key_keeps_its_order_of_arrival() -> None:

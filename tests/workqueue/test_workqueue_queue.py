@@ -36,8 +36,8 @@ class TracingStorage:
 
 @pytest.fixture(params=[WorkQueue, DelayingQueue, RateLimitingQueue])
 def queue(request: pytest.FixtureRequest) -> WorkQueue[str]:
-    made: WorkQueue[str] = request.param(clock=FakeClock())
-    return made
+    built: WorkQueue[str] = request.param(clock=FakeClock())
+    return built
 
 
 @pytest.mark.feature("B-WQ-01")

@@ -211,10 +211,10 @@ def test_tokens_reserved_by_many_threads_are_unique() -> None:
 @given(st.floats(1e-9, 1e6), st.floats(1e-9, 1e9), st.integers(1, 80))
 def test_exponential_delays_are_monotonic_and_limited(base: float, longest: float, count: int) -> None:
     limiter: ItemExponentialFailureRateLimiter[str] = ItemExponentialFailureRateLimiter(base, longest)
-    found = delays(limiter, "key", count)
-    assert found == sorted(found)
-    assert found[0] == min(base, longest)
-    assert max(found) <= longest
+    result = delays(limiter, "key", count)
+    assert result == sorted(result)
+    assert result[0] == min(base, longest)
+    assert max(result) <= longest
 
 
 @pytest.mark.parametrize(

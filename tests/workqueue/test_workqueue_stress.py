@@ -54,12 +54,12 @@ class Ledger:
             self.out.add(key)
             return self.wanted[key]
 
-    def finish(self, key: int, wanted: int) -> None:
+    def finish(self, key: int, expected: int) -> None:
         with self.lock:
             self.out.remove(key)
-            self.seen[key] = wanted
+            self.seen[key] = expected
             self.finished += 1
-            if wanted == self.wanted[key]:
+            if expected == self.wanted[key]:
                 self.owing.discard(key)
             if not self.owing:
                 self.settled.set()
@@ -82,14 +82,14 @@ class Stress:
             self.producers.start(self.produce, keys, random.Random(f"{seed}/p{number}"), name=f"producer-{number}")
 
     def add(self, key: int, rng: random.Random) -> None:
-        number, way = self.ledger.ask(key), rng.randrange(3)
-        if way == 0:
+        number, route = self.ledger.ask(key), rng.randrange(3)
+        if route == 0:
             self.queue.add(key)
             if not self.queue.shutting_down:
                 # It was open after the add, hence also before: what was added must come.
                 with self.ledger.lock:
                     self.accepted[key] = max(number, self.accepted[key])
-        elif way == 1:
+        elif route == 1:
             self.queue.add_after(key, rng.random() * 0.02)
         else:
             self.queue.add_rate_limited(key)
@@ -105,12 +105,12 @@ class Stress:
         try:
             while True:
                 with self.queue.processing() as key:
-                    wanted = self.ledger.begin(key)
+                    expected = self.ledger.begin(key)
                     if rng.random() < 0.1:
                         self.add(key, rng)
                     else:
                         self.queue.forget(key)
-                    self.ledger.finish(key, wanted)
+                    self.ledger.finish(key, expected)
         except ShutDown:
             return
 

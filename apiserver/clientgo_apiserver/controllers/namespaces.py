@@ -168,17 +168,17 @@ class NamespaceController(InternalController):
         finalizers = [
             f"{name} in {count} resource instances" for name, count in termination.finalizers.items() if count > 0
         ]
-        found = {}
+        result = {}
         if kinds:
             text = f"Some resources are remaining: {', '.join(sorted(kinds))}"
-            found["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
+            result["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
         if finalizers:
             text = f"Some content in the namespace has finalizers remaining: {', '.join(sorted(finalizers))}"
-            found["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
-        conditions = [self._condition(namespace, kind, found.get(kind)) for kind in _DONE]
+            result["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
+        conditions = [self._condition(namespace, kind, result.get(kind)) for kind in _DONE]
         status = namespace.get("status") or {}
-        others = [each for each in status.get("conditions") or () if each.get("type") not in _DONE]
-        return {**namespace, "status": {**status, "conditions": [*others, *conditions]}}
+        other_items = [each for each in status.get("conditions") or () if each.get("type") not in _DONE]
+        return {**namespace, "status": {**status, "conditions": [*other_items, *conditions]}}
 
     def _condition(self, namespace: Object, kind: str, remaining: tuple[str, str] | None) -> Object:
         before, status = condition_of(namespace, kind), str(remaining is not None)

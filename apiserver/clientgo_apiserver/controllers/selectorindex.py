@@ -52,10 +52,10 @@ class SelectorIndex:
     def candidates(self, namespace: str, labels: Labels) -> Iterator[Name]:
         """Yield the objects whose selector may select these labels, each once."""
         yield from tuple(self._others.get(namespace, ()))
-        found: set[Name] = set()
+        result: set[Name] = set()
         for key, value in labels.items():
-            found |= self._by_label.get((namespace, key, value), set())
-        yield from found
+            result |= self._by_label.get((namespace, key, value), set())
+        yield from result
 
 
 class LabelIndex:

@@ -74,12 +74,12 @@ def test_mutating_comes_before_the_schema_and_validating_after(kube: Kube, hook:
     mutating(kube, hook, "/mutate")
     validating(kube, hook, "/validate")
     hook.answers = {"/mutate": set_replicas(3), "/validate": allow}
-    made = kube.ok("POST", FOOS, foo(replicas=50))  # the schema allows ten
-    assert made["spec"]["replicas"] == 3
+    built = kube.ok("POST", FOOS, foo(replicas=50))  # the schema allows ten
+    assert built["spec"]["replicas"] == 3
     (_, first), (_, last) = hook.asked
     assert (first["object"]["spec"]["replicas"], last["object"]["spec"]["replicas"]) == (50, 3)
     assert "uid" not in first["object"]["metadata"]
-    assert last["object"]["metadata"]["uid"] == made["metadata"]["uid"]
+    assert last["object"]["metadata"]["uid"] == built["metadata"]["uid"]
     hook.answers["/mutate"] = set_replicas(11)
     assert "should be less than or equal to 10" in kube.refused(422, "POST", FOOS, foo("b"))["message"]
     assert hook.paths() == ["/mutate", "/validate", "/mutate"]
@@ -254,7 +254,7 @@ def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookSer
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("response", "words"),
     [
         (lambda review: {**allow(review), "kind": "Other"}, "expected webhook response of admission.k8s.io/v1, "),
         (lambda review: {**allow(review), "response": None}, "webhook response was absent"),
@@ -264,9 +264,9 @@ def test_a_service_is_reached_where_the_options_say(kube: Kube, hook: WebhookSer
         (lambda review: patch(review, {"op": "test"}), "validating webhook may not return response.patch"),
     ],
 )
-def test_invalid_webhook_response_is_a_failure(kube: Kube, hook: WebhookServer, answer: Any, words: str) -> None:
+def test_invalid_webhook_response_is_a_failure(kube: Kube, hook: WebhookServer, response: Any, words: str) -> None:
     validating(kube, hook, "/x")
-    hook.answers = {"/x": answer}
+    hook.answers = {"/x": response}
     assert words in kube.refused(500, "POST", FOOS, foo())["message"]
 
 
@@ -417,7 +417,7 @@ def test_a_dry_run_is_not_shown_to_webhooks_with_side_effects(kube: Kube, hook: 
 
 
 @pytest.mark.parametrize(
-    ("more", "asked"),
+    ("more", "requested"),
     [
         ({"objectSelector": {"matchLabels": {"a": "b"}}}, True),
         ({"objectSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["b"]}]}}, False),
@@ -434,12 +434,12 @@ def test_a_dry_run_is_not_shown_to_webhooks_with_side_effects(kube: Kube, hook: 
     ],
 )
 def test_rules_selectors_and_conditions_choose_webhooks(
-    kube: Kube, hook: WebhookServer, more: Object, asked: bool
+    kube: Kube, hook: WebhookServer, more: Object, requested: bool
 ) -> None:
     validating(kube, hook, "/x", **more)
     hook.answers = {"/x": allow}
     kube.ok("POST", FOOS, foo(labels={"a": "b"}))
-    assert bool(hook.asked) is asked
+    assert bool(hook.asked) is requested
 
 
 def test_failed_condition_rejects_unless_failures_are_ignored(kube: Kube, hook: WebhookServer) -> None:
@@ -535,9 +535,9 @@ def test_hanging_webhook_times_out_and_blocks_no_other_request(hook: WebhookServ
             assert answers == []
             group.join(10)
         release.set()
-        (answer,) = answers
-        assert answer.status == 500
-        assert answer.json()["message"].endswith("context deadline exceeded")
+        (response,) = answers
+        assert response.status == 500
+        assert response.json()["message"].endswith("context deadline exceeded")
         assert http.request("GET", f"{server.url}{CONFIG_MAPS}/c").status == 404
 
 

@@ -18,7 +18,7 @@ def pod(**spec: Any) -> dict[str, Any]:
 def test_pod_without_a_class_has_priority_zero_and_tolerates_lost_nodes(kube: Kube) -> None:
     spec = kube.ok("POST", PODS, pod())["spec"]
     assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
-    assert [one["key"] for one in spec["tolerations"]] == EVICTING
+    assert [item["key"] for item in spec["tolerations"]] == EVICTING
 
 
 def test_pod_takes_the_priority_of_its_class_or_of_the_default_class(kube: Kube) -> None:
@@ -48,20 +48,20 @@ def test_claim_takes_the_newest_default_storage_class_unless_it_names_one(kube: 
     marked = {"name": "b", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
     kube.ok("POST", "/apis/storage.k8s.io/v1/storageclasses", {"metadata": marked, "provisioner": "x.y/z"})
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    for name, given, expected in (("one", {}, "b"), ("two", {"storageClassName": ""}, "")):
-        obj = {"metadata": {"name": name}, "spec": {**spec, **given}}
-        made = kube.ok("POST", "/api/v1/namespaces/default/persistentvolumeclaims", obj)
-        assert made["spec"]["storageClassName"] == expected
-        assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    for name, arguments, expected in (("one", {}, "b"), ("two", {"storageClassName": ""}, "")):
+        obj = {"metadata": {"name": name}, "spec": {**spec, **arguments}}
+        built = kube.ok("POST", "/api/v1/namespaces/default/persistentvolumeclaims", obj)
+        assert built["spec"]["storageClassName"] == expected
+        assert built["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
 
 
 def test_new_node_is_tainted(kube: Kube) -> None:
-    made = kube.ok("POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"podCIDR": "10.0.0.0/24"}})
-    assert made["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
-    assert made["spec"]["podCIDRs"] == ["10.0.0.0/24"]
+    built = kube.ok("POST", "/api/v1/nodes", {"metadata": {"name": "n"}, "spec": {"podCIDR": "10.0.0.0/24"}})
+    assert built["spec"]["taints"] == [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    assert built["spec"]["podCIDRs"] == ["10.0.0.0/24"]
 
 
 @pytest.mark.parametrize("name", ["default", "kube-public", "kube-system"])
 def test_namespaces_of_every_cluster_cannot_be_deleted(kube: Kube, name: str) -> None:
-    why = kube.refused(403, "DELETE", f"/api/v1/namespaces/{name}")["message"]
-    assert why == f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+    message = kube.refused(403, "DELETE", f"/api/v1/namespaces/{name}")["message"]
+    assert message == f'namespaces "{name}" is forbidden: this namespace may not be deleted'

@@ -14,18 +14,18 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def limit(kube: Kube, kind: str = "Container", **item: Any) -> Object:
-    made: Object = kube.ok("POST", RANGES, {"metadata": {"name": "r"}, "spec": {"limits": [{"type": kind, **item}]}})
-    return made
+    built: Object = kube.ok("POST", RANGES, {"metadata": {"name": "r"}, "spec": {"limits": [{"type": kind, **item}]}})
+    return built
 
 
 def pod(*resources: Object) -> Object:
-    containers = [{"name": f"c{index}", "image": "i", "resources": one} for index, one in enumerate(resources)]
+    containers = [{"name": f"c{index}", "image": "i", "resources": item} for index, item in enumerate(resources)]
     return {"metadata": {"name": "p"}, "spec": {"containers": containers}}
 
 
 def test_containers_get_default_requests_and_limits(kube: Kube) -> None:
-    made = limit(kube, default={"cpu": "1"}, defaultRequest={"memory": "64Mi"}, max={"memory": "1Gi"})
-    assert made["spec"]["limits"][0]["default"] == {"cpu": "1", "memory": "1Gi"}
+    built = limit(kube, default={"cpu": "1"}, defaultRequest={"memory": "64Mi"}, max={"memory": "1Gi"})
+    assert built["spec"]["limits"][0]["default"] == {"cpu": "1", "memory": "1Gi"}
     got = kube.ok("POST", PODS, pod({"requests": {"cpu": "100m"}}))
     assert got["spec"]["containers"][0]["resources"] == {
         "requests": {"cpu": "100m", "memory": "64Mi"},
@@ -44,7 +44,7 @@ def test_explicit_resources_are_unchanged(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "item", "resources", "why"),
+    ("kind", "item", "resources", "reason"),
     [
         (
             "Container",
@@ -80,9 +80,11 @@ def test_explicit_resources_are_unchanged(kube: Kube) -> None:
         ),
     ],
 )
-def test_pod_out_of_range_is_rejected(kube: Kube, kind: str, item: Object, resources: list[Object], why: str) -> None:
+def test_pod_out_of_range_is_rejected(
+    kube: Kube, kind: str, item: Object, resources: list[Object], reason: str
+) -> None:
     limit(kube, kind, **item)
-    assert kube.refused(403, "POST", PODS, pod(*resources))["message"] == f'pods "p" is forbidden: {why}'
+    assert kube.refused(403, "POST", PODS, pod(*resources))["message"] == f'pods "p" is forbidden: {reason}'
 
 
 def test_existing_pods_can_be_updated(kube: Kube) -> None:

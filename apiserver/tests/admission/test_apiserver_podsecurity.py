@@ -38,8 +38,8 @@ def labelled(kube: Kube, **labels: str) -> None:
     kube.ok("POST", NAMESPACES, {"metadata": metadata})
 
 
-def warnings(answer: Any) -> list[str]:
-    return [value for name, value in answer.headers if name == "Warning"]
+def warnings(response: Any) -> list[str]:
+    return [value for name, value in response.headers if name == "Warning"]
 
 
 def test_violating_pod_is_rejected(kube: Kube) -> None:
@@ -63,9 +63,9 @@ def test_baseline_admits_ordinary_pods_only(kube: Kube) -> None:
 
 def test_workloads_only_get_warnings(kube: Kube) -> None:
     labelled(kube, enforce="restricted", enforce_version="v1.30")
-    answer = kube.send("POST", "/apis/apps/v1/namespaces/n/deployments", deployment("d"))
-    assert answer.status == 201
-    [warning] = warnings(answer)
+    response = kube.send("POST", "/apis/apps/v1/namespaces/n/deployments", deployment("d"))
+    assert response.status == 201
+    [warning] = warnings(response)
     assert warning.startswith('299 - "would violate PodSecurity \\"restricted:v1.30\\": allowPrivilegeEscalation')
     assert '(container \\"nginx\\" must set' in warning
     kube.send("POST", "/api/v1/namespaces", {"metadata": {"name": "free"}})
@@ -97,8 +97,8 @@ def test_stricter_namespace_warns_of_violating_pods(kube: Kube) -> None:
     for name in "ab":
         kube.ok("POST", PODS, pod(name=name, hostIPC=True))
     change = {"metadata": {"labels": {f"{PREFIX}/enforce": "baseline"}}}
-    answer = kube.send("PATCH", f"{NAMESPACES}/n", change, "application/merge-patch+json")
-    assert warnings(answer) == [
+    response = kube.send("PATCH", f"{NAMESPACES}/n", change, "application/merge-patch+json")
+    assert warnings(response) == [
         '299 - "existing pods in namespace \\"n\\" violate the new PodSecurity enforce level \\"baseline:latest\\""',
         '299 - "a (and 1 other pod): host namespaces"',
     ]
@@ -108,7 +108,7 @@ SECURE: Object = {"securityContext": RESTRICTED}
 
 
 @pytest.mark.parametrize(
-    ("level", "spec", "told"),
+    ("level", "spec", "messages"),
     [
         ("baseline", {"hostPID": True, "hostIPC": True}, "host namespaces (hostPID=true, hostIPC=true)"),
         (
@@ -178,8 +178,8 @@ SECURE: Object = {"securityContext": RESTRICTED}
         ("restricted", {"containers": [{"name": "a", **SECURE}], "initContainers": [{"name": "b", **SECURE}]}, ""),
     ],
 )
-def test_each_check_reports_its_violation(level: str, spec: Object, told: str) -> None:
-    assert described(violations(level, 36, {}, spec)) == told
+def test_each_check_reports_its_violation(level: str, spec: Object, messages: str) -> None:
+    assert described(violations(level, 36, {}, spec)) == messages
 
 
 def test_check_applies_from_its_release() -> None:

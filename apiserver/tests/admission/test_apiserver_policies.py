@@ -17,21 +17,21 @@ ON_CONFIG_MAPS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"],
 
 def validating(kube: Kube, *validations: Object, binding: Object | None = None, **spec: Any) -> None:
     constraints = {"resourceRules": [ON_CONFIG_MAPS]}
-    whole = {"matchConstraints": constraints, "validations": list(validations), **spec}
-    kube.ok("POST", f"{ADMISSION}/validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": whole})
+    full = {"matchConstraints": constraints, "validations": list(validations), **spec}
+    kube.ok("POST", f"{ADMISSION}/validatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": full})
     bound = {"policyName": "p", "validationActions": ["Deny"], **(binding or {})}
     kube.ok("POST", f"{ADMISSION}/validatingadmissionpolicybindings", {"metadata": {"name": "b"}, "spec": bound})
 
 
 def mutating(kube: Kube, *mutations: Object, **spec: Any) -> None:
     rule = {**ON_CONFIG_MAPS, "operations": ["CREATE"]}
-    whole = {
+    full = {
         "matchConstraints": {"resourceRules": [rule]},
         "mutations": list(mutations),
         "reinvocationPolicy": "Never",
         **spec,
     }
-    kube.ok("POST", f"{ADMISSION}/mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": whole})
+    kube.ok("POST", f"{ADMISSION}/mutatingadmissionpolicies", {"metadata": {"name": "p"}, "spec": full})
     bound = {"metadata": {"name": "b"}, "spec": {"policyName": "p"}}
     kube.ok("POST", f"{ADMISSION}/mutatingadmissionpolicybindings", bound)
 
@@ -46,9 +46,9 @@ def test_write_that_fails_a_validation_is_rejected(kube: Kube, reason: str | Non
     validating(kube, {**rule, "reason": reason} if reason else rule)
     kube.ok("POST", CONFIG_MAPS, config_map("ok", good="1"))
     status = kube.refused(code, "POST", CONFIG_MAPS, config_map(bad="1"))
-    told = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no bad in x"
-    assert status["message"] == f'configmaps "x" is forbidden: {told}'
-    assert (status["reason"], status["details"]["causes"]) == (reason or "Invalid", [{"message": told}])
+    messages = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no bad in x"
+    assert status["message"] == f'configmaps "x" is forbidden: {messages}'
+    assert (status["reason"], status["details"]["causes"]) == (reason or "Invalid", [{"message": messages}])
 
 
 def test_variables_and_conditions_use_the_request_and_the_namespace(kube: Kube) -> None:
@@ -86,23 +86,26 @@ def test_policy_applies_to_what_it_matches(kube: Kube, match: Object, denied: bo
 
 def test_warnings_do_not_reject_the_write(kube: Kube) -> None:
     validating(kube, {"expression": "false", "message": "no"}, binding={"validationActions": ["Warn", "Audit"]})
-    answer = kube.send("POST", CONFIG_MAPS, config_map())
-    told = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no"
-    assert (answer.status, [text for name, text in answer.headers if name == "Warning"]) == (201, [f'299 - "{told}"'])
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    messages = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no"
+    assert (response.status, [text for name, text in response.headers if name == "Warning"]) == (
+        201,
+        [f'299 - "{messages}"'],
+    )
 
 
 def test_warning_that_no_header_can_contain_is_left_out(kube: Kube) -> None:
     validating(kube, {"expression": "1 ==\n 2"}, binding={"validationActions": ["Warn"]})
-    answer = kube.send("POST", CONFIG_MAPS, config_map())
-    assert (answer.status, [text for name, text in answer.headers if name == "Warning"]) == (201, [])
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    assert (response.status, [text for name, text in response.headers if name == "Warning"]) == (201, [])
 
 
 @pytest.mark.parametrize(("policy", "code"), [("Fail", 422), ("Ignore", 201)])
 def test_failure_policy_decides_about_errors(kube: Kube, policy: str, code: int) -> None:
     validating(kube, {"expression": "object.nosuch == 1"}, failurePolicy=policy)
-    answer = kube.send("POST", CONFIG_MAPS, config_map())
-    assert answer.status == code
-    assert code == 201 or b"expression 'object.nosuch == 1' resulted in error: no such key: nosuch" in answer.body
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    assert response.status == code
+    assert code == 201 or b"expression 'object.nosuch == 1' resulted in error: no such key: nosuch" in response.body
 
 
 @pytest.mark.parametrize(
@@ -126,8 +129,8 @@ def test_authorizer_knows_what_the_user_may_do(kube: Kube) -> None:
     check = "authorizer.group('').resource('secrets').namespace('default').check('get').allowed()"
     account = "authorizer.serviceAccount('default', 'nobody').group('').resource('secrets').check('get').allowed()"
     validating(kube, {"expression": f"{check} && !{account} && authorizer.requestResource.check('create').allowed()"})
-    answer = kube.send("POST", CONFIG_MAPS, config_map())
-    assert answer.status in (201, 422)
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    assert response.status in (201, 422)
 
 
 def test_object_is_changed_by_mutations(kube: Kube) -> None:
@@ -147,8 +150,8 @@ def test_object_is_changed_by_mutations(kube: Kube) -> None:
         },
         variables=[{"name": "m", "expression": "'1' + object.metadata.name"}],
     )
-    made = kube.ok("POST", CONFIG_MAPS, config_map(a="1"))
-    assert (made["metadata"]["labels"], made["data"]) == ({"a": "b", "x/y": "1x"}, {"a": "1", "more": "1x"})
+    built = kube.ok("POST", CONFIG_MAPS, config_map(a="1"))
+    assert (built["metadata"]["labels"], built["data"]) == ({"a": "b", "x/y": "1x"}, {"a": "1", "more": "1x"})
 
 
 def test_atomic_fields_are_not_applied_in_part(kube: Kube) -> None:

@@ -26,8 +26,8 @@ def limit_all(kube: Kube, hard: dict[str, str], **spec: Any) -> None:
 
 
 def pod(name: str, cpu: str = "", memory: str = "") -> Object:
-    asked = {resource: amount for resource, amount in (("cpu", cpu), ("memory", memory)) if amount}
-    container = {"name": "c", "image": "i", "resources": {"requests": asked} if asked else {}}
+    requested = {resource: amount for resource, amount in (("cpu", cpu), ("memory", memory)) if amount}
+    container = {"name": "c", "image": "i", "resources": {"requests": requested} if requested else {}}
     return {"metadata": {"name": name}, "spec": {"containers": [container]}}
 
 
@@ -92,7 +92,7 @@ def test_dry_run_is_checked_and_uses_no_quota(kube: Kube) -> None:
 
 @pytest.mark.feature("A-56")
 @pytest.mark.parametrize(
-    ("parts", "printed"),
+    ("pieces", "printed"),
     [
         (["500m", "0.5"], "1"),
         (["1Gi", "512Mi"], "1536Mi"),
@@ -105,8 +105,8 @@ def test_dry_run_is_checked_and_uses_no_quota(kube: Kube) -> None:
         (["1n", "1u"], "1001n"),
     ],
 )
-def test_quantities_add_up(parts: list[str], printed: str) -> None:
-    assert str(total(ParsedQuantity(part) for part in parts)) == printed
+def test_quantities_add_up(pieces: list[str], printed: str) -> None:
+    assert str(total(ParsedQuantity(part) for part in pieces)) == printed
 
 
 @given(st.integers(0, 10**15), st.sampled_from(["", "n", "u", "m", "k", "M", "G", "Ki", "Mi", "Gi"]))

@@ -13,13 +13,13 @@ NODE_PORTS = [{"name": "a", "port": 80, "nodePort": 31000}]
 
 def create(kube: Kube, name: str, **spec: Any) -> dict[str, Any]:
     body = {"metadata": {"name": name}, "spec": {"ports": PORTS, **spec}}
-    made: dict[str, Any] = kube.ok("POST", SERVICES, body)["spec"]
-    return made
+    built: dict[str, Any] = kube.ok("POST", SERVICES, body)["spec"]
+    return built
 
 
 def test_every_service_has_an_address_and_ports_of_its_own(kube: Kube) -> None:
-    made = [create(kube, f"s{number}", type="NodePort") for number in range(300)]
-    assert len({spec["clusterIP"] for spec in made}) == len({spec["ports"][0]["nodePort"] for spec in made}) == 300
+    built = [create(kube, f"s{number}", type="NodePort") for number in range(300)]
+    assert len({spec["clusterIP"] for spec in built}) == len({spec["ports"][0]["nodePort"] for spec in built}) == 300
 
 
 def test_a_deleted_service_releases_its_address(kube: Kube) -> None:
@@ -29,7 +29,7 @@ def test_a_deleted_service_releases_its_address(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "why"),
+    ("spec", "reason"),
     [
         ({"clusterIP": "10.96.1.1"}, "failed to allocate IP 10.96.1.1: provided IP is already allocated"),
         ({"clusterIP": "1.2.3.4"}, "the provided network does not match the current range"),
@@ -47,10 +47,10 @@ def test_a_deleted_service_releases_its_address(kube: Kube) -> None:
         ({"type": "ExternalName", "externalName": "x.y", "clusterIP": "10.96.9.9"}, "may not be set for ExternalName"),
     ],
 )
-def test_what_cannot_be_allocated_is_rejected(kube: Kube, spec: dict[str, Any], why: str) -> None:
+def test_what_cannot_be_allocated_is_rejected(kube: Kube, spec: dict[str, Any], reason: str) -> None:
     create(kube, "first", clusterIP="10.96.1.1", type="NodePort", ports=NODE_PORTS)
     body = {"metadata": {"name": "a"}, "spec": {"ports": PORTS, **spec}}
-    assert why in kube.refused(422, "POST", SERVICES, body)["message"]
+    assert reason in kube.refused(422, "POST", SERVICES, body)["message"]
 
 
 def test_an_update_keeps_the_address_and_cannot_change_it(kube: Kube) -> None:
@@ -58,8 +58,8 @@ def test_an_update_keeps_the_address_and_cannot_change_it(kube: Kube) -> None:
     spec = {"type": "NodePort", "ports": PORTS}
     after = kube.ok("PUT", f"{SERVICES}/a", {"metadata": {"name": "a"}, "spec": spec})["spec"]
     assert (after["clusterIP"], after["ports"]) == (before["clusterIP"], before["ports"])
-    why = kube.refused(422, "PATCH", f"{SERVICES}/a", {"spec": {"clusterIP": "10.96.5.6"}}, MERGE)["message"]
-    assert 'spec.clusterIPs[0]: Invalid value: ["10.96.5.6"]: may not change once set' in why
+    message = kube.refused(422, "PATCH", f"{SERVICES}/a", {"spec": {"clusterIP": "10.96.5.6"}}, MERGE)["message"]
+    assert 'spec.clusterIPs[0]: Invalid value: ["10.96.5.6"]: may not change once set' in message
 
 
 def test_another_type_drops_and_allocates_what_it_needs(kube: Kube) -> None:

@@ -48,15 +48,15 @@ def test_rule_within_the_budget_is_valid(schema: dict[str, Any], rule: str) -> N
     ],
 )
 def test_rule_over_the_budget_is_forbidden(schema: dict[str, Any], rule: str, factor: str) -> None:
-    place = "s.properties[f].x-kubernetes-validations[0].rule"
+    location = "s.properties[f].x-kubernetes-validations[0].rule"
     assert (
         errors(with_rule(schema, rule))[0]
-        == f"{place}: Forbidden: estimated rule cost exceeds budget by factor of {factor}"
+        == f"{location}: Forbidden: estimated rule cost exceeds budget by factor of {factor}"
     )
 
 
 @pytest.mark.parametrize(
-    ("rule", "more", "why"),
+    ("rule", "more", "reason"),
     [
         ("self", {}, "cel expression must evaluate to a bool"),
         ("self.x == 1", {}, "type 'string' does not support field selection"),
@@ -65,14 +65,14 @@ def test_rule_over_the_budget_is_forbidden(schema: dict[str, Any], rule: str, fa
         ("true", {"optionalOldSelf": True}, "may not be set if oldSelf is not used in rule"),
     ],
 )
-def test_invalid_rule_is_an_error(rule: str, more: dict[str, Any], why: str) -> None:
-    (found,) = errors(with_rule(STRING, rule, **more))
-    assert why in found
+def test_invalid_rule_is_an_error(rule: str, more: dict[str, Any], reason: str) -> None:
+    (result,) = errors(with_rule(STRING, rule, **more))
+    assert reason in result
 
 
 def test_old_values_are_unknown_within_atomic_lists() -> None:
-    (found,) = errors({"type": "array", "maxItems": 3, "items": with_rule(STRING, "self == oldSelf")})
-    assert found.endswith("oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[f]")
+    (result,) = errors({"type": "array", "maxItems": 3, "items": with_rule(STRING, "self == oldSelf")})
+    assert result.endswith("oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[f]")
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_old_values_are_unknown_within_atomic_lists() -> None:
     ],
 )  # fmt: skip
 def test_values_have_the_types_of_their_formats(schema: dict[str, Any], rule: str, good: Any, bad: Any) -> None:
-    whole = holder(with_rule(schema, rule))
-    assert cel_errors(whole, {"f": good}, None) == []
-    assert [cause.field for cause in cel_errors(whole, {"f": bad}, None)] == ["f"]
+    full = holder(with_rule(schema, rule))
+    assert cel_errors(full, {"f": good}, None) == []
+    assert [cause.field for cause in cel_errors(full, {"f": bad}, None)] == ["f"]
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def by(hook: WebhookServer) -> Object:
 
 def convert(review: Object) -> Object:
     request = review["request"]
-    wanted = request["desiredAPIVersion"]
-    objects = [_converted(obj, wanted) for obj in request["objects"]]
+    desired_apiversion = request["desiredAPIVersion"]
+    objects = [_converted(obj, desired_apiversion) for obj in request["objects"]]
     return _answer(request, convertedObjects=objects, result={"status": "Success"})
 
 
@@ -77,13 +77,13 @@ def _answer(request: Object, **response: Any) -> Object:
     return {**head, "response": {"uid": request["uid"], **response}}
 
 
-def _converted(obj: Object, wanted: str) -> Object:
-    if wanted.endswith("v2"):
+def _converted(obj: Object, expected: str) -> Object:
+    if expected.endswith("v2"):
         host, _, port = obj["spec"]["address"].partition(":")
         spec: Object = {"host": host, "port": int(port)}
     else:
         spec = {"address": f"{obj['spec']['host']}:{obj['spec']['port']}"}
-    return {**obj, "apiVersion": wanted, "spec": spec}
+    return {**obj, "apiVersion": expected, "spec": spec}
 
 
 def sites(version: str) -> str:
@@ -97,11 +97,11 @@ def site(version: str, name: str = "a", **spec: Any) -> Object:
 @pytest.mark.feature("A-18")
 def test_each_version_shows_its_own_shape_of_what_is_stored_once(kube: Kube, hook: WebhookServer) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
-    made = kube.ok("POST", sites("v2"), site("v2", host="h", port=80))
-    assert (made["apiVersion"], made["spec"]) == ("example.com/v2", {"host": "h", "port": 80})
+    built = kube.ok("POST", sites("v2"), site("v2", host="h", port=80))
+    assert (built["apiVersion"], built["spec"]) == ("example.com/v2", {"host": "h", "port": 80})
     old = kube.ok("GET", f"{sites('v1')}/a")
     assert (old["apiVersion"], old["spec"]) == ("example.com/v1", {"address": "h:80"})
-    assert old["metadata"]["uid"] == made["metadata"]["uid"]
+    assert old["metadata"]["uid"] == built["metadata"]["uid"]
     assert kube.api.state.store.list((GROUP, "sites"))[0]["spec"] == {"address": "h:80"}
 
 
@@ -118,13 +118,13 @@ def test_a_list_is_converted_in_one_call_and_not_again(kube: Kube, hook: Webhook
     assert kube.ok("GET", f"{sites('v1')}/b")["spec"] == {"address": "b:2"}
 
 
-def defaulting(made: Object, version: str, **defaults: Any) -> Object:
+def defaulting(built: Object, version: str, **defaults: Any) -> Object:
     """Return the definition with these defaults in one of its versions."""
-    for each in made["spec"]["versions"]:
+    for each in built["spec"]["versions"]:
         fields = each["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
         for field, value in defaults.items() if each["name"] == version else ():
             fields[field] = {**fields.get(field, {"type": "string"}), "default": value}
-    return made
+    return built
 
 
 @pytest.mark.feature("A-18", "A-22")
@@ -143,9 +143,9 @@ def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_
     kube: Kube, hook: WebhookServer
 ) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
-    made = site("v1", address="a:1")
-    made["metadata"]["finalizers"] = ["example.com/hold"]
-    kube.ok("POST", sites("v1"), made)
+    built = site("v1", address="a:1")
+    built["metadata"]["finalizers"] = ["example.com/hold"]
+    kube.ok("POST", sites("v1"), built)
     kube.ok("PATCH", f"{DEFINITIONS}/sites.{GROUP}", {"spec": definition(by(hook), "v2")["spec"]}, MERGE)
     stored = kube.ok("GET", f"{DEFINITIONS}/sites.{GROUP}")["status"]["storedVersions"]
     assert stored == ["v1", "v2"]
@@ -158,7 +158,7 @@ def test_objects_stored_in_an_older_version_are_shown_and_deleted_after_storage_
 @pytest.mark.feature("A-18")
 def test_stored_version_cannot_be_removed(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition())
-    versions = [one for one in definition(storage="v2")["spec"]["versions"] if one["name"] == "v2"]
+    versions = [item for item in definition(storage="v2")["spec"]["versions"] if item["name"] == "v2"]
     url = f"{DEFINITIONS}/sites.{GROUP}"
     refused = kube.refused(422, "PATCH", url, {"spec": {"versions": versions}}, MERGE)
     assert 'status.storedVersions[0]: Invalid value: "v1": missing from spec.versions' in refused["message"]
@@ -167,11 +167,11 @@ def test_stored_version_cannot_be_removed(kube: Kube) -> None:
 @pytest.mark.feature("A-18")
 def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, hook: WebhookServer) -> None:
     def tamper(review: Object) -> Object:
-        answer = convert(review)
-        for obj in answer["response"]["convertedObjects"]:
+        response = convert(review)
+        for obj in response["response"]["convertedObjects"]:
             more = {"labels": {"l": "1"}, "annotations": {"n": "2"}, "generation": 99, "finalizers": ["x/y"]}
             obj["metadata"] = {**obj["metadata"], **more}
-        return answer
+        return response
 
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     kube.ok("POST", sites("v1"), site("v1", address="a:1"))
@@ -182,7 +182,7 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("response", "words"),
     [
         (
             lambda request: _answer(request, result={"status": "Failure", "message": "cannot"}),
@@ -201,11 +201,11 @@ def test_only_labels_and_annotations_of_metadata_may_be_converted(kube: Kube, ho
     ],
 )
 def test_failed_conversion_fails_the_request_and_is_retried(
-    kube: Kube, hook: WebhookServer, answer: Any, words: str
+    kube: Kube, hook: WebhookServer, response: Any, words: str
 ) -> None:
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     kube.ok("POST", sites("v1"), site("v1", address="a:1"))
-    hook.answers = {"/convert": lambda review: answer(review["request"])}
+    hook.answers = {"/convert": lambda review: response(review["request"])}
     assert words in kube.refused(500, "GET", f"{sites('v2')}/a")["message"]
     assert words in kube.refused(500, "GET", sites("v2"))["message"]
     hook.answers = {"/convert": convert}
@@ -249,7 +249,9 @@ def test_a_watch_shows_each_event_in_its_version_and_in_order(hook: WebhookServe
             frames += [json.loads(line) for line in chunk.splitlines()]
             if len(frames) == 3:
                 break
-        assert [(one["type"], one["object"]["apiVersion"], one["object"]["spec"]["port"]) for one in frames] == [
+        assert [
+            (frame["type"], frame["object"]["apiVersion"], frame["object"]["spec"]["port"]) for frame in frames
+        ] == [
             ("ADDED", "example.com/v2", 1),
             ("MODIFIED", "example.com/v2", 2),
             ("MODIFIED", "example.com/v2", 3),
@@ -269,9 +271,9 @@ def test_slow_webhook_is_called_once(kube: Kube, hook: WebhookServer) -> None:
     assert len(hook.asked) == 2  # to the version it is stored in, and back for the answer
 
 
-@pytest.mark.parametrize(("policy", "asked"), [("Equivalent", True), ("Exact", False)])
+@pytest.mark.parametrize(("policy", "requested"), [("Equivalent", True), ("Exact", False)])
 def test_admission_webhook_gets_the_version_of_its_rules(
-    kube: Kube, hook: WebhookServer, policy: str, asked: bool
+    kube: Kube, hook: WebhookServer, policy: str, requested: bool
 ) -> None:
     rule = {"apiGroups": [GROUP], "apiVersions": ["v1"], "operations": ["*"], "resources": ["sites"]}
     webhook = {
@@ -287,10 +289,10 @@ def test_admission_webhook_gets_the_version_of_its_rules(
     kube.ok("POST", DEFINITIONS, definition(by(hook)))
     url = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
     kube.ok("POST", url, {"metadata": {"name": "m"}, "webhooks": [webhook]})
-    made = kube.ok("POST", sites("v2"), site("v2", host="h", port=80))
-    assert made["spec"] == ({"host": "other", "port": 81} if asked else {"host": "h", "port": 80})
+    built = kube.ok("POST", sites("v2"), site("v2", host="h", port=80))
+    assert built["spec"] == ({"host": "other", "port": 81} if requested else {"host": "h", "port": 80})
     requests = [request for path, request in hook.asked if path == "/mutate"]
-    assert bool(requests) is asked
+    assert bool(requests) is requested
     for request in requests:
         assert (request["kind"]["version"], request["requestKind"]["version"]) == ("v1", "v2")
         assert request["object"]["spec"] == {"address": "h:80"}
@@ -307,14 +309,14 @@ def test_controllers_write_objects_in_their_stored_version_without_the_webhook(k
         kube.ok("POST", sites("v1"), dependent)
     kube.ok("PATCH", f"{DEFINITIONS}/sites.{GROUP}", {"spec": definition(by(hook), "v2")["spec"]}, MERGE)
     kube.ok("DELETE", "/api/v1/namespaces/default/configmaps/owner")
-    (left,) = kube.api.state.store.list((GROUP, "sites"))
-    assert (left["apiVersion"], left["spec"]) == ("example.com/v1", {"address": "a:1"})
-    assert "deletionTimestamp" in left["metadata"]
+    (remaining,) = kube.api.state.store.list((GROUP, "sites"))
+    assert (remaining["apiVersion"], remaining["spec"]) == ("example.com/v1", {"address": "a:1"})
+    assert "deletionTimestamp" in remaining["metadata"]
     assert hook.asked == []
 
 
-def _same(answer: bytes, _: Object) -> bytes:
-    return answer
+def _same(response: bytes, _: Object) -> bytes:
+    return response
 
 
 def test_garbage_of_a_conversion_webhook_fails_the_request(kube: Kube, hook: WebhookServer) -> None:

@@ -34,11 +34,11 @@ def test_definition_is_established_and_served_until_deleted(kube: Kube) -> None:
 
 def test_watches_of_a_deleted_kind_get_its_deletions_and_end(kube: Kube) -> None:
     kube.ok("POST", FOOS, foo())
-    watch, others = kube.watch(FOOS), kube.watch(CONFIG_MAPS)
+    watch, other_items = kube.watch(FOOS), kube.watch(CONFIG_MAPS)
     kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     assert watch.closed
     assert [frame["type"] for frame in watch.take()] == ["ADDED", "DELETED"]
-    assert not others.closed
+    assert not other_items.closed
     kube.ok("POST", DEFINITIONS, definition())
     again = kube.watch(FOOS)
     kube.ok("POST", FOOS, foo("b"))
@@ -69,8 +69,8 @@ def test_a_definition_waits_for_the_finalizers_of_its_objects(kube: Kube) -> Non
 
 def test_kind_that_exists_in_its_group_is_not_accepted(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, definition("otherfoos", "Foo"))
-    found = conditions(kube, "otherfoos.samplecontroller.k8s.io")
-    assert (found["NamesAccepted"], found["Established"]) == ("False", "False")
+    result = conditions(kube, "otherfoos.samplecontroller.k8s.io")
+    assert (result["NamesAccepted"], result["Established"]) == ("False", "False")
     kube.ok("DELETE", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     assert conditions(kube, "otherfoos.samplecontroller.k8s.io")["Established"] == "True"
 
@@ -126,7 +126,7 @@ def test_new_formats_that_are_not_checked_are_warned_of(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("replicas", "why"),
+    ("replicas", "reason"),
     [
         (-1, ".spec.replicas: Invalid value: -1: should be a non-negative integer"),
         (2**31, ".spec.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647"),
@@ -136,9 +136,9 @@ def test_new_formats_that_are_not_checked_are_warned_of(kube: Kube) -> None:
         ),
     ],
 )
-def test_replicas_of_a_kind_that_scales_are_small_numbers(kube: Kube, replicas: Any, why: str) -> None:
+def test_replicas_of_a_kind_that_scales_are_small_numbers(kube: Kube, replicas: Any, reason: str) -> None:
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
-    assert kube.refused(422, "POST", BARS, bar(replicas=replicas))["message"].endswith(why)
+    assert kube.refused(422, "POST", BARS, bar(replicas=replicas))["message"].endswith(reason)
 
 
 def test_null_that_is_applied_is_invalid_unless_it_has_a_default(kube: Kube) -> None:
@@ -155,11 +155,11 @@ def test_null_that_is_applied_is_invalid_unless_it_has_a_default(kube: Kube) -> 
 def test_metadata_of_embedded_resources_is_decoded(kube: Kube) -> None:
     embedded = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"one": embedded}}))
-    given = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "n", "other": 1}, "spec": {"x": 1.0}}
-    stored = kube.ok("POST", BARS, bar(one=given))["spec"]["one"]
+    arguments = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "n", "other": 1}, "spec": {"x": 1.0}}
+    stored = kube.ok("POST", BARS, bar(one=arguments))["spec"]["one"]
     assert stored["metadata"] == {"name": "n"}
-    given["metadata"] = {"labels": {"a": 1}}
-    assert "spec.one.metadata: Invalid value" in kube.refused(400, "POST", BARS, bar(one=given))["message"]
+    arguments["metadata"] = {"labels": {"a": 1}}
+    assert "spec.one.metadata: Invalid value" in kube.refused(400, "POST", BARS, bar(one=arguments))["message"]
     status = kube.refused(422, "POST", BARS, bar(one={"kind": "a b", "metadata": {"labels": {"a b": "x"}}}))
     fields = [cause["field"] for cause in status["details"]["causes"]]
     assert fields == ["spec.one.apiVersion", "spec.one.kind", "spec.one.metadata.labels"]
@@ -196,21 +196,21 @@ def test_a_schema_without_types_is_not_structural(kube: Kube) -> None:
 
 @pytest.mark.feature("D-57")
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "messages"),
     [
         ({}, "example.com/v1alpha1 Bar is deprecated; use example.com/v1 Bar"),
         ({"deprecationWarning": 'say "v1"'}, 'say \\"v1\\"'),
     ],
 )
-def test_deprecated_version_returns_a_warning(kube: Kube, words: dict[str, str], told: str) -> None:
+def test_deprecated_version_returns_a_warning(kube: Kube, words: dict[str, str], messages: str) -> None:
     two = bars({"type": "object"})
     (old,) = two["spec"]["versions"]
     two["spec"]["versions"] = [{**old, "deprecated": True, **words}, {**old, "name": "v1", "storage": False}]
     kube.ok("POST", DEFINITIONS, two)
     for path, warned in ((BARS, True), (BARS.replace("v1alpha1", "v1"), False)):
-        answer = kube.send("GET", path)
-        headers = [value for name, value in answer.headers if name == "Warning"]
-        assert headers == ([f'299 - "{told}"'] if warned else [])
+        response = kube.send("GET", path)
+        headers = [value for name, value in response.headers if name == "Warning"]
+        assert headers == ([f'299 - "{messages}"'] if warned else [])
 
 
 SCHEMA: dict[str, Any] = {
@@ -288,26 +288,26 @@ DEFAULTED: dict[str, Any] = {
 def test_defaults_replace_absent_and_null_fields_unless_nullable(kube: Kube) -> None:
     kube.ok("POST", DEFINITIONS, bars(DEFAULTED))
     without_spec = {key: value for key, value in bar().items() if key != "spec"}
-    made = kube.ok("POST", BARS, without_spec)
-    assert made["spec"] == {"size": 3, "maybe": "x"}
-    made = kube.ok("PUT", f"{BARS}/x", {**made, "spec": {"size": None, "maybe": None, "parts": [{}]}})
-    assert made["spec"] == {"size": 3, "maybe": None, "parts": [{"on": True}]}
+    built = kube.ok("POST", BARS, without_spec)
+    assert built["spec"] == {"size": 3, "maybe": "x"}
+    built = kube.ok("PUT", f"{BARS}/x", {**built, "spec": {"size": None, "maybe": None, "parts": [{}]}})
+    assert built["spec"] == {"size": 3, "maybe": None, "parts": [{"on": True}]}
 
 
 @pytest.mark.feature("A-22")
 def test_old_objects_are_read_with_new_defaults_and_stay_unchanged(kube: Kube) -> None:
-    made = kube.ok("POST", FOOS, foo())
+    built = kube.ok("POST", FOOS, foo())
     grown = kube.ok("GET", f"{DEFINITIONS}/foos.samplecontroller.k8s.io")
     spec = grown["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     spec["properties"]["colour"] = {"type": "string", "default": "blue"}
     grown = kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
-    found = kube.ok("GET", f"{FOOS}/a")
-    assert (found["spec"]["colour"], found["metadata"]) == ("blue", made["metadata"])
-    assert kube.ok("GET", FOOS)["items"] == [found]
-    assert [frame["object"] for frame in kube.watch(FOOS).take()] == [found]
+    stored = kube.ok("GET", f"{FOOS}/a")
+    assert (stored["spec"]["colour"], stored["metadata"]) == ("blue", built["metadata"])
+    assert kube.ok("GET", FOOS)["items"] == [stored]
+    assert [frame["object"] for frame in kube.watch(FOOS).take()] == [stored]
     del grown["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["colour"]
     kube.ok("PUT", f"{DEFINITIONS}/foos.samplecontroller.k8s.io", grown)
-    assert kube.ok("GET", f"{FOOS}/a") == made
+    assert kube.ok("GET", f"{FOOS}/a") == built
 
 
 def test_rules_in_cel_see_the_old_object_too(kube: Kube) -> None:
@@ -335,12 +335,12 @@ def test_invalid_rule_is_rejected_with_its_definition(kube: Kube) -> None:
 
 @pytest.mark.feature("A-20")
 def test_scale_reads_and_writes_where_the_definition_says(kube: Kube) -> None:
-    made = kube.ok("POST", FOOS, foo(replicas=3))
+    built = kube.ok("POST", FOOS, foo(replicas=3))
     scale = kube.ok("GET", f"{FOOS}/a/scale")
     assert (scale["kind"], scale["spec"], scale["status"]) == ("Scale", {"replicas": 3}, {"replicas": 0})
     scaled = kube.ok("PUT", f"{FOOS}/a/scale", {**scale, "spec": {"replicas": 4}})
     assert scaled["spec"]["replicas"] == 4
-    old = {"metadata": {"name": "a", "resourceVersion": made["metadata"]["resourceVersion"]}, "spec": {"replicas": 5}}
+    old = {"metadata": {"name": "a", "resourceVersion": built["metadata"]["resourceVersion"]}, "spec": {"replicas": 5}}
     kube.refused(409, "PUT", f"{FOOS}/a/scale", old)
     kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": 11}}, MERGE)
     kube.refused(422, "PATCH", f"{FOOS}/a/scale", {"spec": {"replicas": -1}}, MERGE)
@@ -374,7 +374,7 @@ def test_the_functions_of_rules_work(kube: Kube, rule: str, good: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("extra", "good", "bad", "why"),
+    ("extra", "good", "bad", "reason"),
     [
         (
             {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
@@ -393,15 +393,15 @@ def test_the_functions_of_rules_work(kube: Kube, rule: str, good: dict[str, Any]
         ({"allOf": [{"required": ["a"]}]}, {"a": 1}, {"b": 1}, "Required value"),
     ],
 )
-def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, why: str) -> None:
+def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, reason: str) -> None:
     integer = {"type": "integer"}
     kube.ok("POST", DEFINITIONS, bars({"type": "object", "properties": {"a": integer, "b": integer}, **extra}))
     kube.ok("POST", f"{BARS}?dryRun=All", bar(**good))
-    assert why in kube.refused(422, "POST", BARS, bar(**bad))["message"]
+    assert reason in kube.refused(422, "POST", BARS, bar(**bad))["message"]
 
 
 @pytest.mark.parametrize(
-    ("pattern", "why"),
+    ("pattern", "reason"),
     [
         ("(?<!a)b", "invalid named capture: `(?<!a)b`"),
         ("a(?!b)", "invalid or unsupported Perl syntax: `(?!`"),
@@ -411,12 +411,12 @@ def test_schemas_are_combined(kube: Kube, extra: Any, good: Any, bad: Any, why: 
         ("*", "missing argument to repetition operator: `*`"),
     ],
 )
-def test_pattern_that_is_not_in_re2_syntax_makes_a_definition_invalid(kube: Kube, pattern: str, why: str) -> None:
+def test_pattern_that_is_not_in_re2_syntax_makes_a_definition_invalid(kube: Kube, pattern: str, reason: str) -> None:
     spec = {"type": "object", "properties": {"text": {"type": "string", "pattern": pattern}}}
     status = kube.refused(422, "POST", DEFINITIONS, definition("bars", "Bar", schema=spec))
-    where = "spec.validation.openAPIV3Schema.properties[spec].properties[text].pattern"
-    assert status["details"]["causes"][0]["field"] == where
-    assert f"must be a valid regular expression, but isn't: error parsing regexp: {why}" in status["message"]
+    location = "spec.validation.openAPIV3Schema.properties[spec].properties[text].pattern"
+    assert status["details"]["causes"][0]["field"] == location
+    assert f"must be a valid regular expression, but isn't: error parsing regexp: {reason}" in status["message"]
 
 
 @pytest.mark.parametrize(

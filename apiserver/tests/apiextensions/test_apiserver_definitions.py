@@ -13,15 +13,15 @@ HOOK: Object = {"strategy": "Webhook", "webhook": {"conversionReviewVersions": [
 
 def changed(*changes: tuple[str, Any]) -> Object:
     """Return a definition with values at dotted paths of its spec; `0` is the first version."""
-    found = definition("bars", "Bar", "example.com", {"type": "object", "properties": {"a": {"type": "array"}}})
-    found["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": OBJECT}
+    result = definition("bars", "Bar", "example.com", {"type": "object", "properties": {"a": {"type": "array"}}})
+    result["spec"]["versions"][0]["schema"] = {"openAPIV3Schema": OBJECT}
     for path, value in changes:
         *parents, last = path.split(".")
-        place = found["spec"]["versions"][0] if parents[:1] == ["0"] else found["spec"]
+        location = result["spec"]["versions"][0] if parents[:1] == ["0"] else result["spec"]
         for part in parents[1:] if parents[:1] == ["0"] else parents:
-            place = place.setdefault(part, {})
-        place[last] = value
-    return found
+            location = location.setdefault(part, {})
+        location[last] = value
+    return result
 
 
 def completed(new: Object) -> Object:

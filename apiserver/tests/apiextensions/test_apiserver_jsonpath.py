@@ -23,7 +23,7 @@ DOCUMENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "result"),
     [
         (".metadata.name", ["a"]),
         ("metadata.name", ["a"]),
@@ -54,8 +54,8 @@ DOCUMENT: dict[str, Any] = {
         ("", [DOCUMENT]),
     ],
 )
-def test_path_leads_to_the_values_it_names(path: str, found: list[Any]) -> None:
-    assert parse(path).find(DOCUMENT) == found
+def test_path_leads_to_the_values_it_names(path: str, result: list[Any]) -> None:
+    assert parse(path).find(DOCUMENT) == result
 
 
 @pytest.mark.parametrize("path", [".a[", ".a[?(@.b=]", ".a[x]", ".a..", ".a['b]", ".a[?(@.b==c)]", ".a[::0]"])

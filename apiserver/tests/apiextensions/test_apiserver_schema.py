@@ -24,7 +24,7 @@ SCHEMA: Object = {
 
 
 def errors(schema: Object, value: Any, old: Any = None) -> list[str]:
-    return [f"{one.field}: {one.message}" for one in schema_errors(schema, value, old)]
+    return [f"{item.field}: {item.message}" for item in schema_errors(schema, value, old)]
 
 
 def holder(schema: Object) -> Object:
@@ -69,9 +69,9 @@ def holder(schema: Object) -> Object:
     ],
 )
 def test_invalid_value_is_reported(schema: Object, value: Any, expected: list[str]) -> None:
-    found = errors(holder(schema), {"a": value})
-    assert len(found) == len(expected)
-    assert all(text.startswith(start) for text, start in zip(found, expected, strict=True))
+    result = errors(holder(schema), {"a": value})
+    assert len(result) == len(expected)
+    assert all(text.startswith(start) for text, start in zip(result, expected, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -87,15 +87,15 @@ def test_invalid_value_is_reported(schema: Object, value: Any, expected: list[st
 )
 def test_update_reports_only_errors_of_changed_parts(change: Object, fields: list[str]) -> None:
     old = {"a": "long", "b": "long", "list": ["long"], "keyed": [{"k": "x", "v": 9}]}
-    found = schema_errors(SCHEMA, {**old, **change}, old)
-    assert sorted(one.field for one in found) == sorted(fields)
+    result = schema_errors(SCHEMA, {**old, **change}, old)
+    assert sorted(item.field for item in result) == sorted(fields)
 
 
 def test_each_duplicate_of_a_list_is_reported_once() -> None:
     schema = {"type": "object", "properties": {"set": {"type": "array", "x-kubernetes-list-type": "set"}, "map": KEYED}}
     value = {"set": [1, 2, 1, 1], "map": [{"k": "x"}, {"k": "x", "v": 1}, {}]}
-    found = [f"{one.field}: {one.message}" for one in list_errors(schema, value)]
-    assert found == ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"x"}']
+    matches = [f"{item.field}: {item.message}" for item in list_errors(schema, value)]
+    assert matches == ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"x"}']
 
 
 NAMES = st.sampled_from("abc")
@@ -150,7 +150,7 @@ def plausible(schema: Object) -> st.SearchStrategy[Any]:
     """Return values of the schema's type, which need not have its lengths and bounds."""
     kind = schema.get("type")
     if kind == "object" and "properties" in schema:
-        fields = {name: plausible(one) for name, one in schema["properties"].items()}
+        fields = {name: plausible(item) for name, item in schema["properties"].items()}
         return st.one_of(st.fixed_dictionaries(fields), st.fixed_dictionaries({}, optional=fields))
     if kind == "object":
         return st.dictionaries(NAMES, plausible(schema["additionalProperties"]), max_size=2)
@@ -173,7 +173,7 @@ def test_object_that_conforms_is_valid_and_complete(case: tuple[Object, Object])
 
 
 @pytest.mark.parametrize(
-    ("schema", "fitting", "others"),
+    ("schema", "fitting", "other_items"),
     [
         ({"type": "string", "minLength": 1, "maxLength": 2, "pattern": "^a"}, ["a", "ab"], ["", "b", "abc", 1, None]),
         ({"type": "string", "enum": ["a", "b"]}, ["a", "b"], ["", "c", None]),
@@ -190,8 +190,8 @@ def test_object_that_conforms_is_valid_and_complete(case: tuple[Object, Object])
         ({"type": "string", "not": {"enum": ["a"]}}, [], ["b"]),
     ],
 )
-def test_schema_decides_at_once_what_it_can(schema: Object, fitting: list[Any], others: list[Any]) -> None:
-    assert [value for value in [*fitting, *others] if conforms(holder(schema), {"a": value})] == fitting
+def test_schema_decides_at_once_what_it_can(schema: Object, fitting: list[Any], other_items: list[Any]) -> None:
+    assert [value for value in [*fitting, *other_items] if conforms(holder(schema), {"a": value})] == fitting
     assert conforms(holder(schema), {"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}})
 
 

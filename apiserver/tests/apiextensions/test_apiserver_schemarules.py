@@ -13,7 +13,7 @@ ITEMS = {"type": "object", "properties": {"k": {"type": "string"}}}
 
 
 def errors(schema: Object, *, status: bool = False) -> list[str]:
-    return [f"{one.field}: {one.message}" for one in version_schema_errors(schema, "s", status=status)]
+    return [f"{item.field}: {item.message}" for item in version_schema_errors(schema, "s", status=status)]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def errors(schema: Object, *, status: bool = False) -> list[str]:
     ],
 )
 def test_invalid_schema_of_a_field_is_reported(field: Object, expected: list[str]) -> None:
-    found = errors({"type": "object", "properties": {"a": field}})
-    assert len(found) == len(expected)
-    assert all(text.startswith(start) for text, start in zip(found, expected, strict=True))
+    result = errors({"type": "object", "properties": {"a": field}})
+    assert len(result) == len(expected)
+    assert all(text.startswith(start) for text, start in zip(result, expected, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,8 @@ def test_escalate_and_bind_lift_the_restriction(guarded: Guarded, verb: str, url
 
 
 def test_repeated_headers_are_kept_apart() -> None:
-    given = [(b"impersonate-group", b"a,b"), (b"accept", b"x"), (b"impersonate-group", b"c"), (b"accept", b"y")]
-    assert read_headers(given) == {"impersonate-group": f"a,b{REPEATED}c", "accept": "x, y"}
+    arguments = [(b"impersonate-group", b"a,b"), (b"accept", b"x"), (b"impersonate-group", b"c"), (b"accept", b"y")]
+    assert read_headers(arguments) == {"impersonate-group": f"a,b{REPEATED}c", "accept": "x, y"}
 
 
 def test_every_impersonated_group_needs_permission(guarded: Guarded) -> None:
@@ -97,8 +97,8 @@ def test_every_impersonated_group_needs_permission(guarded: Guarded) -> None:
     guarded.bind("ClusterRole", "actor", user("bob"), cluster=True)
     guarded.acting = "bob"
     whoami = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-    taken = guarded.send("POST", whoami, {}, impersonate_user="x", impersonate_group="g").json()
-    assert taken["status"]["userInfo"] == {"username": "x", "groups": ["g", "system:authenticated"]}
+    used = guarded.send("POST", whoami, {}, impersonate_user="x", impersonate_group="g").json()
+    assert used["status"]["userInfo"] == {"username": "x", "groups": ["g", "system:authenticated"]}
     refused = guarded.send("POST", whoami, {}, impersonate_user="x", impersonate_group=f"g{REPEATED}h").json()
     assert refused["message"].startswith('groups "h" is forbidden: User "bob" cannot impersonate resource "groups"')
 
@@ -116,8 +116,8 @@ def test_impersonated_uid_and_extra_fields_need_permission(guarded: Guarded) -> 
         ' "authentication.k8s.io" at the cluster scope'
     )
     guarded.acting = "admin"
-    taken = guarded.send("POST", whoami, {}, **headers).json()["status"]["userInfo"]
-    assert (taken["uid"], taken["extra"]) == ("u", {"a/b": ["v"]})
+    user_info = guarded.send("POST", whoami, {}, **headers).json()["status"]["userInfo"]
+    assert (user_info["uid"], user_info["extra"]) == ("u", {"a/b": ["v"]})
     assert guarded.send("GET", CONFIG_MAPS, impersonate_group="g").json()["message"] == (
         'requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"g"}, Extra:map[string][]string(nil)}'
         " without impersonating a user name"
@@ -144,9 +144,9 @@ def test_a_token_is_bound_to_a_pod_and_to_its_audience(guarded: Guarded) -> None
     reference = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
     request = {"spec": {"audiences": ["shop"], "boundObjectRef": reference}}
     token = guarded.ok("POST", f"{account}/robot/token", request)["status"]["token"]
-    told = guarded.ok("POST", reviews, {"spec": {"token": token, "audiences": ["shop", "bar"]}})["status"]
-    assert (told["authenticated"], told["audiences"]) == (True, ["shop"])
-    assert told["user"]["extra"]["authentication.kubernetes.io/pod-uid"] == [pod["metadata"]["uid"]]
+    status = guarded.ok("POST", reviews, {"spec": {"token": token, "audiences": ["shop", "bar"]}})["status"]
+    assert (status["authenticated"], status["audiences"]) == (True, ["shop"])
+    assert status["user"]["extra"]["authentication.kubernetes.io/pod-uid"] == [pod["metadata"]["uid"]]
     other = guarded.ok("POST", reviews, {"spec": {"token": token}})["status"]
     assert 'token audiences ["shop"] is invalid for the target audiences' in other["error"]
     guarded.refused(404, "POST", f"{account}/robot/token", {"spec": {"boundObjectRef": {**reference, "name": "q"}}})

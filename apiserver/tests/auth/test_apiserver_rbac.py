@@ -180,21 +180,21 @@ def test_service_account_token_is_valid_until_expiry_or_deletion_of_its_account(
 def test_access_reviews_agree_with_requests(guarded: Guarded) -> None:
     guarded.role("reader", rule("list", "configmaps"))
     guarded.bind("Role", "reader", user("bob"))
-    asked = {"verb": "list", "resource": "configmaps", "namespace": "default"}
+    requested = {"verb": "list", "resource": "configmaps", "namespace": "default"}
     url = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-    allowed = guarded.ok("POST", url, {"spec": {"user": "bob", "resourceAttributes": asked}})["status"]
+    allowed = guarded.ok("POST", url, {"spec": {"user": "bob", "resourceAttributes": requested}})["status"]
     assert allowed == {
         "allowed": True,
         "reason": 'RBAC: allowed by RoleBinding "bind-reader/default" of Role "reader" to User "bob"',
     }
-    assert guarded.ok("POST", url, {"spec": {"user": "eve", "resourceAttributes": asked}})["status"] == {
+    assert guarded.ok("POST", url, {"spec": {"user": "eve", "resourceAttributes": requested}})["status"] == {
         "allowed": False
     }
     guarded.refused(422, "POST", url, {"spec": {"user": "eve"}})
     guarded.acting = "bob"
-    guarded.refused(403, "POST", url, {"spec": {"user": "eve", "resourceAttributes": asked}})
-    own = {"spec": {"resourceAttributes": asked}}
-    assert guarded.ok("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", own)["status"]["allowed"]
+    guarded.refused(403, "POST", url, {"spec": {"user": "eve", "resourceAttributes": requested}})
+    local = {"spec": {"resourceAttributes": requested}}
+    assert guarded.ok("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", local)["status"]["allowed"]
     rules = guarded.ok(
         "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}
     )
@@ -203,8 +203,8 @@ def test_access_reviews_agree_with_requests(guarded: Guarded) -> None:
 
 def test_token_review_identifies_the_user(guarded: Guarded) -> None:
     url = "/apis/authentication.k8s.io/v1/tokenreviews"
-    known = guarded.ok("POST", url, {"spec": {"token": "bob"}})["status"]
-    assert known == {
+    status = guarded.ok("POST", url, {"spec": {"token": "bob"}})["status"]
+    assert status == {
         "authenticated": True,
         "user": {"username": "bob", "groups": ["team", "system:authenticated"]},
         "audiences": [ISSUER],

@@ -61,7 +61,7 @@ def test_expression_is_true(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "why"),
+    ("source", "reason"),
     [
         ("self.a", "no such key: a"),
         ("[1][5]", "index out of bounds: 5"),
@@ -81,14 +81,14 @@ def test_expression_is_true(source: str) -> None:
         ),
     ],
 )
-def test_failed_evaluation_says_why(source: str, why: str) -> None:
+def test_failed_evaluation_says_why(source: str, reason: str) -> None:
     with pytest.raises(CelError) as caught:
         expression(source).evaluate({"self": {"b": "x"}})
-    assert str(caught.value) == why
+    assert str(caught.value) == reason
 
 
 @pytest.mark.parametrize(
-    ("source", "offset", "why"),
+    ("source", "offset", "reason"),
     [
         ("selff", 0, "undeclared reference to 'selff' (in container '')"),
         ("math.greatest(1, 2)", 0, "undeclared reference to 'math' (in container '')"),
@@ -115,11 +115,11 @@ def test_failed_evaluation_says_why(source: str, why: str) -> None:
         ("self.a == while", 10, "reserved identifier: while"),
     ],
 )
-def test_invalid_expression_is_shown_with_a_mark(source: str, offset: int, why: str) -> None:
+def test_invalid_expression_is_shown_with_a_mark(source: str, offset: int, reason: str) -> None:
     with pytest.raises(InvalidExpression) as caught:
         expression(source)
     first = "\n".join(str(caught.value).split("\n")[:3])
-    assert first == f"ERROR: <input>:1:{offset + 1}: {why}\n | {source}\n | {'.' * offset}^"
+    assert first == f"ERROR: <input>:1:{offset + 1}: {reason}\n | {source}\n | {'.' * offset}^"
 
 
 @pytest.mark.parametrize("source", ["self +", "'abc", "{", "a b", "1 ? 2"])
@@ -142,8 +142,8 @@ def test_checked_expression_has_a_type(source: str, result: str) -> None:
 
 
 def test_variable_used_is_known() -> None:
-    found: Any = compile_expression("self == oldSelf", {"self": types.INT, "oldSelf": types.INT})
-    assert "oldSelf" in found.used
+    result: Any = compile_expression("self == oldSelf", {"self": types.INT, "oldSelf": types.INT})
+    assert "oldSelf" in result.used
     assert "missing" not in expression("[1].all(x, x == 1)").used
 
 

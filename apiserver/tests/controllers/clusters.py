@@ -50,12 +50,12 @@ class Cluster:
     def status(self, key: Key = DEPLOYMENTS) -> dict[str, Any]:
         obj = self.internal.state.store.get(key, "default", "d")
         assert obj is not None
-        found: dict[str, Any] = obj["status"]
-        return found
+        result: dict[str, Any] = obj["status"]
+        return result
 
     def condition(self, kind: str) -> tuple[str, str]:
-        found = next(item for item in self.status()["conditions"] if item["type"] == kind)
-        return found["status"], found["reason"]
+        result = next(item for item in self.status()["conditions"] if item["type"] == kind)
+        return result["status"], result["reason"]
 
 
 def image(name: str) -> dict[str, Any]:

@@ -8,10 +8,10 @@ from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    found = Cluster()
-    found.simulation.start()
-    yield found
-    found.simulation.stop()
+    result = Cluster()
+    result.simulation.start()
+    yield result
+    result.simulation.stop()
 
 
 def test_deployment_becomes_available_by_one_write(cluster: Cluster) -> None:

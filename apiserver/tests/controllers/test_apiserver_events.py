@@ -39,9 +39,9 @@ class Recording:
 
 @pytest.fixture
 def recording() -> Iterator[Recording]:
-    made = Recording()
-    yield made
-    made.expiry.stop()
+    built = Recording()
+    yield built
+    built.expiry.stop()
 
 
 def test_event_names_the_object_and_the_component(recording: Recording) -> None:

@@ -51,22 +51,22 @@ class Cluster:
     def metadata(self, name: str) -> dict[str, Any]:
         obj = self.internal.state.store.get(MAPS, "default", name)
         assert obj is not None
-        found: dict[str, Any] = obj["metadata"]
-        return found
+        result: dict[str, Any] = obj["metadata"]
+        return result
 
 
 def ref(owner: dict[str, Any], *, block: bool = False, **changes: Any) -> dict[str, Any]:
     metadata = owner["metadata"]
-    found = {"apiVersion": "v1", "kind": owner["kind"], "name": metadata["name"], "uid": metadata["uid"]}
-    return {**found, **({"blockOwnerDeletion": True} if block else {}), **changes}
+    result = {"apiVersion": "v1", "kind": owner["kind"], "name": metadata["name"], "uid": metadata["uid"]}
+    return {**result, **({"blockOwnerDeletion": True} if block else {}), **changes}
 
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    found = Cluster()
-    found.collector.start()
-    yield found
-    found.collector.stop()
+    result = Cluster()
+    result.collector.start()
+    yield result
+    result.collector.stop()
 
 
 def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> None:
@@ -80,8 +80,8 @@ def test_dependents_of_dependents_follow_a_deleted_owner(cluster: Cluster) -> No
 
 
 def test_dependent_with_one_live_owner_stays_and_loses_the_others(cluster: Cluster) -> None:
-    one, two = cluster.make("one"), cluster.make("two")
-    cluster.make("child", ref(one), ref(two))
+    first, two = cluster.make("one"), cluster.make("two")
+    cluster.make("child", ref(first), ref(two))
     cluster.delete("one")
     assert cluster.names() == ["child", "two"]
     assert cluster.metadata("child")["ownerReferences"] == [ref(two)]
@@ -347,21 +347,21 @@ def test_remaining_objects_have_only_live_owners(steps: list[tuple[int, Any, boo
     free: set[str] = set()  # names made without owners: the collector may not touch them
     for number, detail, settle in steps:
         name = f"m{number}"
-        there = cluster.internal.state.store.get(MAPS, "default", name)
-        if isinstance(detail, frozenset) and there is None:
+        stored = cluster.internal.state.store.get(MAPS, "default", name)
+        if isinstance(detail, frozenset) and stored is None:
             owners = [cluster.internal.state.store.get(MAPS, "default", f"m{owner}") for owner in detail]
             references = [ref(owner, block=True) for owner in owners if owner is not None]
             cluster.make(name, *references)
             free = free - {name} if references else free | {name}
-        elif isinstance(detail, str) and there is not None:
+        elif isinstance(detail, str) and stored is not None:
             cluster.delete(name, detail)
             free.discard(name)
         if settle:
             cluster.settle()
-    left = cluster.names()
+    names = cluster.names()
     living = {obj["metadata"]["uid"] for obj in cluster.internal.state.store.list(MAPS)}
-    assert free <= set(left)
-    for name in left:
+    assert free <= set(names)
+    for name in names:
         metadata = cluster.metadata(name)
         assert "deletionTimestamp" not in metadata
         assert all(reference["uid"] in living for reference in metadata.get("ownerReferences", ()))

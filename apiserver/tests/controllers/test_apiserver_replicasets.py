@@ -11,41 +11,41 @@ from clientgo_apiserver.controllers.replicasets import HASH_LABEL, REVISION, Rep
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    found = Cluster()
-    found.simulation.start()
-    ReplicaSetSimulation(found.internal).start()
-    GarbageCollector(found.internal).start()
-    yield found
-    found.simulation.stop()
+    result = Cluster()
+    result.simulation.start()
+    ReplicaSetSimulation(result.internal).start()
+    GarbageCollector(result.internal).start()
+    yield result
+    result.simulation.stop()
 
 
 def sets(cluster: Cluster) -> dict[str, tuple[str, int]]:
     """Return revision and replicas of every ReplicaSet, by image."""
     return {
-        one["spec"]["template"]["spec"]["containers"][0]["image"]: (
-            one["metadata"]["annotations"][REVISION],
-            one["spec"]["replicas"],
+        item["spec"]["template"]["spec"]["containers"][0]["image"]: (
+            item["metadata"]["annotations"][REVISION],
+            item["spec"]["replicas"],
         )
-        for one in cluster.internal.state.store.list(REPLICA_SETS)
+        for item in cluster.internal.state.store.list(REPLICA_SETS)
     }
 
 
 def deployment(cluster: Cluster) -> dict[str, Any]:
-    found = cluster.internal.state.store.get(DEPLOYMENTS, "default", "d")
-    assert found is not None
-    return found
+    stored = cluster.internal.state.store.get(DEPLOYMENTS, "default", "d")
+    assert stored is not None
+    return stored
 
 
 def test_deployment_gets_a_replica_set_that_becomes_ready(cluster: Cluster) -> None:
     cluster.create(3)
-    (made,) = cluster.internal.state.store.list(REPLICA_SETS)
-    owner = made["metadata"]["ownerReferences"][0]
+    (built,) = cluster.internal.state.store.list(REPLICA_SETS)
+    owner = built["metadata"]["ownerReferences"][0]
     assert (owner["uid"], owner["controller"]) == (deployment(cluster)["metadata"]["uid"], True)
-    digest = made["metadata"]["labels"][HASH_LABEL]
-    assert made["metadata"]["name"] == f"d-{digest}"
-    assert made["spec"]["selector"]["matchLabels"] == {"app": "d", HASH_LABEL: digest}
-    assert made["spec"]["template"]["metadata"]["labels"] == {"app": "d", HASH_LABEL: digest}
-    assert (made["status"]["replicas"], made["status"]["readyReplicas"]) == (3, 3)
+    digest = built["metadata"]["labels"][HASH_LABEL]
+    assert built["metadata"]["name"] == f"d-{digest}"
+    assert built["spec"]["selector"]["matchLabels"] == {"app": "d", HASH_LABEL: digest}
+    assert built["spec"]["template"]["metadata"]["labels"] == {"app": "d", HASH_LABEL: digest}
+    assert (built["status"]["replicas"], built["status"]["readyReplicas"]) == (3, 3)
     assert deployment(cluster)["metadata"]["annotations"][REVISION] == "1"
 
 

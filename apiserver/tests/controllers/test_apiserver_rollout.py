@@ -29,8 +29,8 @@ def done(replicas: int) -> RolloutProgress:
 
 
 def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = next(item for item in status["conditions"] if item["type"] == kind)
-    return found
+    result: dict[str, Any] = next(item for item in status["conditions"] if item["type"] == kind)
+    return result
 
 
 def test_finished_rollout_has_kubernetes_conditions() -> None:
@@ -90,8 +90,8 @@ def test_unchanged_condition_keeps_its_times() -> None:
 def test_new_reason_keeps_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
     rolling = deployment_status(deployment(image="j", status=before), RolloutProgress(4, 0, template_changed=True), NOW)
-    found = condition(rolling, "Progressing")
-    assert (found["reason"], found["lastUpdateTime"], found["lastTransitionTime"]) == (
+    result = condition(rolling, "Progressing")
+    assert (result["reason"], result["lastUpdateTime"], result["lastTransitionTime"]) == (
         "ReplicaSetUpdated",
         NOW,
         EARLIER,
@@ -100,10 +100,10 @@ def test_new_reason_keeps_the_transition_time() -> None:
 
 def test_new_status_sets_the_transition_time() -> None:
     before = deployment_status(deployment(), done(4), EARLIER)
-    found = condition(
+    result = condition(
         deployment_status(deployment(8, status=before), RolloutProgress(4, 8, template_changed=False), NOW), "Available"
     )
-    assert (found["status"], found["lastTransitionTime"]) == ("False", NOW)
+    assert (result["status"], result["lastTransitionTime"]) == ("False", NOW)
 
 
 def test_scaling_keeps_the_progressing_condition() -> None:
@@ -113,8 +113,8 @@ def test_scaling_keeps_the_progressing_condition() -> None:
 
 
 def test_paused_rollout_has_unknown_progress() -> None:
-    found = condition(deployment_status(deployment(paused=True), done(4), NOW), "Progressing")
-    assert (found["status"], found["reason"], found["message"]) == (
+    result = condition(deployment_status(deployment(paused=True), done(4), NOW), "Progressing")
+    assert (result["status"], result["reason"], result["message"]) == (
         *("Unknown", "DeploymentPaused", "Deployment is paused"),
     )
 

@@ -49,8 +49,8 @@ def job(annotations: Object | None = None, **spec: Any) -> Object:
 
 
 def status(kube: Kube, url: str) -> Object:
-    found: Object = kube.ok("GET", url)["status"]
-    return found
+    result: Object = kube.ok("GET", url)["status"]
+    return result
 
 
 def test_a_stateful_set_becomes_ready_and_rolls_to_a_new_revision(cluster: Kube) -> None:
@@ -116,9 +116,9 @@ def test_a_daemon_set_runs_on_every_node_it_selects(cluster: Kube) -> None:
 
 
 def test_annotated_workload_gets_no_replicas(cluster: Kube) -> None:
-    made = workload("StatefulSet", replicas=2, serviceName="w")
-    made["metadata"]["annotations"] = {AVAILABLE: "false"}
-    cluster.ok("POST", f"{APPS}/statefulsets", made)
+    built = workload("StatefulSet", replicas=2, serviceName="w")
+    built["metadata"]["annotations"] = {AVAILABLE: "false"}
+    cluster.ok("POST", f"{APPS}/statefulsets", built)
     later(cluster, 1000)
     assert status(cluster, f"{APPS}/statefulsets/w")["availableReplicas"] == 0
     cluster.ok("PATCH", f"{APPS}/statefulsets/w", {"metadata": {"annotations": None}}, MERGE)
@@ -132,7 +132,7 @@ def test_a_job_runs_and_completes(cluster: Kube) -> None:
     later(cluster)
     done = status(cluster, f"{JOBS}/j")
     assert (done["succeeded"], done.get("active"), "completionTime" in done) == (3, None, True)
-    assert [(one["type"], one["reason"]) for one in done["conditions"]] == [
+    assert [(item["type"], item["reason"]) for item in done["conditions"]] == [
         ("SuccessCriteriaMet", "CompletionsReached"),
         ("Complete", "CompletionsReached"),
     ]
@@ -177,13 +177,13 @@ def test_job_with_parallelism_0_waits_until_it_is_raised(cluster: Kube, spec: Ob
 def test_suspended_job_waits_and_resumes(cluster: Kube) -> None:
     cluster.ok("POST", JOBS, job(suspend=True))
     later(cluster, 1000)
-    assert [(one["type"], one["status"]) for one in status(cluster, f"{JOBS}/j")["conditions"]] == [
+    assert [(item["type"], item["status"]) for item in status(cluster, f"{JOBS}/j")["conditions"]] == [
         ("Suspended", "True")
     ]
     cluster.ok("PATCH", f"{JOBS}/j", {"spec": {"suspend": False}}, MERGE)
     later(cluster)
-    found = {one["type"]: one["status"] for one in status(cluster, f"{JOBS}/j")["conditions"]}
-    assert found == {"Suspended": "False", "SuccessCriteriaMet": "True", "Complete": "True"}
+    result = {entry["type"]: entry["status"] for entry in status(cluster, f"{JOBS}/j")["conditions"]}
+    assert result == {"Suspended": "False", "SuccessCriteriaMet": "True", "Complete": "True"}
 
 
 def test_job_is_deleted_after_its_ttl(cluster: Kube) -> None:
@@ -206,12 +206,14 @@ def test_budget_status_has_allowed_disruptions(cluster: Kube) -> None:
     cluster.ok("POST", BUDGETS, {"metadata": {"name": "b"}, "spec": spec})
     assert status(cluster, f"{BUDGETS}/b")["disruptionsAllowed"] == 0
     later(cluster)
-    told = status(cluster, f"{BUDGETS}/b")
-    assert [told[field] for field in ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")] == [
+    messages = status(cluster, f"{BUDGETS}/b")
+    assert [
+        messages[field] for field in ("expectedPods", "currentHealthy", "desiredHealthy", "disruptionsAllowed")
+    ] == [
         *(3, 3, 2),
         1,
     ]
-    assert (told["conditions"][0]["type"], told["conditions"][0]["status"]) == ("DisruptionAllowed", "True")
+    assert (messages["conditions"][0]["type"], messages["conditions"][0]["status"]) == ("DisruptionAllowed", "True")
 
 
 @pytest.mark.parametrize(

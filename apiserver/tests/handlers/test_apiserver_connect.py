@@ -21,12 +21,12 @@ def node(name: str) -> Object:
 
 
 def pod(name: str, nodeName: str = "", containers: tuple[str, ...] = ("a",)) -> Object:  # noqa: N803
-    listed = [{"name": one, "image": "i"} for one in containers]
+    listed = [{"name": container, "image": "i"} for container in containers]
     return {"metadata": {"name": name}, "spec": {"containers": listed, **({"nodeName": nodeName} if nodeName else {})}}
 
 
 @pytest.mark.parametrize(
-    ("path", "code", "why"),
+    ("path", "code", "reason"),
     [
         ("pods/free/log", 204, ""),
         ("pods/free/exec", 400, "pod free does not have a host assigned"),
@@ -48,10 +48,10 @@ def pod(name: str, nodeName: str = "", containers: tuple[str, ...] = ("a",)) -> 
         ("services/http:s:80/proxy", 404, 'services "s" not found'),
     ],
 )
-def test_connection_fails_as_without_reachable_nodes(cluster: Kube, path: str, code: int, why: str) -> None:
-    answer = cluster.send("GET", f"{CORE}/{path}")
-    assert answer.status == code
-    assert why in (answer.json()["message"] if answer.body else "")
+def test_connection_fails_as_without_reachable_nodes(cluster: Kube, path: str, code: int, reason: str) -> None:
+    response = cluster.send("GET", f"{CORE}/{path}")
+    assert response.status == code
+    assert reason in (response.json()["message"] if response.body else "")
 
 
 def test_proxy_of_a_node_names_the_address_that_does_not_answer(cluster: Kube) -> None:
@@ -60,8 +60,8 @@ def test_proxy_of_a_node_names_the_address_that_does_not_answer(cluster: Kube) -
 
 
 def test_upgraded_connection_reports_the_unreachable_node(cluster: Kube) -> None:
-    answer = cluster.send("GET", f"{CORE}/pods/p/exec?container=a", upgrade="websocket")
-    assert answer.json()["message"].startswith("error dialing backend: dial tcp 10.0.0.7:10250")
+    response = cluster.send("GET", f"{CORE}/pods/p/exec?container=a", upgrade="websocket")
+    assert response.json()["message"].startswith("error dialing backend: dial tcp 10.0.0.7:10250")
 
 
 def test_exec_by_get_needs_permission_to_create(guarded: Guarded) -> None:

@@ -12,8 +12,8 @@ def held(name: str = "a") -> dict[str, object]:
 
 
 def test_finalizer_delays_deletion(kube: Kube) -> None:
-    made = kube.ok("POST", FOOS, held())
-    watch = kube.watch(f"{FOOS}?resourceVersion={made['metadata']['resourceVersion']}")
+    built = kube.ok("POST", FOOS, held())
+    watch = kube.watch(f"{FOOS}?resourceVersion={built['metadata']['resourceVersion']}")
     marked = kube.ok("DELETE", f"{FOOS}/a")["metadata"]
     assert (marked["deletionGracePeriodSeconds"], marked["generation"]) == (0, 2)
     assert kube.ok("DELETE", f"{FOOS}/a")["metadata"] == marked

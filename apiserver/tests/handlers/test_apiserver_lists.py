@@ -32,8 +32,8 @@ def test_page_older_than_history_is_expired_with_inconsistent_token() -> None:
         kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": replicas}}, MERGE)
     status = kube.refused(410, "GET", f"{FOOS}?limit=1&continue={token}")
     assert status["reason"] == "Expired"
-    rest = kube.ok("GET", f"{FOOS}?continue={status['metadata']['continue']}")
-    assert names(rest) == ["b", "c"]
+    stored = kube.ok("GET", f"{FOOS}?continue={status['metadata']['continue']}")
+    assert names(stored) == ["b", "c"]
 
 
 @pytest.mark.parametrize("token", ["nonsense", "e30", "eyJ2IjoieCJ9"])
@@ -58,7 +58,7 @@ def test_field_selectors_know_the_fields_of_their_kind(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("a in (", "unable to parse requirement: found '', expected: ',', ')' or identifier"),
         ("a,", "found '', expected: identifier after ','"),
@@ -67,10 +67,10 @@ def test_field_selectors_know_the_fields_of_their_kind(kube: Kube) -> None:
         (",a", "found ',', expected: !, identifier, or 'end of string'"),
     ],
 )
-def test_invalid_label_selector_is_explained(text: str, why: str) -> None:
+def test_invalid_label_selector_is_explained(text: str, reason: str) -> None:
     with pytest.raises(ApiFailure) as failure:
         parse_labels(text)
-    assert (failure.value.code, failure.value.message) == (400, why)
+    assert (failure.value.code, failure.value.message) == (400, reason)
 
 
 def test_items_of_built_in_lists_carry_no_kind_and_custom_ones_do(kube: Kube) -> None:
@@ -89,9 +89,9 @@ def test_events_of_both_groups_are_one_store(kube: Kube) -> None:
         "type": "Normal",
     }
     kube.ok("POST", "/api/v1/namespaces/default/events", event)
-    shown = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
-    assert (shown["apiVersion"], shown["note"], shown["regarding"]["name"]) == ("events.k8s.io/v1", "hello", "a")
-    assert "reportingController" not in shown
+    stored = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events/e")
+    assert (stored["apiVersion"], stored["note"], stored["regarding"]["name"]) == ("events.k8s.io/v1", "hello", "a")
+    assert "reportingController" not in stored
     selected = kube.ok("GET", "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=regarding.name=a")
     assert len(selected["items"]) == 1
 

@@ -10,7 +10,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 @pytest.mark.parametrize(
-    ("query", "why"),
+    ("query", "reason"),
     [
         ("resourceVersionMatch=Exact", "forbidden unless resourceVersion is provided"),
         ("resourceVersion=1&resourceVersionMatch=No", 'supported values: "Exact", "NotOlderThan", ""'),
@@ -20,12 +20,12 @@ PODS = "/api/v1/namespaces/default/pods"
         ("watch=1&resourceVersionMatch=NotOlderThan", "forbidden for watch unless sendInitialEvents is provided"),
     ],
 )
-def test_contradictory_versions_of_lists_are_invalid(kube: Kube, query: str, why: str) -> None:
-    assert why in kube.refused(422, "GET", f"{CONFIG_MAPS}?{query}")["message"]
+def test_contradictory_versions_of_lists_are_invalid(kube: Kube, query: str, reason: str) -> None:
+    assert reason in kube.refused(422, "GET", f"{CONFIG_MAPS}?{query}")["message"]
 
 
 @pytest.mark.parametrize(
-    ("query", "why"),
+    ("query", "reason"),
     [
         ("limit=x", 'strconv.ParseInt: parsing "x": invalid syntax'),
         ("resourceVersion=x", 'invalid resource version: resourceVersion: Invalid value: "x": strconv.ParseUint'),
@@ -34,13 +34,13 @@ def test_contradictory_versions_of_lists_are_invalid(kube: Kube, query: str, why
         ("timeout=soon", 'time: invalid duration "soon"'),
     ],
 )
-def test_malformed_numbers_are_bad_requests(kube: Kube, query: str, why: str) -> None:
-    assert why in kube.refused(400, "GET", f"{CONFIG_MAPS}?{query}")["message"]
+def test_malformed_numbers_are_bad_requests(kube: Kube, query: str, reason: str) -> None:
+    assert reason in kube.refused(400, "GET", f"{CONFIG_MAPS}?{query}")["message"]
     kube.ok("GET", f"{CONFIG_MAPS}?timeout=1m30.5s")
 
 
 @pytest.mark.parametrize(
-    ("query", "why"),
+    ("query", "reason"),
     [
         ("fieldManager=a%0Ab", "invalid character U+000A (at position 1)"),
         ("fieldManager=" + "x" * 129, "Too long: may not be more than 128 bytes"),
@@ -49,9 +49,9 @@ def test_malformed_numbers_are_bad_requests(kube: Kube, query: str, why: str) ->
         ("force=true", "may not be specified for non-apply patch"),
     ],
 )
-def test_options_of_writes_are_validated(kube: Kube, query: str, why: str) -> None:
+def test_options_of_writes_are_validated(kube: Kube, query: str, reason: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
-    assert why in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a?{query}", {}, MERGE)["message"]
+    assert reason in kube.refused(422, "PATCH", f"{CONFIG_MAPS}/a?{query}", {}, MERGE)["message"]
 
 
 def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
@@ -59,7 +59,7 @@ def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "why"),
+    ("options", "code", "reason"),
     [
         ({"kind": "Wrong", "apiVersion": "v1"}, 400, 'no kind "Wrong" is registered for version "v1"'),
         ({"gracePeriodSeconds": "x"}, 400, "DeleteOptions.gracePeriodSeconds of type int64"),
@@ -69,10 +69,10 @@ def test_an_apply_needs_a_manager_before_anything_else(kube: Kube) -> None:
         ({"preconditions": {"uid": "other"}}, 409, "The object might have been deleted and then recreated"),
     ],
 )
-def test_options_of_deletions_are_validated(kube: Kube, options: Any, code: int, why: str) -> None:
+def test_options_of_deletions_are_validated(kube: Kube, options: Any, code: int, reason: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
-    assert why in kube.refused(code, "DELETE", f"{CONFIG_MAPS}/a", options)["message"]
-    assert why in kube.refused(code, "DELETE", CONFIG_MAPS, options)["message"]
+    assert reason in kube.refused(code, "DELETE", f"{CONFIG_MAPS}/a", options)["message"]
+    assert reason in kube.refused(code, "DELETE", CONFIG_MAPS, options)["message"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_duplicate_fields_are_rejected_if_strict(kube: Kube, body: bytes, duplic
 
 
 @pytest.mark.parametrize(
-    ("path", "accept", "why"),
+    ("path", "accept", "reason"),
     [
         (CONFIG_MAPS, "text/html", "406: Not Acceptable\n\nAvailable representations: application/json"),
         (CONFIG_MAPS, "application/json;as=Table;v=v9;g=meta.k8s.io", "only the following media types are accepted"),
@@ -99,15 +99,15 @@ def test_duplicate_fields_are_rejected_if_strict(kube: Kube, body: bytes, duplic
         ),
     ],
 )
-def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str, why: str) -> None:
+def test_unavailable_forms_are_not_acceptable(kube: Kube, path: str, accept: str, reason: str) -> None:
     kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
-    answer = kube.send("GET", path, accept=accept)
-    assert (answer.status, why in answer.json()["message"]) == (406, True)
+    response = kube.send("GET", path, accept=accept)
+    assert (response.status, reason in response.json()["message"]) == (406, True)
 
 
 def test_yaml_is_answered_if_preferred(kube: Kube) -> None:
-    answer = kube.send("GET", CONFIG_MAPS, accept="application/yaml, application/json")
-    assert (answer.content_type, answer.body[:14]) == ("application/yaml", b"apiVersion: v1")
+    response = kube.send("GET", CONFIG_MAPS, accept="application/yaml, application/json")
+    assert (response.content_type, response.body[:14]) == ("application/yaml", b"apiVersion: v1")
 
 
 @pytest.mark.parametrize(

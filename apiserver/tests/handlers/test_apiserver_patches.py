@@ -41,9 +41,9 @@ JSON = st.recursive(
 )
 
 
-def tree_of(found: Iterable[tuple[str, ...]]) -> Tree:
+def tree_of(result: Iterable[tuple[str, ...]]) -> Tree:
     tree: Tree = {}
-    for path in found:
+    for path in result:
         tree = union(tree, reduce(lambda node, element: {element: node}, reversed(path), {}))
     return tree
 
@@ -52,14 +52,14 @@ SETS = st.sets(PATH, max_size=12)
 
 
 @given(SETS, SETS)
-def test_sets_of_fields_are_joined_and_subtracted_as_sets_of_paths(one: set[Path], other: set[Path]) -> None:
-    trees = tree_of(one), tree_of(other)
-    assert set(paths(trees[0])) == one
-    assert all(contains(trees[0], path) is (path in one) for path in other)
-    assert set(paths(union(*trees))) == one | other
-    assert set(paths(difference(*trees))) == one - other
-    assert set(paths(intersection(*trees))) == one & other
-    assert difference(trees[0], tree_of(other - one)) is trees[0]
+def test_sets_of_fields_are_joined_and_subtracted_as_sets_of_paths(item: set[Path], other: set[Path]) -> None:
+    trees = tree_of(item), tree_of(other)
+    assert set(paths(trees[0])) == item
+    assert all(contains(trees[0], path) is (path in item) for path in other)
+    assert set(paths(union(*trees))) == item | other
+    assert set(paths(difference(*trees))) == item - other
+    assert set(paths(intersection(*trees))) == item & other
+    assert difference(trees[0], tree_of(other - item)) is trees[0]
 
 
 @given(JSON, JSON)
@@ -145,7 +145,7 @@ def test_malformed_json_patch_is_a_bad_request_and_unknown_operation_invalid(
 
 
 def containers(obj: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(one["name"], one["image"]) for one in obj["spec"]["template"]["spec"]["containers"]]
+    return [(item["name"], item["image"]) for item in obj["spec"]["template"]["spec"]["containers"]]
 
 
 def strategic(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def test_fields_no_longer_applied_are_removed_unless_shared(kube: Kube) -> None:
     apply(kube, "one", {"deploymentName": "a", "mode": "Fast", "ports": [{"name": "x", "port": 1}]})
     shared = apply(kube, "two", {"deploymentName": "a", "ports": [{"name": "y", "port": 2}]})
     assert [port["name"] for port in shared["spec"]["ports"]] == ["x", "y"]
-    left = apply(kube, "one", {"deploymentName": "a"})
-    assert "mode" not in left["spec"]
-    assert left["spec"]["ports"] == [{"name": "y", "port": 2}]
+    updated = apply(kube, "one", {"deploymentName": "a"})
+    assert "mode" not in updated["spec"]
+    assert updated["spec"]["ports"] == [{"name": "y", "port": 2}]
 
 
 def test_applying_the_same_again_changes_nothing(kube: Kube) -> None:
@@ -241,8 +241,8 @@ def test_one_empty_entry_clears_managed_fields(kube: Kube) -> None:
 @pytest.mark.parametrize("entry", [{"fieldsV1": {"f:spec": 7}}, {"fieldsType": "V2"}, {"operation": "Odd"}])
 def test_unreadable_managed_fields_from_clients_are_ignored(kube: Kube, entry: dict[str, Any]) -> None:
     created = kube.ok("POST", FOOS, foo())
-    whole = {"manager": "x", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {}, **entry}
-    patched = kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [whole]}}, MERGE)
+    full = {"manager": "x", "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": {}, **entry}
+    patched = kube.ok("PATCH", f"{FOOS}/a", {"metadata": {"managedFields": [full]}}, MERGE)
     assert patched["metadata"]["managedFields"] == created["metadata"]["managedFields"]
 
 
@@ -255,9 +255,9 @@ def test_defaults_belong_to_the_creator_and_assigned_fields_to_nobody(kube: Kube
     (entry,) = created["metadata"]["managedFields"]
     port: Tree = {".": {}, "f:port": {}, "f:protocol": {}, "f:targetPort": {}}
     defaulted = ("externalTrafficPolicy", "internalTrafficPolicy", "sessionAffinity", "type")
-    others: Tree = {f"f:{field}": {} for field in defaulted}
+    other_items: Tree = {f"f:{field}": {} for field in defaulted}
     ports = {".": {}, 'k:{"port":80,"protocol":"TCP"}': port}
-    assert entry["fieldsV1"] == {"f:spec": {"f:ports": ports, **others}}
+    assert entry["fieldsV1"] == {"f:spec": {"f:ports": ports, **other_items}}
 
 
 @pytest.mark.parametrize(
@@ -289,8 +289,8 @@ def test_replicas_are_applied_and_owned_through_the_scale_subresource(kube: Kube
     assert conflict["details"]["causes"][0]["field"] == ".spec.replicas"
     assert kube.ok("PATCH", f"{url}&force=true", {**SCALE, "spec": {"replicas": 7}}, APPLY)["spec"] == {"replicas": 7}
     entries = kube.ok("GET", f"{DEPLOYMENTS}/d")["metadata"]["managedFields"]
-    own = {"operation": "Apply", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
-    assert own.items() <= entries[0].items()
+    local = {"operation": "Apply", "subresource": "scale", "fieldsV1": {"f:spec": {"f:replicas": {}}}}
+    assert local.items() <= entries[0].items()
     assert "time" not in entries[0]
     assert "f:replicas" not in entries[1]["fieldsV1"]["f:spec"]
 
@@ -311,12 +311,12 @@ def test_oldest_updates_are_merged_beyond_ten_managers(kube: Kube) -> None:
         kube.clock.step(1)
         patch = {"data": {f"k{number}": "v"}}
         patched = kube.ok("PATCH", f"{CONFIG_MAPS}/c?fieldManager=m{number}", patch, MERGE)
-    first, *others = patched["metadata"]["managedFields"]
+    first, *other_items = patched["metadata"]["managedFields"]
     assert (first["manager"], set(first["fieldsV1"]["f:data"])) == (
         "ancient-changes",
         {".", *(f"f:k{n}" for n in range(4))},
     )
-    assert [entry["manager"] for entry in others] == [f"m{number}" for number in range(4, 13)]
+    assert [entry["manager"] for entry in other_items] == [f"m{number}" for number in range(4, 13)]
 
 
 def test_parents_whose_last_field_is_no_longer_applied_are_removed_but_not_entries_of_maps(kube: Kube) -> None:

@@ -26,11 +26,11 @@ class Webhooks:
             body = {"metadata": {"name": kind}, "webhooks": [webhook]}
             kube.ok("POST", f"{ADMISSION}/{kind}webhookconfigurations", body)
 
-    async def post(self, endpoint: Any, review: Any, _: float, answer: type[Any]) -> Any:
+    async def post(self, endpoint: Any, review: Any, _: float, reply: type[Any]) -> Any:
         path = endpoint.url.rpartition("/")[2]
         self.shown[path] = review["request"]["object"]
         response = {"uid": review["request"]["uid"], "allowed": path != self.denied}
-        return msgspec.convert({"response": response}, answer)
+        return msgspec.convert({"response": response}, reply)
 
     def close_idle(self) -> None:
         pass
@@ -57,7 +57,7 @@ def test_updated_object_is_reset_then_mutated_then_counted_then_validated(kube: 
     changed = kube.ok("PATCH", f"{url}/r", {"spec": {"replicas": 2}, "status": {"replicas": 9}}, MERGE)
     mutated, validated = webhooks.shown["mutating"], webhooks.shown["validating"]
     assert mutated["status"] == {"replicas": 0}
-    assert [one["metadata"]["generation"] for one in (mutated, validated, changed)] == [1, 2, 2]
+    assert [item["metadata"]["generation"] for item in (mutated, validated, changed)] == [1, 2, 2]
 
 
 def test_invalid_object_is_mutated_and_not_shown_to_validating_webhooks(kube: Kube) -> None:

@@ -8,15 +8,15 @@ BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 def pod(kube: Kube, name: str = "a", *, phase: str = "", ready: bool = False, **spec: object) -> Object:
     containers = [{"name": name, "image": "i"} for name in ("c", "d")]
-    made = kube.ok(
+    updated = kube.ok(
         "POST",
         PODS,
         {"metadata": {"name": name, "labels": {"app": "x"}}, "spec": {"containers": containers, **spec}},
     )
     if phase:
         status = {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]}
-        made = kube.ok("PATCH", f"{PODS}/{name}/status", {"status": status}, MERGE)
-    return made
+        updated = kube.ok("PATCH", f"{PODS}/{name}/status", {"status": status}, MERGE)
+    return updated
 
 
 def budget(kube: Kube, name: str = "b", allowed: int = 0, **spec: object) -> None:
@@ -50,11 +50,11 @@ def test_eviction_that_would_violate_the_budget_is_rejected(
 ) -> None:
     budget(kube, unhealthyPodEvictionPolicy=policy)
     pod(kube, phase=phase, ready=ready)
-    answer = kube.send("POST", f"{PODS}/a/eviction", eviction(gracePeriodSeconds=0))
-    assert answer.status == code
+    response = kube.send("POST", f"{PODS}/a/eviction", eviction(gracePeriodSeconds=0))
+    assert response.status == code
     assert (kube.send("GET", f"{PODS}/a").status == 200) is (code == 429)
     if code == 429:
-        cause = answer.json()["details"]["causes"][0]
+        cause = response.json()["details"]["causes"][0]
         assert cause == {
             "reason": "DisruptionBudget",
             "message": "The disruption budget b needs 1 healthy pods and has 1 currently",
@@ -77,8 +77,8 @@ def test_budget_whose_status_is_older_than_its_spec_asks_to_retry(kube: Kube) ->
     budget(kube, allowed=1)
     kube.ok("PATCH", f"{BUDGETS}/b", {"spec": {"minAvailable": 2}}, MERGE)
     pod(kube, phase="Running", ready=True)
-    answer = kube.send("POST", f"{PODS}/a/eviction", eviction())
-    assert (answer.status, dict(answer.headers)["Retry-After"]) == (429, "10")
+    response = kube.send("POST", f"{PODS}/a/eviction", eviction())
+    assert (response.status, dict(response.headers)["Retry-After"]) == (429, "10")
 
 
 def test_pod_with_two_budgets_cannot_be_evicted(kube: Kube) -> None:
@@ -89,15 +89,15 @@ def test_pod_with_two_budgets_cannot_be_evicted(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "why"),
+    ("body", "code", "reason"),
     [
         pytest.param(eviction("other"), 400, "name in URL does not match name in Eviction object", id="name"),
         pytest.param(eviction(preconditions={"uid": "x"}), 409, "the UID in the precondition (x)", id="uid"),
     ],
 )
-def test_eviction_of_another_pod_is_rejected(kube: Kube, body: Object, code: int, why: str) -> None:
+def test_eviction_of_another_pod_is_rejected(kube: Kube, body: Object, code: int, reason: str) -> None:
     pod(kube)
-    assert why in kube.refused(code, "POST", f"{PODS}/a/eviction", body)["message"]
+    assert reason in kube.refused(code, "POST", f"{PODS}/a/eviction", body)["message"]
 
 
 @pytest.mark.parametrize("path", ["pods/a/binding", "bindings"])
@@ -139,18 +139,18 @@ def test_ephemeral_containers_are_added_and_stay(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("requests", "why"),
+    ("requests", "reason"),
     [
         pytest.param({"cpu": "2"}, "", id="cpu"),
         pytest.param({"cpu": None}, "resource requests cannot be removed", id="removed"),
         pytest.param({"cpu": "1", "ephemeral-storage": "1Gi"}, "only cpu and memory resources are mutable", id="other"),
     ],
 )
-def test_resize_changes_cpu_and_memory_only(kube: Kube, requests: Object, why: str) -> None:
+def test_resize_changes_cpu_and_memory_only(kube: Kube, requests: Object, reason: str) -> None:
     sized = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
     pod(kube, containers=[sized])
     body = {"spec": {"containers": [{"name": "c", "resources": {"requests": requests}}], "nodeName": "n"}}
-    answer = kube.send("PATCH", f"{PODS}/a/resize", body, "application/strategic-merge-patch+json")
-    assert answer.status == (422 if why else 200), answer.body
-    assert why in answer.json().get("message", "")
-    assert "nodeName" not in answer.json().get("spec", {})
+    response = kube.send("PATCH", f"{PODS}/a/resize", body, "application/strategic-merge-patch+json")
+    assert response.status == (422 if reason else 200), response.body
+    assert reason in response.json().get("message", "")
+    assert "nodeName" not in response.json().get("spec", {})

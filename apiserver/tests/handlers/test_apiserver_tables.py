@@ -140,7 +140,7 @@ def test_deployment_is_printed_as_kubectl_shows_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("group", "plural", "obj", "shown"),
+    ("group", "plural", "obj", "rendered"),
     [
         ("", "configmaps", {"data": {"a": "1"}, "binaryData": {"b": ""}}, {"Data": 2, "Age": "5m"}),
         ("", "secrets", {"type": "Opaque", "data": {"a": "MQ=="}}, {"Type": "Opaque", "Data": 1}),
@@ -196,10 +196,10 @@ def test_deployment_is_printed_as_kubectl_shows_it() -> None:
     ],
 )
 def test_built_in_kinds_are_printed_from_their_fields(
-    group: str, plural: str, obj: dict[str, Any], shown: dict[str, Any]
+    group: str, plural: str, obj: dict[str, Any], rendered: dict[str, Any]
 ) -> None:
     row = printed(group, plural, **obj)
-    assert {name: row[name] for name in shown} == shown
+    assert {name: row[name] for name in rendered} == rendered
 
 
 def test_event_shows_when_it_was_last_seen_and_what_it_is_about() -> None:
@@ -297,8 +297,8 @@ def test_durations_are_written_as_kubectl_writes_them(seconds: float, text: str)
         max_leaves=4,
     ),
 )
-def test_empty_objects_of_every_kind_are_printed(where: tuple[str, str], junk: Any) -> None:
+def test_empty_objects_of_every_kind_are_printed(location: tuple[str, str], junk: Any) -> None:
     # The schema is checked before a table is made, so fields are absent or null, never of another type.
-    printed(*where, spec={}, status={}, extra=junk)
-    printed(*where, spec=None, status=None)
-    printed(*where)
+    printed(*location, spec={}, status={}, extra=junk)
+    printed(*location, spec=None, status=None)
+    printed(*location)

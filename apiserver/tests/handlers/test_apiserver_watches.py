@@ -82,8 +82,8 @@ def test_watch_is_limited_to_its_namespace(kube: Kube) -> None:
 def test_streams_of_one_form_share_the_frame(kube: Kube) -> None:
     watches = [kube.watch(FOOS), kube.watch(FOOS)]
     kube.ok("POST", FOOS, foo("a"))
-    one, other = (watch._pending[0] for watch in watches)  # identity is the promise
-    assert one is other
+    first, other = (watch._pending[0] for watch in watches)  # identity is the promise
+    assert first is other
 
 
 def test_watched_table_sends_its_columns_once(kube: Kube) -> None:
@@ -171,7 +171,7 @@ async def _read(watch: WatchServer, into: list[bytes]) -> None:
 
 
 def told(sent: list[bytes]) -> list[list[str]]:
-    return [[json.loads(line)["object"]["metadata"]["name"] for line in one.splitlines()] for one in sent]
+    return [[json.loads(line)["object"]["metadata"]["name"] for line in item.splitlines()] for item in sent]
 
 
 def test_frames_of_one_turn_of_the_loop_are_sent_together(kube: Kube) -> None:

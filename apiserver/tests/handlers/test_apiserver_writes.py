@@ -21,51 +21,51 @@ from apiserver.tests.inprocess import (
 
 
 def test_created_object_gets_server_fields(kube: Kube) -> None:
-    made = kube.ok("POST", FOOS, foo())
-    meta = made["metadata"]
+    built = kube.ok("POST", FOOS, foo())
+    meta = built["metadata"]
     assert meta["generation"] == 1
     assert meta["namespace"] == "default"
     assert meta["creationTimestamp"] == "2023-11-14T22:13:20Z"
     assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", meta["uid"])
     assert int(meta["resourceVersion"]) > 0
-    assert made["spec"] == {"deploymentName": "a", "replicas": 1}
+    assert built["spec"] == {"deploymentName": "a", "replicas": 1}
 
 
 def test_a_client_cannot_choose_uid_generation_or_times(kube: Kube) -> None:
-    given = foo()
-    given["metadata"] |= {"uid": "mine", "generation": 7, "creationTimestamp": "2000-01-01T00:00:00Z"}
-    meta = kube.ok("POST", FOOS, given)["metadata"]
+    arguments = foo()
+    arguments["metadata"] |= {"uid": "mine", "generation": 7, "creationTimestamp": "2000-01-01T00:00:00Z"}
+    meta = kube.ok("POST", FOOS, arguments)["metadata"]
     assert (meta["uid"] != "mine", meta["generation"]) == (True, 1)
     assert not meta["creationTimestamp"].startswith("2000")
 
 
 def test_an_update_keeps_the_time_of_creation(kube: Kube) -> None:
     """The official client writes +00:00 where the server wrote Z."""
-    made = kube.ok("POST", FOOS, foo())
+    built = kube.ok("POST", FOOS, foo())
     for same in ("2023-11-14T22:13:20+00:00", "2000-01-01T00:00:00Z"):
-        given = {**made, "metadata": {**made["metadata"], "creationTimestamp": same}}
-        assert kube.ok("PUT", f"{FOOS}/a", given)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
+        arguments = {**built, "metadata": {**built["metadata"], "creationTimestamp": same}}
+        assert kube.ok("PUT", f"{FOOS}/a", arguments)["metadata"]["creationTimestamp"] == "2023-11-14T22:13:20Z"
 
 
 def test_a_generated_name_has_its_prefix_and_five_characters(kube: Kube) -> None:
-    given = foo()
-    given["metadata"] = {"generateName": "gen-"}
-    assert re.fullmatch(r"gen-[a-z0-9]{5}", kube.ok("POST", FOOS, given)["metadata"]["name"])
+    arguments = foo()
+    arguments["metadata"] = {"generateName": "gen-"}
+    assert re.fullmatch(r"gen-[a-z0-9]{5}", kube.ok("POST", FOOS, arguments)["metadata"]["name"])
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "reason"),
     [
         pytest.param("Upper", "a lowercase RFC 1123 subdomain", id="case"),
         pytest.param("a" * 254, "must be no more than 253 characters", id="length"),
         pytest.param("-a", "a lowercase RFC 1123 subdomain", id="hyphen first"),
     ],
 )
-def test_name_that_is_not_a_dns_name_is_invalid(kube: Kube, name: str, why: str) -> None:
-    given = foo("a")
-    given["metadata"]["name"] = name
-    status = kube.refused(422, "POST", FOOS, given)
-    assert why in status["message"]
+def test_name_that_is_not_a_dns_name_is_invalid(kube: Kube, name: str, reason: str) -> None:
+    arguments = foo("a")
+    arguments["metadata"]["name"] = name
+    status = kube.refused(422, "POST", FOOS, arguments)
+    assert reason in status["message"]
     assert status["details"]["causes"][0]["field"] == "metadata.name"
 
 
@@ -99,9 +99,9 @@ def test_generation_counts_only_spec_changes(kube: Kube) -> None:
 
 
 def test_a_write_that_changes_nothing_keeps_the_version(kube: Kube) -> None:
-    made = kube.ok("POST", FOOS, foo())
-    assert kube.ok("PUT", f"{FOOS}/a", made) == made
-    watch = kube.watch(f"{FOOS}?resourceVersion={made['metadata']['resourceVersion']}")
+    built = kube.ok("POST", FOOS, foo())
+    assert kube.ok("PUT", f"{FOOS}/a", built) == built
+    watch = kube.watch(f"{FOOS}?resourceVersion={built['metadata']['resourceVersion']}")
     kube.ok("PATCH", f"{FOOS}/a", {"spec": {"replicas": 1}}, MERGE)
     assert watch.take() == []
 
@@ -146,19 +146,19 @@ def test_an_empty_version_is_none(kube: Kube) -> None:
     ("mode", "code", "warned"), [("Ignore", 201, False), ("Warn", 201, True), ("", 201, True), ("Strict", 400, False)]
 )
 def test_unknown_fields_are_dropped_with_a_warning_or_refused(kube: Kube, mode: str, code: int, warned: bool) -> None:
-    answer = kube.send("POST", f"{FOOS}?fieldValidation={mode}", foo(odd=1))
-    assert answer.status == code
-    assert [value for name, value in answer.headers if name == "Warning"] == (
+    response = kube.send("POST", f"{FOOS}?fieldValidation={mode}", foo(odd=1))
+    assert response.status == code
+    assert [value for name, value in response.headers if name == "Warning"] == (
         ['299 - "unknown field \\"spec.odd\\""'] if warned else []
     )
     if code == 201:
-        assert "odd" not in answer.json()["spec"]
+        assert "odd" not in response.json()["spec"]
 
 
 def test_unknown_fields_of_built_in_kinds_are_named_with_their_place(kube: Kube) -> None:
-    given = deployment()
-    given["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
-    status = kube.refused(400, "POST", f"{DEPLOYMENTS}?fieldValidation=Strict", given)
+    arguments = deployment()
+    arguments["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"
+    status = kube.refused(400, "POST", f"{DEPLOYMENTS}?fieldValidation=Strict", arguments)
     assert status["message"].endswith('strict decoding error: unknown field "spec.template.spec.containers[0].imagee"')
 
 
@@ -169,15 +169,17 @@ def test_duplicate_field_is_rejected_by_strict_validation(kube: Kube) -> None:
 
 
 def test_a_value_of_the_wrong_type_in_a_built_in_kind_is_a_bad_request(kube: Kube) -> None:
-    given = deployment()
-    given["spec"]["replicas"] = "three"
-    assert "cannot unmarshal string into Go struct field" in kube.refused(400, "POST", DEPLOYMENTS, given)["message"]
+    arguments = deployment()
+    arguments["spec"]["replicas"] = "three"
+    assert (
+        "cannot unmarshal string into Go struct field" in kube.refused(400, "POST", DEPLOYMENTS, arguments)["message"]
+    )
 
 
 def test_a_deployment_whose_selector_misses_its_template_is_invalid(kube: Kube) -> None:
-    given = deployment()
-    given["spec"]["selector"] = {"matchLabels": {"app": "other"}}
-    causes = kube.refused(422, "POST", DEPLOYMENTS, given)["details"]["causes"]
+    arguments = deployment()
+    arguments["spec"]["selector"] = {"matchLabels": {"app": "other"}}
+    causes = kube.refused(422, "POST", DEPLOYMENTS, arguments)["details"]["causes"]
     assert [cause["field"] for cause in causes] == ["spec.template.metadata.labels"]
 
 
@@ -192,7 +194,7 @@ def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "reason"),
     [
         pytest.param(
             b"{nope", "invalid character 'n' looking for beginning of object key string ({nope)", id="no JSON"
@@ -202,8 +204,8 @@ def test_managers_are_recorded_with_the_fields_they_set(kube: Kube) -> None:
         pytest.param(b'{"a":' * 3000 + b"1" + b"}" * 3000, "the object provided is unrecognized", id="too deep"),
     ],
 )
-def test_a_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, why: str) -> None:
-    assert why in kube.refused(400, "POST", FOOS, body)["message"]
+def test_a_body_that_cannot_be_read_is_a_bad_request(kube: Kube, body: bytes, reason: str) -> None:
+    assert reason in kube.refused(400, "POST", FOOS, body)["message"]
 
 
 def test_a_body_of_an_unknown_type_is_refused(kube: Kube) -> None:
@@ -217,14 +219,14 @@ def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:
 
 def test_a_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
     body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata:\n  day: 2026-01-01\n"
-    made = kube.ok("POST", CONFIG_MAPS, body, "application/yaml")
-    assert made["data"] == {"day": "2026-01-01"}
+    built = kube.ok("POST", CONFIG_MAPS, body, "application/yaml")
+    assert built["data"] == {"day": "2026-01-01"}
     status = kube.refused(400, "POST", CONFIG_MAPS, b"a: [", "application/yaml")
     assert "yaml: " in status["message"]
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason"),
     [
         ({"kind": "ReplicaSet"}, "converting (v1.ReplicaSet) to (apps.Deployment): unknown conversion"),
         ({"kind": "Foo"}, 'no kind "Foo" is registered for version "apps/v1"'),
@@ -232,9 +234,9 @@ def test_a_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
     ],
 )
 def test_a_built_in_object_of_another_kind_or_version_is_a_bad_request(
-    kube: Kube, change: dict[str, str], why: str
+    kube: Kube, change: dict[str, str], reason: str
 ) -> None:
-    assert why in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
+    assert reason in kube.refused(400, "POST", DEPLOYMENTS, {**deployment(), **change})["message"]
 
 
 def test_put_creates_missing_objects_of_some_kinds(kube: Kube) -> None:
@@ -268,8 +270,8 @@ def test_an_immutable_config_map_keeps_its_data(kube: Kube) -> None:
     ],
 )
 def test_invalid_metadata_is_rejected(kube: Kube, metadata: dict[str, object], field: str) -> None:
-    given = {"metadata": {"name": "c", **metadata}}
-    causes = kube.refused(422, "POST", CONFIG_MAPS, given)["details"]["causes"]
+    arguments = {"metadata": {"name": "c", **metadata}}
+    causes = kube.refused(422, "POST", CONFIG_MAPS, arguments)["details"]["causes"]
     assert {cause["field"] for cause in causes} == {field}
 
 

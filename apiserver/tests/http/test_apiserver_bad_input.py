@@ -39,7 +39,7 @@ def test_number_beyond_float64_is_rejected_and_one_in_a_text_is_not(kube: Kube) 
 
 @pytest.mark.parametrize("name", ["limit", "resourceVersion"])
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("0" * 5000 + "9" * 19, "value out of range"),
         ("9" * 5000, "value out of range"),
@@ -47,8 +47,8 @@ def test_number_beyond_float64_is_rejected_and_one_in_a_text_is_not(kube: Kube) 
         ("%C2%B2", "invalid syntax"),
     ],
 )
-def test_invalid_number_is_rejected(kube: Kube, name: str, text: str, why: str) -> None:
-    assert why in kube.refused(400, "GET", f"{FOOS}?{name}={text}")["message"]
+def test_invalid_number_is_rejected(kube: Kube, name: str, text: str, reason: str) -> None:
+    assert reason in kube.refused(400, "GET", f"{FOOS}?{name}={text}")["message"]
 
 
 def test_a_field_selector_with_a_loose_backslash_is_read_in_no_time(kube: Kube) -> None:

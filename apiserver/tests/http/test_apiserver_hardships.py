@@ -37,23 +37,23 @@ def server() -> Iterator[ApiServer]:
 
 def connect(server: ApiServer, *, receive: int = 0) -> socket.socket:
     """Open a connection, optionally with a small receive buffer."""
-    made = socket.socket()
+    built = socket.socket()
     if receive:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
-    made.settimeout(10)
-    made.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
-    return made
+        built.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+    built.settimeout(10)
+    built.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
+    return built
 
 
 def read_all(connection: socket.socket) -> bytes:
     """Return everything received until the server closes the connection."""
-    parts = []
+    pieces = []
     try:
         while part := connection.recv(65536):
-            parts.append(part)
+            pieces.append(part)
     except ConnectionResetError:
         pass
-    return b"".join(parts)
+    return b"".join(pieces)
 
 
 def ask(server: ApiServer, head: str, body: bytes = b"") -> bytes:
@@ -93,7 +93,7 @@ def test_deep_nesting_is_stored_or_rejected(kube: Kube, depth: int, kind: str) -
 
 
 @pytest.mark.parametrize(
-    ("body", "kind", "why"),
+    ("body", "kind", "reason"),
     [
         (b'{"spec":%b}' % nested(10_000), MERGE, "error decoding patch: exceeded max depth"),
         (b"[%b]" % nested(10_000), JSON_PATCH, "error decoding patch: exceeded max depth"),
@@ -102,11 +102,11 @@ def test_deep_nesting_is_stored_or_rejected(kube: Kube, depth: int, kind: str) -
     ],
     ids=["merge patch", "JSON patch", "YAML", "aliases"],
 )
-def test_too_deep_nesting_is_rejected_in_kubernetes_words(kube: Kube, body: bytes, kind: str, why: str) -> None:
+def test_too_deep_nesting_is_rejected_in_kubernetes_words(kube: Kube, body: bytes, kind: str, reason: str) -> None:
     kube.ok("POST", FOOS, foo("b"))
     refused = kube.send("PATCH", f"{FOOS}/b?fieldManager=m", body, kind)
     assert (refused.status, refused.json()["reason"]) == (400, "BadRequest")
-    assert why in refused.json()["message"]
+    assert reason in refused.json()["message"]
 
 
 def test_patches_cannot_exceed_the_nesting_limit(kube: Kube) -> None:
@@ -180,8 +180,8 @@ def test_huge_selectors_are_answered_soon(kube: Kube, selector: str) -> None:
 
 @pytest.mark.integration
 def test_a_head_without_an_end_is_refused(server: ApiServer) -> None:
-    answer = ask(server, f"GET /readyz HTTP/1.1\r\nX: {'x' * 2_000_000}")
-    assert answer == b"" or b"HTTP/1.1 431" in answer
+    response = ask(server, f"GET /readyz HTTP/1.1\r\nX: {'x' * 2_000_000}")
+    assert response == b"" or b"HTTP/1.1 431" in response
     assert b"200 OK" in ask(server, f"GET /readyz HTTP/1.1\r\nX: {'x' * 100_000}")
 
 
@@ -208,8 +208,8 @@ def test_incomplete_request_is_not_handled(server: ApiServer) -> None:
 
 def post(server: ApiServer, name: str, size: int) -> None:
     body = json.dumps({"metadata": {"name": name}, "data": {"x": "x" * size}}).encode()
-    answer = ask(server, f"POST {CONFIG_MAPS} HTTP/1.1\r\nContent-Length: {len(body)}", body)
-    assert b"HTTP/1.1 201" in answer, answer
+    response = ask(server, f"POST {CONFIG_MAPS} HTTP/1.1\r\nContent-Length: {len(body)}", body)
+    assert b"HTTP/1.1 201" in response, response
 
 
 def watchers(server: ApiServer) -> int:
@@ -269,4 +269,4 @@ def test_client_that_does_not_read_is_disconnected(server: ApiServer) -> None:
 
 def stuck_is_served(server: ApiServer) -> bool:
     assert server._server is not None
-    return any(one.transport.get_write_buffer_size() for one in server._server.server_state.connections)
+    return any(connection.transport.get_write_buffer_size() for connection in server._server.server_state.connections)

@@ -65,8 +65,8 @@ def test_other_paths_name_no_resource(path: str) -> None:
 
 
 @given(st.tuples(*[NAMES] * 6))
-def test_every_part_of_a_path_is_read(parts: tuple[str, ...]) -> None:
-    group, version, namespace, plural, name, subresource = parts
+def test_every_part_of_a_path_is_read(pieces: tuple[str, ...]) -> None:
+    group, version, namespace, plural, name, subresource = pieces
     path = f"/apis/{group}/{version}/namespaces/{namespace}/{plural}/{name}/{subresource}"
     assert parse_path(path) == Target(group, version, namespace, plural, name, subresource)
 

@@ -54,8 +54,8 @@ def test_full_disk_rejects_writes_and_serves_reads(kube: Kube) -> None:
     kube.ok("GET", f"{CONFIG_MAPS}/a")
     kube.ok("POST", f"{CONFIG_MAPS}?dryRun=All", {"metadata": {"name": "b"}})
     kube.api.state.store.full = False
-    made = kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
-    assert int(made["metadata"]["resourceVersion"]) == version + 1
+    built = kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": "b"}})
+    assert int(built["metadata"]["resourceVersion"]) == version + 1
 
 
 def test_controllers_resume_after_a_full_disk(kube: Kube) -> None:
@@ -187,11 +187,11 @@ def test_authority_and_tokens_outlive_a_restart_with_the_data(tmp_path: Path) ->
         with urllib3.PoolManager(ssl_context=ssl.create_default_context(cadata=(ca or b"").decode())) as http:
             headers = {"Authorization": "Bearer admin"}
             http.request("POST", server.url + accounts, json={"metadata": {"name": "robot"}}, headers=headers)
-            made = http.request("POST", f"{server.url}{accounts}/robot/token", json={}, headers=headers).json()
+            built = http.request("POST", f"{server.url}{accounts}/robot/token", json={}, headers=headers).json()
     options = ServerOptions(tokens={}, anonymous=False)
     with ApiServer(tls=True, data_dir=tmp_path, options=options) as server:
         assert server.ca == ca
-        ask(config_of(server, made["status"]["token"]))
+        ask(config_of(server, built["status"]["token"]))
 
 
 def test_the_administrators_token_outlives_a_restart_with_the_data(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def read_map(*fields: tuple[int, Any]) -> Any:
 
 @pytest.mark.parametrize("sent", GO_BODIES, ids=lambda sent: sent["object"]["kind"])
 def test_bodies_of_go_clients_are_read_as_the_json_of_go_clients(sent: Any) -> None:
-    wanted = sent["object"]
-    assert read_body(bytes.fromhex(sent["body"]), MEDIA_TYPE, wanted["kind"]) == wanted
+    expected = sent["object"]
+    assert read_body(bytes.fromhex(sent["body"]), MEDIA_TYPE, expected["kind"]) == expected
 
 
 def test_zero_is_kept_where_go_keeps_it() -> None:
@@ -43,8 +43,8 @@ def test_zero_is_kept_where_go_keeps_it() -> None:
 
 
 def test_parts_of_one_message_are_merged_and_the_last_scalar_counts() -> None:
-    found = read_map((1, message((1, "a"), (3, "n"))), (1, message((1, "b"))), (4, 0), (4, 1))
-    assert (found["metadata"], found["immutable"]) == ({"name": "b", "namespace": "n"}, True)
+    result = read_map((1, message((1, "a"), (3, "n"))), (1, message((1, "b"))), (4, 0), (4, 1))
+    assert (result["metadata"], result["immutable"]) == ({"name": "b", "namespace": "n"}, True)
 
 
 @pytest.mark.parametrize("sent", [(1, 300, -2), (varint(1) + varint(300) + varint(-2),), (1, varint(300), -2)])
@@ -57,9 +57,9 @@ def test_repeated_numbers_are_read_packed_or_not(sent: tuple[Any, ...]) -> None:
 
 def test_apiversion_and_kind_of_the_request_apply_to_a_body_without_them() -> None:
     metadata = message((1, message((1, "a"))))
-    wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
-    assert read(MAGIC + message((2, metadata))) == wanted
-    assert read(envelope("", "ConfigMap", metadata)) == wanted
+    expected = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    assert read(MAGIC + message((2, metadata))) == expected
+    assert read(envelope("", "ConfigMap", metadata)) == expected
 
 
 def test_delete_options_are_read_in_every_group() -> None:
@@ -80,7 +80,7 @@ UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap):
 
 @pytest.mark.feature("A-06")
 @pytest.mark.parametrize(
-    ("body", "why"),
+    ("body", "reason"),
     [
         (b"", UNRECOGNIZED + "empty data (<empty>)"),
         (MAGIC, UNRECOGNIZED + "empty body (6b387300)"),
@@ -93,15 +93,15 @@ UNRECOGNIZED = "the object provided is unrecognized (must be of type ConfigMap):
         (envelope("apps/v1", "ConfigMap", b""), 'no kind "ConfigMap" is registered for version "apps/v1"'),
     ],
 )
-def test_bodies_of_another_format_or_kind_are_rejected(body: bytes, why: str) -> None:
+def test_bodies_of_another_format_or_kind_are_rejected(body: bytes, reason: str) -> None:
     with pytest.raises(ApiFailure) as rejected:
         read(body)
     assert rejected.value.code == 400
-    assert why in str(rejected.value)
+    assert reason in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("raw", "why"),
+    ("raw", "reason"),
     [
         (message((99, "x")), "proto: ConfigMap: unknown field number 99"),
         (message((1, message((99, 1)))), "proto: ObjectMeta: unknown field number 99"),
@@ -119,10 +119,10 @@ def test_bodies_of_another_format_or_kind_are_rejected(body: bytes, why: str) ->
         (message((1, message((17, message((7, message((1, "[" * 1000)))))))), "exceeded max depth"),
     ],
 )
-def test_bytes_that_are_not_the_message_are_rejected(raw: bytes, why: str) -> None:
+def test_bytes_that_are_not_the_message_are_rejected(raw: bytes, reason: str) -> None:
     with pytest.raises(ApiFailure) as rejected:
         read(envelope("v1", "ConfigMap", raw))
-    assert str(rejected.value).startswith(HANDLED + why)
+    assert str(rejected.value).startswith(HANDLED + reason)
 
 
 def test_numbers_that_json_or_go_cannot_hold_are_rejected() -> None:
@@ -160,12 +160,12 @@ def test_protobuf_and_json_create_the_same_object(kube: Kube) -> None:
     template = message((1, message((11, message((1, "app"), (2, "a"))))), (2, message((2, container))))
     selector = message((1, message((1, "app"), (2, "a"))))
     raw = message((1, message((1, "a"))), (2, message((1, 0), (2, selector), (3, template))), (3, b""))
-    made = kube.ok("POST", f"{DEPLOYMENTS}?dryRun=All", envelope("apps/v1", "Deployment", raw), MEDIA_TYPE)
+    built = kube.ok("POST", f"{DEPLOYMENTS}?dryRun=All", envelope("apps/v1", "Deployment", raw), MEDIA_TYPE)
     sent = read_object(envelope("apps/v1", "Deployment", raw), MEDIA_TYPE, RESOURCES["apps/v1", "Deployment"])
     same = kube.ok("POST", f"{DEPLOYMENTS}?dryRun=All", sent)
-    assert made["spec"]["replicas"] == 0
-    assert made["metadata"].pop("uid") != same["metadata"].pop("uid")
-    assert made == same
+    assert built["spec"]["replicas"] == 0
+    assert built["metadata"].pop("uid") != same["metadata"].pop("uid")
+    assert built == same
 
 
 def test_scale_and_delete_options_of_custom_resources_are_read(kube: Kube) -> None:
@@ -204,8 +204,8 @@ def test_damaged_bodies_are_either_read_or_rejected(sent: Any, data: st.DataObje
     body = bytearray.fromhex(sent["body"])
     body[data.draw(st.integers(4, len(body) - 1))] = data.draw(st.integers(0, 255))
     end = data.draw(st.integers(4, len(body)))
-    wanted = sent["object"]
-    assert status_of(bytes(body[:end]), wanted["apiVersion"], wanted["kind"]) in {200, 400}
+    expected = sent["object"]
+    assert status_of(bytes(body[:end]), expected["apiVersion"], expected["kind"]) in {200, 400}
 
 
 def status_of(body: bytes, api_version: str, kind: str) -> int:

@@ -22,9 +22,9 @@ OF_SUBRESOURCES = [
 
 @pytest.mark.parametrize(("api_version", "kind"), KINDS)
 def test_every_kind_has_a_message_with_metadata(api_version: str, kind: str) -> None:
-    found = find_message(api_version, kind)
-    assert found is not None
-    assert found.fields[1].name == "metadata"
+    result = find_message(api_version, kind)
+    assert result is not None
+    assert result.fields[1].name == "metadata"
 
 
 def instant(seconds: int, form: str) -> tuple[bytes, str]:
@@ -64,35 +64,35 @@ def encoded(draw: st.DrawFn, of: Message, depth: int = 0) -> tuple[bytes, Any]:
     if of.name in SPECIAL:
         return draw(SPECIAL[of.name])
     sent: list[tuple[int, Any]] = []
-    wanted: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
     chosen = draw(st.sets(st.sampled_from(sorted(of.fields)), max_size=3)) if of.fields and depth < 5 else ()
     for number, field in of.fields.items():
         if not number:
             continue  # only in JSON
-        one = SCALARS[field.type] if field.message is None else encoded(field.message, depth + 1)
+        item = SCALARS[field.type] if field.message is None else encoded(field.message, depth + 1)
         optional = field.pointer or field.repeated or field.mapped
         if optional and number not in chosen:
-            wanted.update({field.name: None} if field.always else {})
+            expected.update({field.name: None} if field.always else {})
             continue
-        pairs = draw(st.lists(one, min_size=1, max_size=2)) if field.repeated else [draw(one)]
+        pairs = draw(st.lists(item, min_size=1, max_size=2)) if field.repeated else [draw(item)]
         sent += [(number, raw) for raw, _ in pairs]
         values = [it for _, it in pairs]
         value: Any = values if field.repeated else values[0]
         if field.mapped:
             value = {value["key"]: value["value"]}
         if not field.name:
-            wanted.update(value)
+            expected.update(value)
         elif value or field.always or field.pointer:
-            wanted[field.name] = value
-    return message(*sent), wanted
+            expected[field.name] = value
+    return message(*sent), expected
 
 
 @pytest.mark.parametrize(("api_version", "kind"), [*KINDS, *OF_SUBRESOURCES])
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_what_is_encoded_is_decoded(api_version: str, kind: str, data: st.DataObject) -> None:
-    found = find_message(api_version, kind)
-    assert found is not None
-    raw, wanted = data.draw(encoded(found))
+    result = find_message(api_version, kind)
+    assert result is not None
+    raw, expected = data.draw(encoded(result))
     read = read_body(envelope(api_version, kind, raw), MEDIA_TYPE, kind)
-    assert read == {"apiVersion": api_version, "kind": kind, **wanted}
+    assert read == {"apiVersion": api_version, "kind": kind, **expected}

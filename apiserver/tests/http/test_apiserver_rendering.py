@@ -42,9 +42,9 @@ def test_columns_are_described(kube: Kube) -> None:
 
 def test_yaml_is_sent_to_clients_that_prefer_it(kube: Kube) -> None:
     for url, kind in ((CONFIG_MAPS, "ConfigMapList"), (f"{CONFIG_MAPS}/absent", "Status")):
-        answer = kube.send("GET", url, accept="application/yaml")
-        assert answer.content_type == "application/yaml"
-        assert read_yaml(answer.body.decode())[0]["kind"] == kind
+        response = kube.send("GET", url, accept="application/yaml")
+        assert response.content_type == "application/yaml"
+        assert read_yaml(response.body.decode())[0]["kind"] == kind
 
 
 def test_long_responses_are_compressed() -> None:

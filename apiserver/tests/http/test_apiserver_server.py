@@ -34,8 +34,8 @@ def http() -> Iterator[urllib3.PoolManager]:
 @pytest.mark.integration
 def test_the_server_answers_over_http_and_counts_what_it_answers(server: ApiServer, http: urllib3.PoolManager) -> None:
     body = json.dumps({"metadata": {"name": "c"}}).encode()
-    made = http.request("POST", server.url + CONFIG_MAPS, body=body, headers={"Content-Type": "application/json"})
-    assert (made.status, made.headers["Content-Type"]) == (201, "application/json")
+    response = http.request("POST", server.url + CONFIG_MAPS, body=body, headers={"Content-Type": "application/json"})
+    assert (response.status, response.headers["Content-Type"]) == (201, "application/json")
     assert http.request("GET", f"{server.url}{CONFIG_MAPS}/c").json()["metadata"]["name"] == "c"
     assert server.requests(verb="POST", resource="configmaps") == 1
     metrics = http.request("GET", f"{server.url}/metrics").data.decode()
@@ -82,8 +82,8 @@ def test_watches_opened_while_the_server_stops_do_not_hold_it_up(http: urllib3.P
 @pytest.mark.integration
 def test_a_body_over_the_limit_is_refused_however_it_comes(http: urllib3.PoolManager) -> None:
     with ApiServer(options=ServerOptions(max_body=100_000), simulate=False) as server:
-        answer = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
-        assert (answer.status, answer.json()["reason"]) == (413, "RequestEntityTooLarge")
+        response = http.request("POST", server.url + CONFIG_MAPS, body=b"x" * 300_000)
+        assert (response.status, response.json()["reason"]) == (413, "RequestEntityTooLarge")
         assert http.request("GET", f"{server.url}/readyz").data == b"ok"
 
 
@@ -129,12 +129,12 @@ def test_hook_may_replace_the_response(kube: Kube) -> None:
 def test_internal_requests_are_validated_but_not_counted(kube: Kube) -> None:
     internal = Internal(kube.api, manager="tester")
     key = ("samplecontroller.k8s.io", "foos")
-    made = internal.create(key, "default", foo())
-    assert made["metadata"]["managedFields"][0]["manager"] == "tester"
+    built = internal.create(key, "default", foo())
+    assert built["metadata"]["managedFields"][0]["manager"] == "tester"
     with pytest.raises(ApiFailure, match="should be less than or equal to 10"):
         internal.patch(key, "default", "a", {"spec": {"replicas": 11}})
     internal.patch(key, "default", "a", {"status": {"availableReplicas": 1}}, subresource="status")
-    internal.delete(key, "default", "a", uid=made["metadata"]["uid"])
+    internal.delete(key, "default", "a", uid=built["metadata"]["uid"])
     assert internal.state.store.get(key, "default", "a") is None
     assert sum(kube.api.state.calls.values()) == 1  # the definition's own
 
@@ -152,8 +152,8 @@ def test_an_all_namespaces_path_takes_no_creation(kube: Kube) -> None:
 
 def test_openapi_v2_is_served_as_json_and_protobuf(kube: Kube) -> None:
     accepted = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-    answer = kube.send("GET", "/openapi/v2", accept=accepted)
-    assert (answer.status, answer.content_type.endswith("+protobuf")) == (200, True)
+    response = kube.send("GET", "/openapi/v2", accept=accepted)
+    assert (response.status, response.content_type.endswith("+protobuf")) == (200, True)
     assert "io.k8s.api.core.v1.Pod" in kube.ok("GET", "/openapi/v2")["definitions"]
 
 

@@ -26,15 +26,15 @@ def status(state: Object, name: str = "c", **fields: Any) -> Object:
 
 
 def pod(*containers: Object, phase: str = "Running", init: list[Object] | None = None, **fields: Any) -> Object:
-    sidecars = [one["name"] for one in init or () if one.pop("sidecar", False)]
-    initial: list[Object] = [{"name": one["name"]} for one in init or ()]
-    for one in initial:
-        if one["name"] in sidecars:
-            one["restartPolicy"] = "Always"
+    sidecars = [item["name"] for item in init or () if item.pop("sidecar", False)]
+    initial: list[Object] = [{"name": entry["name"]} for entry in init or ()]
+    for element in initial:
+        if element["name"] in sidecars:
+            element["restartPolicy"] = "Always"
     conditions = [{"type": kind, "status": "True"} for kind in fields.pop("conditions", ())]
     return {
         "metadata": {"name": "p", **fields.pop("metadata", {})},
-        "spec": {"containers": [{"name": one["name"]} for one in containers], "initContainers": initial},
+        "spec": {"containers": [{"name": container["name"]} for container in containers], "initContainers": initial},
         "status": {
             "phase": phase,
             "conditions": conditions,

@@ -16,16 +16,16 @@ def request(**spec: object) -> Object:
 
 
 def test_certificate_request_names_its_user_and_its_spec_stays(guarded: Guarded) -> None:
-    made = guarded.ok("POST", REQUESTS, request(username="someone"))
-    assert made["spec"]["username"] == "kubernetes-admin"
+    built = guarded.ok("POST", REQUESTS, request(username="someone"))
+    assert built["spec"]["username"] == "kubernetes-admin"
     changed = guarded.ok("PATCH", f"{REQUESTS}/a", {"spec": {"signerName": "other.com/x"}}, MERGE)
     assert changed["spec"]["signerName"] == "example.com/signer"
 
 
 def test_approval_changes_conditions_only_and_cannot_be_withdrawn(kube: Kube) -> None:
     kube.ok("POST", REQUESTS, request())
-    wanted = {"status": {"conditions": [APPROVED], "certificate": PEM}, "spec": {"usages": ["any"]}}
-    approved = kube.ok("PATCH", f"{REQUESTS}/a/approval", wanted, MERGE)
+    expected = {"status": {"conditions": [APPROVED], "certificate": PEM}, "spec": {"usages": ["any"]}}
+    approved = kube.ok("PATCH", f"{REQUESTS}/a/approval", expected, MERGE)
     assert approved["status"]["conditions"][0]["lastTransitionTime"] == "2023-11-14T22:13:20Z"
     assert ("certificate" in approved["status"], approved["spec"]["usages"]) == (False, ["client auth"])
     denied = {"status": {"conditions": [APPROVED, {**APPROVED, "type": "Denied"}]}}

@@ -41,8 +41,8 @@ def test_invalid_object_of_the_cluster_is_rejected(
 
 def test_volume_attachment_cannot_be_changed(kube: Kube) -> None:
     spec = {"attacher": "a.b", "nodeName": "n", "source": {"persistentVolumeName": "p"}}
-    made = kube.ok("POST", f"{STORAGE}/volumeattachments", {"metadata": {"name": "a"}, "spec": spec})
-    changed = {**made, "spec": {**spec, "nodeName": "m"}}
+    built = kube.ok("POST", f"{STORAGE}/volumeattachments", {"metadata": {"name": "a"}, "spec": spec})
+    changed = {**built, "spec": {**spec, "nodeName": "m"}}
     kube.refused(422, "PUT", f"{STORAGE}/volumeattachments/a", changed)
 
 

@@ -72,7 +72,7 @@ def test_value_of_the_wrong_type_is_rejected_as_by_go(kind: tuple[str, str], fie
 
 
 @pytest.mark.parametrize(
-    ("given", "stored"),
+    ("arguments", "stored"),
     [
         (2, "2"),
         (0.5, "500m"),
@@ -86,8 +86,8 @@ def test_value_of_the_wrong_type_is_rejected_as_by_go(kind: tuple[str, str], fie
         ("1000e3", "1e6"),
     ],
 )
-def test_quantity_is_stored_in_canonical_form(given: Any, stored: str) -> None:
-    assert decoded(QUOTA, spec={"hard": {"pods": given}}) == {"spec": {"hard": {"pods": stored}}}
+def test_quantity_is_stored_in_canonical_form(arguments: Any, stored: str) -> None:
+    assert decoded(QUOTA, spec={"hard": {"pods": arguments}}) == {"spec": {"hard": {"pods": stored}}}
 
 
 def test_zero_values_are_omitted_unless_go_tells_them_from_absent_ones() -> None:

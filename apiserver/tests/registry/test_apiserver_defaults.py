@@ -46,7 +46,7 @@ def test_a_volume_without_a_source_is_an_empty_directory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "expected"),
+    ("kind", "arguments", "expected"),
     [
         ("v1 Volume", {"secret": {}}, {"name": "", "secret": {"defaultMode": 420}}),
         ("v1 ServicePort", {"port": 1}, {"port": 1, "protocol": "TCP", "targetPort": 0}),
@@ -61,8 +61,10 @@ def test_a_volume_without_a_source_is_an_empty_directory() -> None:
         ("discovery.k8s.io/v1 EndpointPort", {"port": 1}, {"port": 1, "name": "", "protocol": "TCP"}),
     ],
 )
-def test_type_has_its_defaults_wherever_it_occurs(kind: str, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert complete(message_of(*kind.split()), given) == expected
+def test_type_has_its_defaults_wherever_it_occurs(
+    kind: str, arguments: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert complete(message_of(*kind.split()), arguments) == expected
 
 
 def test_new_pod_is_pending(kube: Kube) -> None:
@@ -75,25 +77,25 @@ def test_new_pod_is_pending(kube: Kube) -> None:
 
 def test_a_service_gets_an_address_it_keeps(kube: Kube) -> None:
     ports = [{"port": 80}]
-    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
-    assert made["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
-    assert made["spec"]["clusterIP"].startswith("10.96.")
+    built = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
+    assert built["spec"]["ports"] == [{"port": 80, "protocol": "TCP", "targetPort": 80}]
+    assert built["spec"]["clusterIP"].startswith("10.96.")
     changed = kube.ok("PATCH", f"{CORE}/services/s", {"spec": {"sessionAffinity": "ClientIP"}}, MERGE)
-    assert changed["spec"]["clusterIP"] == made["spec"]["clusterIP"]
+    assert changed["spec"]["clusterIP"] == built["spec"]["clusterIP"]
 
 
 def test_string_data_of_a_secret_becomes_data(kube: Kube) -> None:
-    made = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
-    assert (made["type"], made["data"], "stringData" in made) == ("Opaque", {"a": "Yg=="}, False)
+    built = kube.ok("POST", f"{CORE}/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}})
+    assert (built["type"], built["data"], "stringData" in built) == ("Opaque", {"a": "Yg=="}, False)
 
 
 def test_a_job_selects_its_pods_by_its_uid(kube: Kube) -> None:
     spec = {"template": {"spec": {**POD_SPEC, "restartPolicy": "Never"}}}
-    made = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
-    uid = made["metadata"]["uid"]
-    assert made["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    assert made["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
-    assert (made["spec"]["completions"], made["spec"]["backoffLimit"]) == (1, 6)
+    built = kube.ok("POST", "/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": "j"}, "spec": spec})
+    uid = built["metadata"]["uid"]
+    assert built["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    assert built["spec"]["template"]["metadata"]["labels"]["job-name"] == "j"
+    assert (built["spec"]["completions"], built["spec"]["backoffLimit"]) == (1, 6)
 
 
 def test_a_job_whose_pods_restart_for_ever_is_invalid(kube: Kube) -> None:
@@ -114,9 +116,9 @@ def test_workloads_get_their_defaults(kube: Kube, plural: str, kind: str, expect
     labels = {"app": "x"}
     template = {"metadata": {"labels": labels}, "spec": POD_SPEC}
     obj = {"kind": kind, "metadata": {"name": "x"}, "spec": {"selector": {"matchLabels": labels}, "template": template}}
-    made = kube.ok("POST", f"/apis/apps/v1/namespaces/default/{plural}", obj)
-    assert {field: made["spec"][field] for field in expected} == expected
-    assert made["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+    built = kube.ok("POST", f"/apis/apps/v1/namespaces/default/{plural}", obj)
+    assert {field: built["spec"][field] for field in expected} == expected
+    assert built["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
 
 
 def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
@@ -124,10 +126,10 @@ def test_a_webhook_gets_its_defaults(kube: Kube) -> None:
     hook = {"name": "a.b.c", "clientConfig": {"service": {"name": "s", "namespace": "n"}}, "rules": [rule]}
     hook |= {"sideEffects": "None", "admissionReviewVersions": ["v1"]}  # what has no default
     url = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
-    made = kube.ok("POST", url, {"metadata": {"name": "w"}, "webhooks": [hook]})["webhooks"][0]
-    assert (made["failurePolicy"], made["timeoutSeconds"], made["reinvocationPolicy"]) == ("Fail", 10, "Never")
-    assert made["clientConfig"]["service"]["port"] == 443
-    assert made["rules"][0]["scope"] == "*"
+    built = kube.ok("POST", url, {"metadata": {"name": "w"}, "webhooks": [hook]})["webhooks"][0]
+    assert (built["failurePolicy"], built["timeoutSeconds"], built["reinvocationPolicy"]) == ("Fail", 10, "Never")
+    assert built["clientConfig"]["service"]["port"] == 443
+    assert built["rules"][0]["scope"] == "*"
 
 
 def test_events_and_autoscalers_survive_a_round_trip() -> None:
@@ -191,16 +193,18 @@ def test_service_of_another_type_keeps_only_what_that_type_has(
 
 
 def test_headless_service_without_a_selector_is_dual_stack(kube: Kube) -> None:
-    made = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
-    assert (made["ipFamilies"], made["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
+    spec = kube.ok("POST", f"{CORE}/services", {"metadata": {"name": "s"}, "spec": {"clusterIP": "None"}})["spec"]
+    assert (spec["ipFamilies"], spec["ipFamilyPolicy"]) == (["IPv4", "IPv6"], "RequireDualStack")
 
 
 def test_annotation_of_a_daemon_set_counts_the_changes_of_its_template(kube: Kube) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": POD_SPEC}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     sets = "/apis/apps/v1/namespaces/default/daemonsets"
-    made = kube.ok("POST", sets, {"metadata": {"name": "d"}, "spec": spec})
+    built = kube.ok("POST", sets, {"metadata": {"name": "d"}, "spec": spec})
     changes = ({"minReadySeconds": 1}, {"template": {"metadata": {"labels": {"c": "d"}}}})
     changed = [kube.ok("PATCH", f"{sets}/d", {"spec": change}, MERGE) for change in changes]
-    counted = [one["metadata"]["annotations"]["deprecated.daemonset.template.generation"] for one in (made, *changed)]
+    counted = [
+        item["metadata"]["annotations"]["deprecated.daemonset.template.generation"] for item in (built, *changed)
+    ]
     assert counted == ["1", "1", "2"]

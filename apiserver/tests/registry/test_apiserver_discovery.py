@@ -12,10 +12,10 @@ GROUP = "samplecontroller.k8s.io"
 
 @pytest.fixture
 def registry() -> Registry:
-    found = builtin_registry()
+    result = builtin_registry()
     paths = ScaleSubresource(".spec.replicas", ".status.availableReplicas")
     for version in ("v1alpha1", "v1"):
-        found.add(
+        result.add(
             Resource(
                 *(GROUP, version, "foos", "Foo", "foo", "FooList", True),
                 short_names=("fo",),
@@ -24,7 +24,7 @@ def registry() -> Registry:
                 custom=True,
             )
         )
-    return found
+    return result
 
 
 def entry(listed: list[dict[str, Any]], name: str, key: str = "name") -> dict[str, Any]:
@@ -38,11 +38,11 @@ def test_root_names_the_core_versions_and_the_servers_address(registry: Registry
 
 
 def test_group_prefers_its_most_stable_version(registry: Registry) -> None:
-    found = discovery.group(registry, GROUP)
-    assert found is not None
-    assert (found["kind"], found["apiVersion"], found["name"]) == ("APIGroup", "v1", GROUP)
-    assert [item["version"] for item in found["versions"]] == ["v1", "v1alpha1"]
-    assert found["preferredVersion"] == {"groupVersion": f"{GROUP}/v1", "version": "v1"}
+    result = discovery.group(registry, GROUP)
+    assert result is not None
+    assert (result["kind"], result["apiVersion"], result["name"]) == ("APIGroup", "v1", GROUP)
+    assert [item["version"] for item in result["versions"]] == ["v1", "v1alpha1"]
+    assert result["preferredVersion"] == {"groupVersion": f"{GROUP}/v1", "version": "v1"}
     assert discovery.group(registry, "absent.example.com") is None
     assert discovery.group(registry, "") is None
 
@@ -54,13 +54,13 @@ def test_group_list_leaves_core_out(registry: Registry) -> None:
 
 
 def test_built_in_resources_are_sorted_with_their_subresources(registry: Registry) -> None:
-    found = discovery.resource_list(registry, "apps", "v1")
-    assert found is not None
-    assert found["groupVersion"] == "apps/v1"
-    names = [item["name"] for item in found["resources"]]
+    result = discovery.resource_list(registry, "apps", "v1")
+    assert result is not None
+    assert result["groupVersion"] == "apps/v1"
+    names = [item["name"] for item in result["resources"]]
     assert names == sorted(names)
     assert {"deployments", "deployments/scale", "deployments/status"} <= set(names)
-    assert entry(found["resources"], "deployments") == {
+    assert entry(result["resources"], "deployments") == {
         "name": "deployments",
         "singularName": "deployment",
         "namespaced": True,
@@ -70,7 +70,7 @@ def test_built_in_resources_are_sorted_with_their_subresources(registry: Registr
         "categories": ["all"],
         "storageVersionHash": "8aSe+NMegvE=",
     }
-    assert entry(found["resources"], "deployments/scale") == {
+    assert entry(result["resources"], "deployments/scale") == {
         "name": "deployments/scale",
         "singularName": "",
         "namespaced": True,
@@ -82,20 +82,20 @@ def test_built_in_resources_are_sorted_with_their_subresources(registry: Registr
 
 
 def test_custom_resources_list_verbs_and_subresources_in_their_own_order(registry: Registry) -> None:
-    found = discovery.resource_list(registry, GROUP, "v1alpha1")
-    assert found is not None
-    assert [item["name"] for item in found["resources"]] == ["foos", "foos/status", "foos/scale"]
-    assert found["resources"][0]["verbs"] == [
+    result = discovery.resource_list(registry, GROUP, "v1alpha1")
+    assert result is not None
+    assert [item["name"] for item in result["resources"]] == ["foos", "foos/status", "foos/scale"]
+    assert result["resources"][0]["verbs"] == [
         *("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
     ]
 
 
 def test_core_document_has_no_api_version_of_its_own(registry: Registry) -> None:
-    found = discovery.resource_list(registry, "", "v1")
-    assert found is not None
-    assert (found["groupVersion"], "apiVersion" in found) == ("v1", False)
-    assert entry(found["resources"], "pods")["storageVersionHash"] == "xPOwRZ+Yhw8="
-    assert entry(found["resources"], "bindings") == {
+    result = discovery.resource_list(registry, "", "v1")
+    assert result is not None
+    assert (result["groupVersion"], "apiVersion" in result) == ("v1", False)
+    assert entry(result["resources"], "pods")["storageVersionHash"] == "xPOwRZ+Yhw8="
+    assert entry(result["resources"], "bindings") == {
         "name": "bindings",
         "singularName": "binding",
         "namespaced": True,
@@ -112,9 +112,9 @@ def test_what_is_not_served_has_no_document(registry: Registry) -> None:
 @pytest.mark.parametrize("version", discovery.AGGREGATED_VERSIONS)
 def test_aggregated_discovery_says_the_same_as_the_legacy_documents(registry: Registry, version: str) -> None:
     for legacy in (True, False):
-        found = discovery.aggregated(registry, legacy=legacy, version=version)
-        assert found["apiVersion"] == f"apidiscovery.k8s.io/{version}"
-        for item in found["items"]:
+        result = discovery.aggregated(registry, legacy=legacy, version=version)
+        assert result["apiVersion"] == f"apidiscovery.k8s.io/{version}"
+        for item in result["items"]:
             group = item["metadata"].get("name", "")
             assert (group == "") is legacy
             for each in item["versions"]:
@@ -123,8 +123,8 @@ def test_aggregated_discovery_says_the_same_as_the_legacy_documents(registry: Re
                 names = []
                 for resource in each["resources"]:
                     names.append(resource["resource"])
-                    parts = resource.get("subresources", [])
-                    names += [f"{resource['resource']}/{part['subresource']}" for part in parts]
+                    stored = resource.get("subresources", [])
+                    names += [f"{resource['resource']}/{part['subresource']}" for part in stored]
                 assert names == [entry["name"] for entry in listed["resources"]]
 
 

@@ -24,10 +24,10 @@ def test_schemas_within_a_definition_are_in_order_on_all_levels() -> None:
     schema = {"properties": {"b": leaf, "a": {"additionalProperties": leaf, "type": "object"}}, "type": "object"}
     versions = [{"schema": {"openAPIV3Schema": schema}, "name": "v1"}]
     crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": {"versions": versions}}
-    wanted = '{"description": "d", "type": "string", "format": "f"}'
+    expected = '{"description": "d", "type": "string", "format": "f"}'
     assert json.dumps(in_order(crd)["spec"]["versions"]) == (
         '[{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": '
-        f'{{"a": {{"type": "object", "additionalProperties": {wanted}}}, "b": {wanted}}}}}}}}}]'
+        f'{{"a": {{"type": "object", "additionalProperties": {expected}}}, "b": {expected}}}}}}}}}]'
     )
 
 

@@ -21,7 +21,7 @@ def path(text: str, kind: str = "Prefix", **backend: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("url", "body", "why"),
+    ("url", "body", "reason"),
     [
         (f"{CORE}/services", {"spec": {"ports": [PORT, {"port": 81}]}}, "spec.ports[0].name: Required value"),
         (f"{CORE}/services", {"spec": {"ports": [{"port": 99999}]}}, "must be between 1 and 65535, inclusive"),
@@ -81,12 +81,12 @@ def path(text: str, kind: str = "Prefix", **backend: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any], why: str) -> None:
-    assert why in kube.refused(422, "POST", url, {"metadata": {"name": "x"}, **body})["message"]
+def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any], reason: str) -> None:
+    assert reason in kube.refused(422, "POST", url, {"metadata": {"name": "x"}, **body})["message"]
 
 
 @pytest.mark.parametrize(
-    ("url", "body", "patch", "why"),
+    ("url", "body", "patch", "reason"),
     [
         (f"{CORE}/secrets", {}, {"type": "other"}, 'type: Invalid value: "other": field is immutable'),
         (
@@ -116,7 +116,9 @@ def test_invalid_objects_are_rejected(kube: Kube, url: str, body: dict[str, Any]
         ("/apis/scheduling.k8s.io/v1/priorityclasses", {"value": 5}, {"value": 6}, "may not be changed in an update."),
     ],
 )
-def test_immutable_fields_are_kept(kube: Kube, url: str, body: dict[str, Any], patch: dict[str, Any], why: str) -> None:
+def test_immutable_fields_are_kept(
+    kube: Kube, url: str, body: dict[str, Any], patch: dict[str, Any], reason: str
+) -> None:
     kube.ok("POST", url, {"metadata": {"name": "x"}, **body})
     kube.ok("PATCH", f"{url}/x", {"metadata": {"labels": {"a": "b"}}}, MERGE)
-    assert why in kube.refused(422, "PATCH", f"{url}/x", patch, MERGE)["message"]
+    assert reason in kube.refused(422, "PATCH", f"{url}/x", patch, MERGE)["message"]

@@ -27,9 +27,9 @@ def foo(**more: Any) -> Resource:
 
 @pytest.fixture
 def registry() -> Registry:
-    found = builtin_registry()
-    found.add(foo())
-    return found
+    result = builtin_registry()
+    result.add(foo())
+    return result
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def test_patch_of_every_kind_says_that_fields_are_validated(openapi: OpenAPI) ->
         patched = [item for path, item in paths.items() if "patch" in item and "proxy" not in path]
         assert patched
         for item in patched:
-            given = [*item["patch"].get("parameters", ()), *item["parameters"]]
-            assert "fieldValidation" in {parameter["name"] for parameter in given}
+            arguments = [*item["patch"].get("parameters", ()), *item["parameters"]]
+            assert "fieldValidation" in {parameter["name"] for parameter in arguments}
             assert item["patch"]["x-kubernetes-group-version-kind"]["kind"]
 
 

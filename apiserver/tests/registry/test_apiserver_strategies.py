@@ -62,14 +62,16 @@ REQUESTS = write("certificatesigningrequests", group="certificates.k8s.io")
 APPROVAL = Write(REQUESTS.resource, "approval")
 
 
-def obj(*, generation: int = 1, labels: Object | None = None, annotations: Object | None = None, **rest: Any) -> Object:
+def obj(
+    *, generation: int = 1, labels: Object | None = None, annotations: Object | None = None, **remainder: Any
+) -> Object:
     meta: Object = {"name": "a", "generation": generation, "resourceVersion": "5"}
-    parts = {"labels": labels, "annotations": annotations}
-    return {"metadata": {**meta, **{name: value for name, value in parts.items() if value is not None}}, **rest}
+    pieces = {"labels": labels, "annotations": annotations}
+    return {"metadata": {**meta, **{name: value for name, value in pieces.items() if value is not None}}, **remainder}
 
 
 @pytest.mark.parametrize(
-    ("one", "strategy"),
+    ("item", "strategy"),
     [
         (write("configmaps"), Strategy),
         (write("pods", "status"), StatusStrategy),
@@ -80,19 +82,19 @@ def obj(*, generation: int = 1, labels: Object | None = None, annotations: Objec
         (custom("status"), CustomStatusStrategy),
     ],
 )
-def test_kinds_without_a_strategy_of_their_own_have_a_general_one(one: Write, strategy: type[Strategy]) -> None:
-    assert type(one.strategy) is strategy
+def test_kinds_without_a_strategy_of_their_own_have_a_general_one(item: Write, strategy: type[Strategy]) -> None:
+    assert type(item.strategy) is strategy
 
 
 def test_every_strategy_belongs_to_a_resource_or_subresource_that_is_served() -> None:
     for group, plural, subresource in STRATEGIES:
         resources = REGISTRY.of_storage((group, plural))
         assert resources
-        assert not subresource or any(one.name == subresource for one in resources[0].subresources)
+        assert not subresource or any(item.name == subresource for item in resources[0].subresources)
 
 
 @pytest.mark.parametrize(
-    ("one", "change", "counted"),
+    ("item", "change", "counted"),
     [
         pytest.param(write("pods"), {"spec": {"a": 2}}, True, id="spec"),
         pytest.param(write("pods"), {"status": {"a": 2}}, False, id="status"),
@@ -106,9 +108,9 @@ def test_every_strategy_belongs_to_a_resource_or_subresource_that_is_served() ->
         pytest.param(custom(), {"spec": {"a": True}}, True, id="true is not 1"),
     ],
 )
-def test_generation_counts_changes_of_what_users_ask_for(one: Write, change: Object, counted: bool) -> None:
+def test_generation_counts_changes_of_what_users_ask_for(item: Write, change: Object, counted: bool) -> None:
     old = obj(generation=3, spec={"a": 1})
-    new = one.updated({**old, **change}, old)
+    new = item.updated({**old, **change}, old)
     assert new["metadata"]["generation"] == (4 if counted else 3)
 
 
@@ -124,12 +126,12 @@ def test_update_keeps_the_status_and_update_of_the_status_keeps_the_rest() -> No
     old = obj(spec={"a": 1}, status={"b": 1}, labels={"l": "1"}, annotations={"n": "1"})
     new = obj(spec={"a": 2}, status={"b": 2}, labels={"l": "2"}, annotations={"n": "2"})
     assert write("pods").reset(new, old) == {**new, "status": {"b": 1}}
-    kept = write("pods", "status").reset(new, old)
-    assert (kept["spec"], kept["status"]) == ({"a": 1}, {"b": 2})
-    assert (kept["metadata"]["labels"], kept["metadata"]["annotations"]) == ({"l": "1"}, {"n": "2"})
+    stored = write("pods", "status").reset(new, old)
+    assert (stored["spec"], stored["status"]) == ({"a": 1}, {"b": 2})
+    assert (stored["metadata"]["labels"], stored["metadata"]["annotations"]) == ({"l": "1"}, {"n": "2"})
     meta = {**new["metadata"], "managedFields": [{}], "resourceVersion": "4"}
-    kept = custom("status").reset({**new, "metadata": meta}, old)
-    assert kept["metadata"] == {**old["metadata"], "managedFields": [{}], "resourceVersion": "4"}
+    stored = custom("status").reset({**new, "metadata": meta}, old)
+    assert stored["metadata"] == {**old["metadata"], "managedFields": [{}], "resourceVersion": "4"}
 
 
 def test_removed_status_stays_and_new_custom_object_has_none() -> None:
@@ -178,10 +180,10 @@ def test_namespaces_and_definitions_wait_for_their_objects() -> None:
 def test_job_selects_its_pods_by_its_uid_unless_the_user_selects_them() -> None:
     spec: Object = {"template": {"metadata": {"labels": {"a": "b"}}}}
     job = {"metadata": {"name": "j", "uid": "u"}, "spec": spec}
-    made = JOBS.created(job)
-    labels = made["spec"]["template"]["metadata"]["labels"]
+    built = JOBS.created(job)
+    labels = built["spec"]["template"]["metadata"]["labels"]
     assert labels["a"] == "b"
-    assert made["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
+    assert built["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
     assert labels["batch.kubernetes.io/controller-uid"] == labels["controller-uid"] == "u"
     assert labels["batch.kubernetes.io/job-name"] == labels["job-name"] == "j"
     manual = {**job, "spec": {**spec, "manualSelector": True}}
@@ -208,22 +210,22 @@ def test_claim_has_both_fields_of_its_source(spec: Object, expected: Object) -> 
 
 
 def test_certificate_request_has_its_author_and_keeps_its_spec() -> None:
-    made = REQUESTS.created(obj(spec={"username": "admin", "request": "r"}))
-    assert (made["spec"]["username"], made["spec"]["groups"], made["spec"]["request"]) == ("jane", ["dev"], "r")
+    built = REQUESTS.created(obj(spec={"username": "admin", "request": "r"}))
+    assert (built["spec"]["username"], built["spec"]["groups"], built["spec"]["request"]) == ("jane", ["dev"], "r")
     assert REQUESTS.reset(obj(spec={"request": "other"}), obj(spec={"request": "r"}))["spec"] == {"request": "r"}
 
 
 def test_approval_changes_conditions_which_keep_the_time_of_their_last_transition() -> None:
     condition = {"type": "Approved", "status": "True"}
-    known = {**condition, "lastUpdateTime": "then", "lastTransitionTime": "then"}
+    registered = {**condition, "lastUpdateTime": "then", "lastTransitionTime": "then"}
     old = obj(spec={"request": "r"}, status={"certificate": "c"})
     new = obj(spec={"request": "other"}, status={"certificate": "other", "conditions": [condition]})
     reset = APPROVAL.reset(new, old)
     assert (reset["spec"], reset["status"]) == ({"request": "r"}, {"certificate": "c", "conditions": [condition]})
-    (made,) = APPROVAL.updated(reset, old)["status"]["conditions"]
-    assert (made["lastUpdateTime"], made["lastTransitionTime"]) == (NOW, NOW)
-    (made,) = APPROVAL.updated(reset, obj(status={"conditions": [known]}))["status"]["conditions"]
-    assert (made["lastUpdateTime"], made["lastTransitionTime"]) == (NOW, "then")
+    (conditions,) = APPROVAL.updated(reset, old)["status"]["conditions"]
+    assert (conditions["lastUpdateTime"], conditions["lastTransitionTime"]) == (NOW, NOW)
+    (conditions,) = APPROVAL.updated(reset, obj(status={"conditions": [registered]}))["status"]["conditions"]
+    assert (conditions["lastUpdateTime"], conditions["lastTransitionTime"]) == (NOW, "then")
 
 
 def test_subresources_of_pods_change_their_part_alone() -> None:
@@ -246,25 +248,25 @@ def test_definition_warns_of_new_formats_that_are_not_checked() -> None:
         schema = {"type": "object", "properties": {"a": {"type": "string", "format": form}}}
         return obj(spec={"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]})
 
-    one = write("customresourcedefinitions", group="apiextensions.k8s.io")
-    assert one.strategy.warnings_on_create(one, definition("odd")) == ['unrecognized format "odd"']
-    assert one.strategy.warnings_on_update(one, definition("odd"), definition("odd")) == []
-    assert one.strategy.warnings_on_update(one, definition("strange"), definition("odd")) != []
-    assert one.strategy.warnings_on_create(one, definition("date")) == []
+    item = write("customresourcedefinitions", group="apiextensions.k8s.io")
+    assert item.strategy.warnings_on_create(item, definition("odd")) == ['unrecognized format "odd"']
+    assert item.strategy.warnings_on_update(item, definition("odd"), definition("odd")) == []
+    assert item.strategy.warnings_on_update(item, definition("strange"), definition("odd")) != []
+    assert item.strategy.warnings_on_create(item, definition("date")) == []
 
 
 def test_service_gets_an_address_and_keeps_it() -> None:
     store, services = Store(), write("services")
     service = obj(spec={"type": "ClusterIP", "ports": [{"port": 80}]})
-    made = services.strategy.begin_create(store, service)
-    address = made["spec"]["clusterIP"]
-    assert made["spec"]["clusterIPs"] == [address]
-    again = services.strategy.begin_update(store, service, made)
+    built = services.strategy.begin_create(store, service)
+    address = built["spec"]["clusterIP"]
+    assert built["spec"]["clusterIPs"] == [address]
+    again = services.strategy.begin_update(store, service, built)
     assert again["spec"]["clusterIP"] == address
 
 
-@pytest.mark.parametrize("one", [Write(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])
-def test_no_strategy_changes_its_arguments(one: Write) -> None:
+@pytest.mark.parametrize("item", [Write(REGISTRY.of_storage(key[:2])[0], key[2]) for key in STRATEGIES] + [custom()])
+def test_no_strategy_changes_its_arguments(item: Write) -> None:
     container = {"name": "c", "resources": {}}
     spec: Object = {"finalizers": [], "template": {"metadata": {}}, "ports": [], "type": "ClusterIP", "versions": []}
     spec |= {"containers": [container], "dataSource": CLAIM}
@@ -272,9 +274,9 @@ def test_no_strategy_changes_its_arguments(one: Write) -> None:
     new = obj(spec={**spec, "containers": [{**container, "image": "i"}]}, status={"conditions": [{"type": "B"}]})
     new["metadata"]["uid"] = "u"
     before = copy.deepcopy((new, old))
-    one.created(new)
-    one.updated(one.reset(new, old), old)
-    one.strategy.begin_create(Store(), new)
-    one.strategy.begin_update(Store(), new, old)
-    one.strategy.terminating(NOW, new)
+    item.created(new)
+    item.updated(item.reset(new, old), old)
+    item.strategy.begin_create(Store(), new)
+    item.strategy.begin_update(Store(), new, old)
+    item.strategy.terminating(NOW, new)
     assert (new, old) == before

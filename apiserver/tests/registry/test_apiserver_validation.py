@@ -56,9 +56,9 @@ RULES = [
 
 @pytest.mark.parametrize(("line", "value", "expected"), RULES, ids=[f"{line} {value}" for line, value, _ in RULES])
 def test_rule_reports_errors_relative_to_the_value(line: str, value: dict[str, object], expected: list[str]) -> None:
-    found = [one.text for one in CompiledRules("Example", [line]).errors(value, None)]
-    assert len(found) == len(expected)
-    assert all(text.startswith(start) for text, start in zip(found, expected, strict=True))
+    matches = [item.text for item in CompiledRules("Example", [line]).errors(value, None)]
+    assert len(matches) == len(expected)
+    assert all(text.startswith(start) for text, start in zip(matches, expected, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_rule_reports_errors_relative_to_the_value(line: str, value: dict[str, o
 def test_immutable_field_is_compared_on_update(
     new: dict[str, object], old: dict[str, object] | None, expected: list[str]
 ) -> None:
-    assert [one.text for one in CompiledRules("Example", ["spec.a immutable"]).errors(new, old)] == expected
+    assert [item.text for item in CompiledRules("Example", ["spec.a immutable"]).errors(new, old)] == expected
 
 
 def test_errors_are_in_the_order_of_the_rules() -> None:
     rules = CompiledRules("Example", ["b most 1", "a most 1", ". required"])
-    assert [one.field for one in rules.errors({"a": 2, "b": 2}, None)] == ["b", "a"]
+    assert [item.field for item in rules.errors({"a": 2, "b": 2}, None)] == ["b", "a"]

@@ -30,6 +30,6 @@ SERVICE = {"name": "hooks", "namespace": "default"}
     ],
 )
 def test_address_of_a_webhook_is_validated(client: dict[str, Any], errors: list[str]) -> None:
-    found = [f"{cause.field}: {cause.message}" for cause in client_errors(client, "at")]
-    assert len(found) == len(errors)
-    assert all(text.startswith(start) for text, start in zip(found, errors, strict=True))
+    matches = [f"{cause.field}: {cause.message}" for cause in client_errors(client, "at")]
+    assert len(matches) == len(errors)
+    assert all(text.startswith(start) for text, start in zip(matches, errors, strict=True))

@@ -110,13 +110,13 @@ def assert_causes(status: dict[str, Any], expected: dict[str, str]) -> None:
 
 
 def test_priority_and_tolerations_are_kept_by_an_update_without_them(kube: Kube) -> None:
-    made = kube.ok("POST", path("pods"), {"metadata": {"name": "x"}, "spec": POD})
-    own = {field: value for field, value in made["spec"].items() if field not in ("priority", "tolerations")}
-    updated = kube.ok("PUT", path("pods", "x"), {**made, "spec": own})
-    assert updated["spec"] == made["spec"]
+    built = kube.ok("POST", path("pods"), {"metadata": {"name": "x"}, "spec": POD})
+    local = {field: value for field, value in built["spec"].items() if field not in ("priority", "tolerations")}
+    updated = kube.ok("PUT", path("pods", "x"), {**built, "spec": local})
+    assert updated["spec"] == built["spec"]
 
 
 def test_quality_of_service_is_kept_by_a_status_without_it(kube: Kube) -> None:
-    made = kube.ok("POST", path("pods"), {"metadata": {"name": "x"}, "spec": POD})
-    updated = kube.ok("PUT", path("pods", "x") + "/status", {**made, "status": {"phase": "Running"}})
-    assert updated["status"] == {"phase": "Running", "qosClass": made["status"]["qosClass"]}
+    built = kube.ok("POST", path("pods"), {"metadata": {"name": "x"}, "spec": POD})
+    updated = kube.ok("PUT", path("pods", "x") + "/status", {**built, "status": {"phase": "Running"}})
+    assert updated["status"] == {"phase": "Running", "qosClass": built["status"]["qosClass"]}

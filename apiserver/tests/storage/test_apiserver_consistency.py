@@ -111,67 +111,67 @@ class Consistency(RuleBasedStateMachine):
         obj = foo(name, replicas=value)
         if held:
             obj["metadata"]["finalizers"] = ["example.com/hold"]
-        answer = self.kube.send("POST", FOOS, obj)
-        assert answer.status == (409 if name in self.model else 201), answer.body
-        if answer.status == 201:
-            self.acknowledged(client, answer.json())
+        response = self.kube.send("POST", FOOS, obj)
+        assert response.status == (409 if name in self.model else 201), response.body
+        if response.status == 201:
+            self.acknowledged(client, response.json())
 
     @rule(client=CLIENTS, name=NAMES, value=VALUES)
     def update(self, client: int, name: str, value: int) -> None:
         mine, stored = self.held[client].get(name), self.model.get(name)
         if mine is None:
             return
-        wanted = {**mine, "spec": {**mine["spec"], "replicas": value}}
-        answer = self.kube.send("PUT", f"{FOOS}/{name}", wanted)
+        expected = {**mine, "spec": {**mine["spec"], "replicas": value}}
+        response = self.kube.send("PUT", f"{FOOS}/{name}", expected)
         if stored is None:
-            assert answer.status == 404, answer.body
+            assert response.status == 404, response.body
         elif version(mine) != version(stored):
-            assert answer.status == 409, answer.body
-        elif wanted["spec"] == stored["spec"]:
-            assert (answer.status, answer.json()) == (200, stored), "an update without changes does not write"
+            assert response.status == 409, response.body
+        elif expected["spec"] == stored["spec"]:
+            assert (response.status, response.json()) == (200, stored), "an update without changes does not write"
         else:
-            assert answer.status == 200, answer.body
-            self.acknowledged(client, answer.json())
+            assert response.status == 200, response.body
+            self.acknowledged(client, response.json())
 
     @rule(client=CLIENTS, name=NAMES, value=VALUES)
     def patch_status(self, client: int, name: str, value: int) -> None:
         stored = self.model.get(name)
-        answer = self.kube.send("PATCH", f"{FOOS}/{name}/status", {"status": {"availableReplicas": value}}, MERGE)
-        assert answer.status == (200 if stored else 404), answer.body
+        response = self.kube.send("PATCH", f"{FOOS}/{name}/status", {"status": {"availableReplicas": value}}, MERGE)
+        assert response.status == (200 if stored else 404), response.body
         if stored is not None and stored.get("status") != {"availableReplicas": value}:
-            self.acknowledged(client, answer.json())
+            self.acknowledged(client, response.json())
 
     @rule(client=CLIENTS, name=NAMES)
     def read(self, client: int, name: str) -> None:
-        answer = self.kube.send("GET", f"{FOOS}/{name}")
-        assert answer.status == (200 if name in self.model else 404)
-        if answer.status == 200:
-            self.held[client][name] = answer.json()
+        response = self.kube.send("GET", f"{FOOS}/{name}")
+        assert response.status == (200 if name in self.model else 404)
+        if response.status == 200:
+            self.held[client][name] = response.json()
 
     @rule(client=CLIENTS, name=NAMES)
     def delete(self, client: int, name: str) -> None:
         stored = self.model.get(name)
-        answer = self.kube.send("DELETE", f"{FOOS}/{name}")
-        assert answer.status == (200 if stored else 404), answer.body
+        response = self.kube.send("DELETE", f"{FOOS}/{name}")
+        assert response.status == (200 if stored else 404), response.body
         if stored is None:
             return
         if not stored["metadata"].get("finalizers"):
             self.deleted(name)
         elif "deletionTimestamp" not in stored["metadata"]:
-            self.acknowledged(client, answer.json())
+            self.acknowledged(client, response.json())
 
     @rule(client=CLIENTS, name=NAMES)
     def release(self, client: int, name: str) -> None:
         stored = self.model.get(name)
-        answer = self.kube.send("PATCH", f"{FOOS}/{name}", {"metadata": {"finalizers": None}}, MERGE)
-        assert answer.status == (200 if stored else 404), answer.body
+        response = self.kube.send("PATCH", f"{FOOS}/{name}", {"metadata": {"finalizers": None}}, MERGE)
+        assert response.status == (200 if stored else 404), response.body
         if stored is None or not stored["metadata"].get("finalizers"):
             return
         if "deletionTimestamp" not in stored["metadata"]:
-            self.acknowledged(client, answer.json())
+            self.acknowledged(client, response.json())
             return
-        assert version(answer.json()) == version(stored), "the state without finalizers is never stored"
-        self.held[client][name] = answer.json()
+        assert version(response.json()) == version(stored), "the state without finalizers is never stored"
+        self.held[client][name] = response.json()
         self.deleted(name)
 
     @rule(written=st.lists(NAMES, max_size=4))
@@ -189,16 +189,16 @@ class Consistency(RuleBasedStateMachine):
     def read_pages_across_writes(self, limit: int, written: list[str]) -> None:
         before = self.kube.ok("GET", FOOS)["items"]
         page = self.kube.ok("GET", f"{FOOS}?limit={limit}")
-        found = page["items"]
+        items = page["items"]
         self.write(written)
         while token := page["metadata"].get("continue"):
-            answer = self.kube.send("GET", f"{FOOS}?limit={limit}&continue={token}")
-            if answer.status == 410 and self.options.history < 1000:
+            response = self.kube.send("GET", f"{FOOS}?limit={limit}&continue={token}")
+            if response.status == 410 and self.options.history < 1000:
                 return
-            assert answer.status == 200, answer.body
-            page = answer.json()
-            found += page["items"]
-        assert found == before
+            assert response.status == 200, response.body
+            page = response.json()
+            items += page["items"]
+        assert items == before
 
     @precondition(lambda self: self.journal is not None)
     @rule()

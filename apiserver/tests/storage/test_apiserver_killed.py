@@ -65,22 +65,22 @@ class Clients:
             line = b""
             for part in stream.stream(65536):
                 *lines, line = (line + part).split(b"\n")
-                for meta in (json.loads(one)["object"]["metadata"] for one in lines):
+                for meta in (json.loads(item)["object"]["metadata"] for item in lines):
                     self.seen[meta["name"]] = int(meta["resourceVersion"])
 
     def step(self, http: urllib3.PoolManager, name: str, step: int) -> None:
         body = json.dumps({"metadata": {"name": name}, "data": {"step": str(step)}}).encode()
         kind = {"Content-Type": "application/json"}
         if step == 0:
-            answer = http.request("POST", self.url, body=body, headers=kind)
+            response = http.request("POST", self.url, body=body, headers=kind)
         elif step == 1:
-            answer = http.request("PUT", f"{self.url}/{name}", body=body, headers=kind)
+            response = http.request("PUT", f"{self.url}/{name}", body=body, headers=kind)
         elif name.endswith("0"):
-            answer = http.request("DELETE", f"{self.url}/{name}")
+            response = http.request("DELETE", f"{self.url}/{name}")
         else:
             return
-        assert answer.status < 300, answer.data
-        self.acknowledged[name] = answer.json() if step < 2 else None
+        assert response.status < 300, response.data
+        self.acknowledged[name] = response.json() if step < 2 else None
         self.count += 1
         if self.count >= ENOUGH:
             self.enough.set()
@@ -94,7 +94,7 @@ def state(http: urllib3.PoolManager, url: str) -> tuple[int, dict[str, Any]]:
 
 @pytest.mark.timeout(120)
 def test_killed_server_restarts_with_every_acknowledged_write(tmp_path: Path) -> None:
-    told: dict[str, dict[str, Any] | None] = {}
+    messages: dict[str, dict[str, Any] | None] = {}
     uncertain: set[str] = set()
     for life in range(2):
         with server(tmp_path) as (process, url):
@@ -102,9 +102,9 @@ def test_killed_server_restarts_with_every_acknowledged_write(tmp_path: Path) ->
             assert clients.enough.wait(60)
             process.kill()
             clients.group.join(timeout=30)
-        told |= clients.acknowledged
+        messages |= clients.acknowledged
         uncertain |= clients.uncertain
-        versions = [int(obj["metadata"]["resourceVersion"]) for obj in told.values() if obj is not None]
+        versions = [int(obj["metadata"]["resourceVersion"]) for obj in messages.values() if obj is not None]
         with server(tmp_path) as (_, url), urllib3.PoolManager(retries=False, timeout=10) as http:
             revision, stored = state(http, url)
         assert revision >= max(versions)
@@ -112,15 +112,15 @@ def test_killed_server_restarts_with_every_acknowledged_write(tmp_path: Path) ->
         assert 0 < max(clients.seen.values()) <= revision
         for name in clients.seen.keys() & stored.keys():
             assert clients.seen[name] <= int(stored[name]["metadata"]["resourceVersion"])
-        for name, obj in told.items():
+        for name, obj in messages.items():
             if name in uncertain:
                 continue
-            found = stored.get(name)
-            assert (found is None) is (obj is None), name
+            result = stored.get(name)
+            assert (result is None) is (obj is None), name
             if obj is not None:
-                assert found is not None
-                assert (found["metadata"], found["data"]) == (obj["metadata"], obj["data"])
-        assert set(stored) <= set(told) | uncertain | {"kube-root-ca.crt"}
+                assert result is not None
+                assert (result["metadata"], result["data"]) == (obj["metadata"], obj["data"])
+        assert set(stored) <= set(messages) | uncertain | {"kube-root-ca.crt"}
 
 
 def test_data_directory_in_use_is_reported_in_one_line(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def damaged(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "why"),
+    ("spoil", "reason"),
     [
         (lambda path: path.write_text("no database at all, but a text that is long enough"), "is damaged"),
         (damaged, "is damaged"),
@@ -89,9 +89,9 @@ def damaged(path: Path) -> None:
     ],
     ids=["text", "damaged", "another program's", "folder"],
 )
-def test_unreadable_data_is_reported_in_one_line(tmp_path: Path, spoil: Callable[[Path], Any], why: str) -> None:
+def test_unreadable_data_is_reported_in_one_line(tmp_path: Path, spoil: Callable[[Path], Any], reason: str) -> None:
     spoil(tmp_path / FILE_NAME)
-    with pytest.raises(DataUnusable, match=why):
+    with pytest.raises(DataUnusable, match=reason):
         SqliteJournal(tmp_path)
 
 
@@ -120,9 +120,9 @@ def served(journal: SqliteJournal) -> Api:
 
 
 def call(api: Api, method: str, path: str, body: Any = None) -> Any:
-    answer = result_of(api, api.handle(method, path, "", {"content-type": "application/json"}, body or b""))
+    response = result_of(api, api.handle(method, path, "", {"content-type": "application/json"}, body or b""))
     api.state.scheduler.run()  # type: ignore[attr-defined]
-    return answer.status, answer.json()
+    return response.status, response.json()
 
 
 def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_full_disk_fails_the_write_and_the_server_continues(tmp_path: Path) -> N
         assert call(api, "POST", url, b'{"metadata":{"name":"a"}}')[0] == 201
         before = api.state.store.revision
         with full_disk((tmp_path / f"{FILE_NAME}-wal").stat().st_size):
-            status, said = call(api, "POST", url, b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
+            status, printed = call(api, "POST", url, b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
             refused, _ = call(api, "DELETE", f"{url}/a")
         assert (status, refused) == (500, 500)
-        assert "cannot write " in said["message"]
+        assert "cannot write " in printed["message"]
         assert api.state.store.revision == before
         assert call(api, "GET", f"{url}/b")[0] == 404
         assert call(api, "POST", url, b'{"metadata":{"name":"c"}}')[0] == 201
@@ -152,12 +152,12 @@ def test_http_write_is_answered_after_its_commit(tmp_path: Path) -> None:
         with full_disk((tmp_path / f"{FILE_NAME}-wal").stat().st_size):
             refused = http.request("POST", url, body=b'{"metadata":{"name":"b"},"data":{"x":"%s"}}' % (b"x" * 9000))
         assert (refused.status, "cannot write " in refused.json()["message"]) == (500, True)
-        made = http.request("POST", url, body=b'{"metadata":{"name":"a"}}').json()
+        built = http.request("POST", url, body=b'{"metadata":{"name":"a"}}').json()
         seen = [json.loads(line)["object"] for line in watch.read().splitlines()]
-    assert seen == [made]
+    assert seen == [built]
     with ApiServer(data_dir=tmp_path, simulate=False) as server, urllib3.PoolManager(retries=False) as http:
         assert http.request("GET", f"{server.url}/api/v1/namespaces/default/configmaps").json()["items"] == [
-            {key: made[key] for key in made if key not in ("kind", "apiVersion")}
+            {key: built[key] for key in built if key not in ("kind", "apiVersion")}
         ]
 
 
@@ -165,11 +165,11 @@ def test_definitions_and_their_objects_are_served_again(tmp_path: Path) -> None:
     with closing(SqliteJournal(tmp_path)) as journal:
         api = served(journal)
         assert call(api, "POST", DEFINITIONS, json.dumps(definition()).encode())[0] == 201
-        made = call(api, "POST", FOOS, json.dumps(foo()).encode())[1]
+        built = call(api, "POST", FOOS, json.dumps(foo()).encode())[1]
     with closing(SqliteJournal(tmp_path)) as journal:
         api = served(journal)
-        assert call(api, "GET", f"{FOOS}/a") == (200, made)
-        assert api.state.store.revision == int(made["metadata"]["resourceVersion"])
+        assert call(api, "GET", f"{FOOS}/a") == (200, built)
+        assert api.state.store.revision == int(built["metadata"]["resourceVersion"])
 
 
 @pytest.mark.integration

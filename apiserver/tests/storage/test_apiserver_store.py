@@ -141,10 +141,10 @@ def play(store: Store, operations: list[tuple[str, str, int]]) -> None:
 
 
 def replayed(operations: list[tuple[str, str, int]]) -> set[str]:
-    left: set[str] = set()
+    remaining: set[str] = set()
     for what, name, _ in operations:
-        (left.add if what == "put" else left.discard)(name)
-    return left
+        (remaining.add if what == "put" else remaining.discard)(name)
+    return remaining
 
 
 class MemoryJournal:
@@ -165,11 +165,11 @@ class MemoryJournal:
     def commit(self) -> None:
         self.refuse("commit")
         self.commits += 1
-        for revision, place, raw in self.open:
+        for revision, location, raw in self.open:
             self.revision = revision
-            self.kept.pop(place, None)
+            self.kept.pop(location, None)
             if raw is not None:
-                self.kept[place] = raw
+                self.kept[location] = raw
         self.open = []
 
     def refuse(self, what: str) -> None:

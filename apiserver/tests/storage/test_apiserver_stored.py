@@ -64,6 +64,6 @@ def test_a_page_looks_up_what_it_shows_and_no_more_of_many() -> None:
     entries = Counted((name, Entry(thing(*name), 1)) for name in names)
     gone = {("ns", "00500a"): Entry(thing("ns", "00500a"), 1), names[501]: None}
     page = Window(entries, names, Range("ns", names[499]), gone)
-    taken = iter(page)
-    assert [name_of(next(taken))[1] for _ in range(3)] == ["00500", "00500a", "00502"]
+    used = iter(page)
+    assert [name_of(next(used))[1] for _ in range(3)] == ["00500", "00500a", "00502"]
     assert (len(page), entries.looked_up) == (9_500, 2)

@@ -31,13 +31,13 @@ def test_the_sample_is_reconciled(
     started()
     name = ObjectName("default", "test-home")
 
-    wanted = sample(Home, "ajd_v1_home.yaml", **name._asdict())
-    created.append(client.create(wanted))
+    expected = sample(Home, "ajd_v1_home.yaml", **name._asdict())
+    created.append(client.create(expected))
 
     assert reconciler.done.get(timeout=20) == name
 
 
 def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
-    wanted = sample(Home, "ajd_v1_home.yaml", namespace="default", name="perturbed-home")
+    expected = sample(Home, "ajd_v1_home.yaml", namespace="default", name="perturbed-home")
     # TODO(user): add a step for each change that a user makes: change(wanted, {"spec": {...}}).
-    perturb(HomeReconciler, [create(wanted), delete(wanted)])
+    perturb(HomeReconciler, [create(expected), delete(expected)])

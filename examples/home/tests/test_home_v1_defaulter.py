@@ -5,10 +5,10 @@ from api.v1.home_types import Home
 
 
 def test_omitted_fields_get_defaults(client: Client, created: list[ApiObject]) -> None:
-    wanted = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
+    expected = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
 
-    made = client.create(wanted)
-    created.append(made)
+    built = client.create(expected)
+    created.append(built)
 
-    assert made.spec.rooms == 1
-    assert made.spec.owner
+    assert built.spec.rooms == 1
+    assert built.spec.owner

@@ -13,9 +13,9 @@ from webhooks.server import register
 @contextmanager
 def served(environment: Environment) -> Iterator[None]:
     """Serve all webhooks within the block, at the address that the test API server calls."""
-    where = environment.webhooks
-    assert where is not None, "there is a folder config/webhook"
-    server = WebhookServer(host=where.host, port=where.port, cert_dir=where.cert_dir)
+    webhooks = environment.webhooks
+    assert webhooks is not None, "there is a folder config/webhook"
+    server = WebhookServer(host=webhooks.host, port=webhooks.port, cert_dir=webhooks.cert_dir)
     register(server)
     with Group() as group:
         group.start(server.start, group.stop_event, name="webhooks")

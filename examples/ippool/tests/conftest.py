@@ -21,7 +21,7 @@ CONFIG = Path(__file__).parent.parent / "config"
 
 def existing(*places: str) -> list[Path]:
     """Return the folders of config/ that exist."""
-    return [path for place in places if (path := CONFIG / place).exists()]
+    return [path for location in places if (path := CONFIG / location).exists()]
 
 
 @pytest.fixture(scope="session")
@@ -48,8 +48,8 @@ def account(environment: Environment) -> Iterator[ManagerAccount]:
 @pytest.fixture
 def manager(account: ManagerAccount) -> Iterator[Manager]:
     """A manager without probe and metrics servers, started by `started`; a missing permission fails the test."""
-    with account.client() as client, closing(Manager(client, options=Options(name="test"))) as made:
-        yield made
+    with account.client() as client, closing(Manager(client, options=Options(name="test"))) as built:
+        yield built
 
 
 @pytest.fixture

@@ -44,23 +44,23 @@ def redis_conf(cluster: RedisCluster) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def config_map(cluster: RedisCluster, found: ConfigMap) -> ConfigMap:
+def config_map(cluster: RedisCluster, result: ConfigMap) -> ConfigMap:
     """Return the ConfigMap with redis.conf."""
-    return replace(_labelled(cluster, found), data={"redis.conf": redis_conf(cluster)})
+    return replace(_labelled(cluster, result), data={"redis.conf": redis_conf(cluster)})
 
 
-def service(cluster: RedisCluster, found: Service) -> Service:
+def service(cluster: RedisCluster, result: Service) -> Service:
     """Return the headless Service that gives each server a DNS name."""
     port = ServicePort(name="redis", port=PORT, target_port="redis", protocol="TCP")
-    spec = replace(found.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
-    return replace(_labelled(cluster, found), spec=spec)
+    spec = replace(result.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
+    return replace(_labelled(cluster, result), spec=spec)
 
 
-def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
+def stateful_set(cluster: RedisCluster, result: StatefulSet) -> StatefulSet:
     """Return the StatefulSet of the servers, with their volumes."""
     after = "Retain" if cluster.spec.keep_data else "Delete"
     spec = replace(
-        found.spec,
+        result.spec,
         replicas=cluster.spec.replicas,
         service_name=cluster.metadata.name,
         selector=LabelSelector(match_labels=labels(cluster)),
@@ -68,23 +68,23 @@ def stateful_set(cluster: RedisCluster, found: StatefulSet) -> StatefulSet:
             when_deleted=after, when_scaled="Retain"
         ),
         # Immutable after creation.
-        volume_claim_templates=found.spec.volume_claim_templates or (_claim(cluster),),
-        template=_template(cluster, found.spec.template),
+        volume_claim_templates=result.spec.volume_claim_templates or (_claim(cluster),),
+        template=_template(cluster, result.spec.template),
     )
-    return replace(_labelled(cluster, found), spec=spec)
+    return replace(_labelled(cluster, result), spec=spec)
 
 
 def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus:
     """Compute the status of a cluster from its StatefulSet."""
-    seen, wanted = servers.status, cluster.spec.replicas
+    seen, expected = servers.status, cluster.spec.replicas
     # The status of an earlier generation says nothing about the current spec.
     current = seen.observed_generation == servers.metadata.generation
     ready, updated = seen.ready_replicas or 0, seen.updated_replicas or 0
-    rolling = not current or ready < wanted or updated < wanted
-    message = f"{ready} of {wanted} servers answer"
+    rolling = not current or ready < expected or updated < expected
+    message = f"{ready} of {expected} servers answer"
     conditions = cluster.status.conditions
     for kind, holds, reasons in (
-        ("Ready", current and ready >= wanted, ("ServersAnswer", "ServersMissing")),
+        ("Ready", current and ready >= expected, ("ServersAnswer", "ServersMissing")),
         ("Progressing", rolling, ("RollingOut", "RolledOut")),
     ):
         condition = Condition(
@@ -109,31 +109,31 @@ def has_ended(servers: StatefulSet) -> bool:
     return servers.status.observed_generation == servers.metadata.generation and not servers.status.replicas
 
 
-def _labelled(cluster: RedisCluster, found: P) -> P:
-    return change(found, lambda f: f.metadata.labels).by(lambda old: {**old, **labels(cluster)})
+def _labelled(cluster: RedisCluster, result: P) -> P:
+    return change(result, lambda f: f.metadata.labels).by(lambda old: {**old, **labels(cluster)})
 
 
-def _template(cluster: RedisCluster, found: PodTemplateSpec) -> PodTemplateSpec:
+def _template(cluster: RedisCluster, pod_template_spec: PodTemplateSpec) -> PodTemplateSpec:
     # Servers read the configuration only when they start: a change needs new pods.
     digest = hashlib.sha256(redis_conf(cluster).encode()).hexdigest()[:16]
     metadata = replace(
-        found.metadata,
-        labels={**found.metadata.labels, **labels(cluster)},
-        annotations={**found.metadata.annotations, CONFIG_HASH: digest},
+        pod_template_spec.metadata,
+        labels={**pod_template_spec.metadata.labels, **labels(cluster)},
+        annotations={**pod_template_spec.metadata.annotations, CONFIG_HASH: digest},
     )
     config = Volume(name="config", config_map=ConfigMapVolumeSource(name=cluster.metadata.name, default_mode=0o644))
-    servers = [one for one in found.spec.containers if one.name == "redis"] or [Container(name="redis")]
+    servers = [container for container in pod_template_spec.spec.containers if container.name == "redis"] or [Container(name="redis")]
     spec = replace(
-        found.spec,
-        containers=(_container(cluster, servers[0]), *(one for one in found.spec.containers if one.name != "redis")),
-        volumes=(config, *(one for one in found.spec.volumes if one.name != "config")),
+        pod_template_spec.spec,
+        containers=(_container(cluster, servers[0]), *(item for item in pod_template_spec.spec.containers if item.name != "redis")),
+        volumes=(config, *(volume for volume in pod_template_spec.spec.volumes if volume.name != "config")),
     )
-    return replace(found, metadata=metadata, spec=spec)
+    return replace(pod_template_spec, metadata=metadata, spec=spec)
 
 
-def _container(cluster: RedisCluster, found: Container) -> Container:
+def _container(cluster: RedisCluster, container: Container) -> Container:
     return replace(
-        found,
+        container,
         image=cluster.spec.image,
         command=("redis-server", "/etc/redis/redis.conf"),
         ports=(ContainerPort(name="redis", container_port=PORT, protocol="TCP"),),

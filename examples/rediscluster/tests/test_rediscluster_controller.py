@@ -47,9 +47,9 @@ class Watched(RedisClusterReconciler):
 
     def is_ready(self, name: ObjectName) -> bool:
         """Report whether the cluster is ready for its latest generation."""
-        found = self.read(name)
-        current = found.status.observed_generation == found.metadata.generation
-        return current and is_status_condition_true(found.status.conditions, "Ready")
+        stored = self.read(name)
+        current = stored.status.observed_generation == stored.metadata.generation
+        return current and is_status_condition_true(stored.status.conditions, "Ready")
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def redis(manager: Manager, started: Callable[[], Manager], client: Client) -> I
 
 def made(redis: Watched, name: str) -> ObjectName:
     """Create the sample with another name and wait until it is ready."""
-    there = ObjectName("default", name)
-    redis.admin.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **there._asdict()))
-    redis.wait(lambda: redis.is_ready(there))
-    return there
+    existing = ObjectName("default", name)
+    redis.admin.create(sample(RedisCluster, "cache_v1_rediscluster.yaml", **existing._asdict()))
+    redis.wait(lambda: redis.is_ready(existing))
+    return existing
 
 
 def versions(redis: Watched, name: ObjectName) -> list[str]:
@@ -109,8 +109,8 @@ def test_deleted_owned_object_is_recreated(redis: Watched, kind: type[ApiObject]
     redis.admin.delete(was)
 
     def is_back() -> bool:
-        found = redis.admin.list(kind, namespace="default")
-        return any(one.metadata.name == name.name and one.metadata.uid != was.metadata.uid for one in found)
+        result = redis.admin.list(kind, namespace="default")
+        return any(item.metadata.name == name.name and item.metadata.uid != was.metadata.uid for item in result)
 
     redis.wait(is_back)
 
@@ -161,7 +161,7 @@ def test_name_conflict_is_reported_in_the_status(redis: Watched, created: list[A
     redis.admin.create(RedisCluster(ObjectMeta(name="taken", namespace="default"), RedisClusterSpec(replicas=1)))
 
     def ready() -> str:
-        found = find_status_condition(redis.read(name).status.conditions, "Ready")
-        return found.reason if found is not None else ""
+        result = find_status_condition(redis.read(name).status.conditions, "Ready")
+        return result.reason if result is not None else ""
 
     redis.wait(lambda: ready() == "NameTaken")

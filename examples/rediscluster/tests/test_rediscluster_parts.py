@@ -25,9 +25,9 @@ def seen(generation: int, ready: int, updated: int, replicas: int = 3) -> Statef
 
 
 def test_user_settings_override_others() -> None:
-    said = [line for line in redis_conf(CLUSTER).splitlines() if line.startswith("maxmemory ")]
+    printed = [line for line in redis_conf(CLUSTER).splitlines() if line.startswith("maxmemory ")]
 
-    assert said == ["maxmemory 100mb", "maxmemory 1gb"]
+    assert printed == ["maxmemory 100mb", "maxmemory 1gb"]
 
 
 def test_changed_configuration_replaces_the_pods() -> None:
@@ -40,22 +40,22 @@ def test_changed_configuration_replaces_the_pods() -> None:
 def test_fields_of_others_are_kept() -> None:
     sidecar = Container(name="mesh", image="mesh:1")
     pods = PodSpec(containers=(Container(name="redis", image="redis:1", image_pull_policy="Always"), sidecar))
-    found = StatefulSet(
+    result = StatefulSet(
         metadata=ObjectMeta(labels={"team": "cache"}), spec=StatefulSetSpec(template=PodTemplateSpec(spec=pods))
     )
 
-    made = stateful_set(CLUSTER, found)
+    built = stateful_set(CLUSTER, result)
 
-    servers, other = made.spec.template.spec.containers
+    servers, other = built.spec.template.spec.containers
     assert (servers.image, servers.image_pull_policy, other) == ("redis:7.4-alpine", "Always", sidecar)
-    assert made.metadata.labels["team"] == "cache"
-    assert stateful_set(CLUSTER, made) == made
+    assert built.metadata.labels["team"] == "cache"
+    assert stateful_set(CLUSTER, built) == built
 
 
 def test_cluster_is_ready_when_all_servers_answer_and_rolled_out_when_all_are_updated() -> None:
     def conditions(servers: StatefulSet) -> tuple[bool, bool]:
-        found = status_of(CLUSTER, servers).conditions
-        return is_status_condition_true(found, "Ready"), is_status_condition_true(found, "Progressing")
+        result = status_of(CLUSTER, servers).conditions
+        return is_status_condition_true(result, "Ready"), is_status_condition_true(result, "Progressing")
 
     assert conditions(seen(generation=1, ready=3, updated=3)) == (False, True)
     assert conditions(seen(generation=2, ready=2, updated=3)) == (False, True)

@@ -15,19 +15,19 @@ CONDITIONS = (Condition(type="Ready", status="True", reason="ServersAnswer"),)
 
 
 def test_sample_survives_a_round_trip() -> None:
-    wanted = sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict())
+    expected = sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict())
 
-    assert from_hub(to_hub(wanted)) == wanted
+    assert from_hub(to_hub(expected)) == expected
 
 
 def test_object_can_be_read_in_both_versions(client: Client, created: list[ApiObject]) -> None:
-    made = client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
-    created.append(made)
+    built = client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
+    created.append(built)
 
     read = client.get(v1.RedisCluster, NAME)
     assert (read.spec.replicas, read.spec.max_memory) == (3, "64mb")
     assert read.spec.settings == ("maxmemory-policy allkeys-lru",)
-    assert from_hub(read).spec == client.get(v1alpha1.RedisCluster, NAME).spec == made.spec
+    assert from_hub(read).spec == client.get(v1alpha1.RedisCluster, NAME).spec == built.spec
 
 
 @pytest.mark.parametrize(

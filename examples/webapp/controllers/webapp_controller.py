@@ -25,9 +25,9 @@ BACKUPS = Path(os.environ.get("BACKUP_DIR", "/backups"))
 
 def delete_backups(app: WebApp, folder: Path = BACKUPS) -> None:
     """Delete the backups of an app, which a job outside the cluster writes."""
-    own = folder.joinpath(*object_name(app))
-    if own.exists():  # otherwise there are none, or an earlier attempt deleted them
-        shutil.rmtree(own)
+    local = folder.joinpath(*object_name(app))
+    if local.exists():  # otherwise there are none, or an earlier attempt deleted them
+        shutil.rmtree(local)
 
 
 @rbac(groups="apps", resources="deployments", verbs=OWN_VERBS)
@@ -60,8 +60,8 @@ class WebAppReconciler(
         self.client.apply(service(app), owner=app, force=True)
         if app.spec.host:
             self.client.apply(ingress(app), owner=app, force=True)
-        elif (found := self.client.find(Ingress, object_name(app))) and is_controlled_by(found, app):
-            self.client.delete(found, missing_ok=True)
+        elif (stored := self.client.find(Ingress, object_name(app))) and is_controlled_by(stored, app):
+            self.client.delete(stored, missing_ok=True)
             self.recorder.event(app, "Normal", "Hidden", "Ingress deleted: the app has no host any more")
         status = status_of(app, pods)
         if status != app.status:

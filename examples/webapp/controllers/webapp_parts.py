@@ -61,21 +61,21 @@ def ingress(app: WebApp) -> Ingress:
 
 def status_of(app: WebApp, pods: Deployment) -> WebAppStatus:
     """Compute the status of an app from its Deployment."""
-    seen, wanted = pods.status, pods.spec.replicas or 0
+    seen, expected = pods.status, pods.spec.replicas or 0
     replicas, updated, available = seen.replicas or 0, seen.updated_replicas or 0, seen.available_replicas or 0
     # The status of an earlier generation says nothing about the current spec.
     current = seen.observed_generation == pods.metadata.generation
-    done = current and replicas == updated == available == wanted
+    done = current and replicas == updated == available == expected
     conditions = app.status.conditions
     for kind, holds, reason in (
-        ("Available", current and available >= wanted, "PodsAvailable" if available >= wanted else "PodsMissing"),
+        ("Available", current and available >= expected, "PodsAvailable" if available >= expected else "PodsMissing"),
         ("Progressing", not done, "RolledOut" if done else "RollingOut"),
     ):
         condition = Condition(
             type=kind,
             status=str(holds),
             reason=reason,
-            message=f"{available} of {wanted} pods are available",
+            message=f"{available} of {expected} pods are available",
             observed_generation=app.metadata.generation,
         )
         conditions = set_status_condition(conditions, condition)

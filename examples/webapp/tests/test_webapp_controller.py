@@ -22,8 +22,8 @@ APP = WebApp(META, WebAppSpec("shop:1", replicas=2, host="shop.example.com"))
 def conditions(client: FakeClient) -> dict[str, tuple[str, int | None]]:
     """Reconcile the app, and return the status and the generation of each condition."""
     WebAppReconciler(client).reconcile_request(NAME)
-    found = client.get(WebApp, NAME).status.conditions
-    return {one.type: (one.status, one.observed_generation) for one in found}
+    result = client.get(WebApp, NAME).status.conditions
+    return {item.type: (item.status, item.observed_generation) for item in result}
 
 
 def roll_out(client: FakeClient, ready: int) -> None:
@@ -129,7 +129,7 @@ def test_sample_is_scaled_and_deleted_on_a_server(
     eventually(lambda: manager.api_reader.get(Deployment, NAME).spec.replicas == 3)
     available = eventually(
         lambda: find_status_condition(manager.api_reader.get(WebApp, NAME).status.conditions, "Available"),
-        lambda found: found and found.observed_generation == 2,
+        lambda result: result and result.observed_generation == 2,
     )
     assert available
     manager.client.delete(app)

@@ -104,10 +104,10 @@ def test_created_object_keeps_every_field_and_gets_defaults(kube: Kube) -> None:
         ports=(ServicePort(port=80),),
         schema=JSONSchemaProps(all_of=(inner,)),
     )
-    kept = kube.ok("POST", OVENS, to_dict(Oven(ObjectMeta(name="o"), spec)))
-    (port,) = kept["spec"]["template"]["spec"]["containers"][0]["ports"]
+    stored = kube.ok("POST", OVENS, to_dict(Oven(ObjectMeta(name="o"), spec)))
+    (port,) = stored["spec"]["template"]["spec"]["containers"][0]["ports"]
     assert port == {"containerPort": 80, "protocol": "TCP"}
-    read = from_dict(Oven, kept).spec
+    read = from_dict(Oven, stored).spec
     assert (read.schema, read.selector) == (spec.schema, spec.selector)
     assert read.template.metadata.labels == {"a": "b"}
     assert read.template.spec.containers[0].resources == container.resources

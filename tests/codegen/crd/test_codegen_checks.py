@@ -194,9 +194,9 @@ def test_field_that_an_api_server_accepts_is_accepted(hint: Any) -> None:
     ],
 )
 def test_default_must_match_the_format(hint: Any, default: str, fits: bool) -> None:
-    found = reported_problems(hint, default=default)
-    assert len(found) == (not fits)
-    assert all(f"invalid default {default!r}: " in problem for problem in found)
+    result = reported_problems(hint, default=default)
+    assert len(result) == (not fits)
+    assert all(f"invalid default {default!r}: " in problem for problem in result)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +214,9 @@ def test_default_must_match_the_format(hint: Any, default: str, fits: bool) -> N
     ],
 )
 def test_selectable_field_must_be_a_scalar(hint: Any, path: str, expected: str) -> None:
-    found = reported_problems(hint, selectable_fields=(path,))
-    assert len(found) == bool(expected)
-    assert all(expected in problem for problem in found)
+    result = reported_problems(hint, selectable_fields=(path,))
+    assert len(result) == bool(expected)
+    assert all(expected in problem for problem in result)
 
 
 @pytest.mark.parametrize(
@@ -262,16 +262,16 @@ def test_api_type_option_that_an_api_server_would_reject_is_rejected_once(
     ],
 )
 def test_whole_object_has_fewer_constraints(meta: Meta, status: bool, expected: list[str]) -> None:
-    found = reported_problems(str, meta, status=status)
-    assert len(found) == len(expected)
-    assert all(part in problem for part, problem in zip(expected, found, strict=True))
+    result = reported_problems(str, meta, status=status)
+    assert len(result) == len(expected)
+    assert all(part in problem for part, problem in zip(expected, result, strict=True))
 
 
 def test_more_than_eight_selectable_fields_are_rejected() -> None:
-    found = reported_problems(
+    result = reported_problems(
         Mapping[str, str], selectable_fields=tuple(f".spec.field.n{number}" for number in range(9))
     )
-    assert found == ["9 selectable fields: at most 8 are allowed"]
+    assert result == ["9 selectable fields: at most 8 are allowed"]
 
 
 def test_rules_over_the_total_cost_limit_are_rejected() -> None:

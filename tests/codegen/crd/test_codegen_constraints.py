@@ -26,9 +26,9 @@ class Engine:
 def field_schema(hint: Any, *default: Any) -> Any:
     """Return the schema of one field, and check that there are no problems."""
     problems = Problems()
-    made = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
+    built = SchemaMaker(problems).of_class(make_dataclass("Holder", [("field", hint, *default)], frozen=True))
     assert list(problems) == []
-    return made["properties"]["field"]
+    return built["properties"]["field"]
 
 
 def reported_problems(hint: Any, *default: Any) -> str:
@@ -128,7 +128,7 @@ def test_quantity_and_duration_have_the_kubernetes_schemas() -> None:
 
 @pytest.mark.feature("D-77", "D-79")
 def test_required_is_explicit_and_compound_defaults_are_rendered() -> None:
-    made = make_dataclass(
+    built = make_dataclass(
         "Holder",
         [
             ("b", Annotated[str, Meta(required=False)]),
@@ -138,7 +138,7 @@ def test_required_is_explicit_and_compound_defaults_are_rendered() -> None:
         ],
         frozen=True,
     )
-    schema = SchemaMaker(Problems()).of_class(made)
+    schema = SchemaMaker(Problems()).of_class(built)
     assert schema["required"] == ["a"]
     defaults = {name: part["default"] for name, part in schema["properties"].items() if "default" in part}
     assert defaults == {"a": "x", "c": ["x", "y"], "d": {"name": "e", "power": 2}}
@@ -245,21 +245,21 @@ def test_field_names_are_escaped_as_in_cel(name: str, escaped: str) -> None:
 def definition(module: str, **options: Any) -> Any:
     problems = Problems()
     kinds = read_modules([f"tests.codegen.kinds.{name}" for name in module.split()], problems)
-    made = crds(kinds, SchemaMaker(problems, **options), problems)
+    built = crds(kinds, SchemaMaker(problems, **options), problems)
     assert list(problems) == []
-    ((manifest,), _) = next(iter(made.values()))
+    ((manifest,), _) = next(iter(built.values()))
     return manifest
 
 
 @pytest.mark.feature("D-55", "D-57", "D-58", "D-59")
 def test_crd_with_two_versions_stores_one_and_has_a_conversion_webhook() -> None:
-    made = definition("shelf_v1beta1 shelf_v1")
-    assert made["metadata"] == {
+    built = definition("shelf_v1beta1 shelf_v1")
+    assert built["metadata"] == {
         "name": "shelves.library.example.com",
         "annotations": {"example.com/owner": "stacks"},
         "labels": {"team": "stacks"},
     }
-    assert made["spec"]["conversion"] == {
+    assert built["spec"]["conversion"] == {
         "strategy": "Webhook",
         "webhook": {
             "clientConfig": {
@@ -270,11 +270,11 @@ def test_crd_with_two_versions_stores_one_and_has_a_conversion_webhook() -> None
             "conversionReviewVersions": ["v1"],
         },
     }  # fmt: skip
-    new, old = made["spec"]["versions"]
+    new, old = built["spec"]["versions"]
     assert (new["storage"], old["storage"], old["deprecated"]) == (True, False, True)
     assert old["deprecationWarning"] == "library.example.com/v1beta1 Shelf is going away: use v1"
     assert new["selectableFields"] == [{"jsonPath": ".spec.topic"}]
-    assert made["spec"]["names"]["categories"] == ["all", "library"]
+    assert built["spec"]["names"]["categories"] == ["all", "library"]
 
 
 @pytest.mark.feature("D-86")
@@ -291,6 +291,6 @@ def test_field_docstring_is_the_description_and_max_description_truncates_it() -
 
 
 def test_embedded_metadata_schema_is_optional() -> None:
-    made = make_dataclass("Holder", [("template", ObjectMeta)], frozen=True)
-    schema = SchemaMaker(Problems(), embedded_meta=True).of_class(made)["properties"]["template"]
+    built = make_dataclass("Holder", [("template", ObjectMeta)], frozen=True)
+    schema = SchemaMaker(Problems(), embedded_meta=True).of_class(built)["properties"]["template"]
     assert sorted(schema["properties"]) == ["annotations", "finalizers", "labels", "name", "namespace"]

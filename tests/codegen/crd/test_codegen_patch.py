@@ -86,20 +86,20 @@ def test_patch_replaces_the_schema_with_the_generated_one(tmp_path: Path, genera
 @pytest.mark.feature("D-95")
 def test_patch_leaves_the_rest_of_the_file_unchanged(tmp_path: Path) -> None:
     assert patch(tmp_path, HEAD + OLD + TAIL) == 0
-    found = (tmp_path / "crd.yaml").read_text()
-    assert found.startswith(HEAD)
-    assert found.endswith(TAIL)
-    assert "several" not in found
-    assert patch(tmp_path, found, "--verify") == 0
+    text = (tmp_path / "crd.yaml").read_text()
+    assert text.startswith(HEAD)
+    assert text.endswith(TAIL)
+    assert "several" not in text
+    assert patch(tmp_path, text, "--verify") == 0
 
 
 def test_verify_shows_the_patch_and_writes_nothing(tmp_path: Path, capsys: Any) -> None:
     assert patch(tmp_path, HEAD + OLD + TAIL, "--verify", "--max-description", "0") == 1
-    answer = capsys.readouterr()
-    assert "--- a/crd.yaml" in answer.out
-    assert "-            several" in answer.out
-    assert "+              format: int32" in answer.out
-    assert "description" not in "".join(line for line in answer.out.splitlines() if line.startswith("+"))
+    response = capsys.readouterr()
+    assert "--- a/crd.yaml" in response.out
+    assert "-            several" in response.out
+    assert "+              format: int32" in response.out
+    assert "description" not in "".join(line for line in response.out.splitlines() if line.startswith("+"))
     assert (tmp_path / "crd.yaml").read_text() == HEAD + OLD + TAIL
 
 

@@ -39,9 +39,9 @@ def schema_of(hint: Any, *, allow_floats: bool = False) -> Any:
     """Return the schema of one required field, and check that there are no problems."""
     problems = Problems()
     maker = SchemaMaker(problems, allow_floats=allow_floats)
-    made = maker.of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
+    built = maker.of_class(make_dataclass("Holder", [("field", hint)], frozen=True))
     assert list(problems) == []
-    return made["properties"]["field"]
+    return built["properties"]["field"]
 
 
 def reported_problems(hint: Any, **default: Any) -> str:

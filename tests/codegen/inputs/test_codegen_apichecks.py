@@ -21,7 +21,7 @@ def error_output(folder: Path, text: str, *more: str, module: str = "kinds") -> 
     """Run the command on a module with this text and return its error output."""
     (folder / "kinds.py").write_text(HEAD + textwrap.dedent(text))
     arguments = ["--input", module, "--output-package", "made", "--crd-dir", "crd", *more]
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "clientgo.codegen", *arguments],
         cwd=folder,
         capture_output=True,
@@ -30,11 +30,11 @@ def error_output(folder: Path, text: str, *more: str, module: str = "kinds") -> 
         env={**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"},
         timeout=60,
     )
-    assert (answer.returncode, answer.stdout) == (2, "")
+    assert (result.returncode, result.stdout) == (2, "")
     assert not (folder / "made").exists()
     assert not (folder / "crd").exists()
-    assert "Traceback" not in answer.stderr
-    return answer.stderr
+    assert "Traceback" not in result.stderr
+    return result.stderr
 
 
 MARK = '@api_type(group="g.io", version="v1"%s)\n@dataclass(frozen=True)\n'

@@ -82,8 +82,8 @@ def generated(folder: Path, text: str, *, option: str = "--from-crd") -> int:
 @given(schema=st.fixed_dictionaries({"type": st.just("object"), "properties": st.dictionaries(NAMES, SCHEMAS)}))
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_schema_generates_only_nodes_of_the_templates(schema: Any) -> None:
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary_directory:
+        folder = Path(temporary_directory)
         assert generated(folder, to_yaml(definition(schema))) == 0
         for path in folder.rglob("*.py"):
             assert unexpected_nodes(path.read_text(encoding="utf-8")) == [], path
@@ -113,7 +113,7 @@ print(json.dumps(sorted(field.encode_name for field in spec)), sys.modules.get("
 def test_modules_generated_from_hostile_text_can_be_imported(tmp_path: Path) -> None:
     names = {name for name in HOSTILE_TEXTS if not INVALID_IN_NAMES.search(name)}
     code = '"""\nimport antigravity\n"""'
-    parts = {
+    pieces = {
         name: {
             "type": "object",
             "description": f"{code}{text}",
@@ -121,15 +121,15 @@ def test_modules_generated_from_hostile_text_can_be_imported(tmp_path: Path) -> 
         }
         for name, text in zip(sorted(names), HOSTILE_TEXTS, strict=False)
     }
-    spec = {"type": "object", "description": code, "properties": parts}
+    spec = {"type": "object", "description": code, "properties": pieces}
     schema = {"type": "object", "description": code, "properties": {"spec": spec, "get": {"type": "string"}}}
     assert generated(tmp_path, to_yaml(definition(schema))) == 0
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", READ_BACK], env=env, capture_output=True, text=True, check=False, timeout=60
     )
-    names_json, _, imported = answer.stdout.rpartition(" ")
-    assert answer.stderr == ""
+    names_json, _, imported = result.stdout.rpartition(" ")
+    assert result.stderr == ""
     assert set(json.loads(names_json)) == names
     assert imported == "None\n"
     for arguments in (("check", "--select=F,PLE,W6"), ("format", "--check")):
@@ -264,10 +264,10 @@ def test_kind_that_collides_with_an_import_gets_another_class_name(tmp_path: Pat
     assert generated(tmp_path, json.dumps(definition(schema, names={"kind": "Lister", "plural": "class"}))) == 0
     use = 'from made.clientset.fake import FakeClientset as F; print(F().g_v1.class_("ns").kind.__api_type__.kind)'
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
     )
-    assert (answer.stdout, answer.stderr) == ("Lister\n", "")
+    assert (result.stdout, result.stderr) == ("Lister\n", "")
 
 
 @pytest.mark.e2e
@@ -277,10 +277,10 @@ def test_modules_of_any_group_name_can_be_imported(tmp_path: Path, group: str) -
     assert generated(tmp_path, json.dumps(definition(obj(), group=group, version=version))) == 0
     use = "import made.informers, made.clientset.fake as f; made.informers.SharedInformerFactory(f.FakeClientset())"
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
-    answer = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", use], env=env, capture_output=True, text=True, check=False, timeout=60
     )
-    assert (answer.stdout, answer.stderr) == ("", "")
+    assert (result.stdout, result.stderr) == ("", "")
 
 
 def test_kind_in_lower_case_is_accepted_in_a_definition_of_others() -> None:

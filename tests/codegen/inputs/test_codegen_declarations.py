@@ -64,8 +64,8 @@ def test_groups_with_equal_permissions_are_merged_in_any_order() -> None:
 
 
 def test_permission_limited_to_a_name_is_not_widened() -> None:
-    one = rbac(groups="a.io", resources="things", verbs="get", resource_names="x")
-    assert len(rules(one, rbac(groups="a.io", resources="things", verbs="list"))) == 2
+    item = rbac(groups="a.io", resources="things", verbs="get", resource_names="x")
+    assert len(rules(item, rbac(groups="a.io", resources="things", verbs="list"))) == 2
 
 
 def test_admin_editor_and_viewer_roles_are_generated(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_webhook_configurations_can_be_named() -> None:
             configuration=configuration,
         )  # fmt: skip
 
-    made = webhook_configurations([hook("b.x.io", "mine"), hook("c.x.io"), hook("a.x.io")])
-    assert [(each["metadata"]["name"], [hook["name"] for hook in each["webhooks"]]) for each in made] == [
+    built = webhook_configurations([hook("b.x.io", "mine"), hook("c.x.io"), hook("a.x.io")])
+    assert [(each["metadata"]["name"], [hook["name"] for hook in each["webhooks"]]) for each in built] == [
         ("mine", ["b.x.io"]),
         ("validating-webhook-configuration", ["a.x.io", "c.x.io"]),
     ]
@@ -338,10 +338,10 @@ RULES = (
 def test_role_namespace_keeps_cluster_scoped_permissions_in_a_cluster_role(tmp_path: Path, monkeypatch: Any) -> None:
     more = ("--role-namespace", "here", "--input-module", KINDS, "--generators", "rbac")
     assert declare(tmp_path, monkeypatch, NAMESPACED, *more) == 0
-    cluster, here, leases = documents(tmp_path / "rbac/role.yaml")
-    names = [(each["kind"], each["metadata"].get("namespace", "")) for each in (cluster, here, leases)]
+    cluster, local, leases = documents(tmp_path / "rbac/role.yaml")
+    names = [(each["kind"], each["metadata"].get("namespace", "")) for each in (cluster, local, leases)]
     assert names == [("ClusterRole", ""), ("Role", "here"), ("Role", "leases")]
-    resources = [[rule.get("resources", []) for rule in role["rules"]] for role in (cluster, here)]
+    resources = [[rule.get("resources", []) for rule in role["rules"]] for role in (cluster, local)]
     assert resources == [
         [[], ["namespaces", "nodes"], ["tokenreviews"], ["harbours"]],
         [["deployments/scale", "pods"], ["ships"], ["things"]],

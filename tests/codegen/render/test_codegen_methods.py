@@ -25,7 +25,7 @@ EXPANSIONS = "tests.codegen.kinds.workshop_expansions"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def generated_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("workshop")
     generate(folder, "workshop", more=("--expansions", EXPANSIONS), package="made_workshop")
     with importable(folder, "made_workshop"):
@@ -33,8 +33,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def fake(made: str) -> Any:
-    return importlib.import_module(f"{made}.clientset.fake").FakeClientset()
+def fake(generated_package: str) -> Any:
+    return importlib.import_module(f"{generated_package}.clientset.fake").FakeClientset()
 
 
 def machine(name: str, speed: int = 1, namespace: str = "ns") -> Machine:
@@ -90,8 +90,8 @@ def test_client_method_of_each_verb_sends_the_matching_request(fake: Any) -> Non
 def test_list_of_a_subresource_returns_the_result_class_and_sends_options(fake: Any) -> None:
     mended = Repair(ObjectMeta(name="m-1"), "belt", done=True)
     seen = answer_subresource_calls(fake, [mended])
-    found = fake.workshop_v1.machines("ns").list_repairs("m", ListOptions(label_selector="part=belt", limit=5))
-    assert found.items == [mended]
+    list_repairs = fake.workshop_v1.machines("ns").list_repairs("m", ListOptions(label_selector="part=belt", limit=5))
+    assert list_repairs.items == [mended]
     (action,) = seen
     assert (action.verb, action.namespace, action.name, action.subresource) == ("list", "ns", "m", "repairs")
     assert (action.label_selector, action.options["limit"]) == ("part=belt", "5")
@@ -137,8 +137,8 @@ def test_fake_without_a_reactor_rejects_subresource_calls(fake: Any) -> None:
 
 
 @pytest.mark.feature("D-13", "B-LIS-05", "A-43", "D-12")
-def test_listers_inherit_expansion_methods(made: str) -> None:
-    listers = importlib.import_module(f"{made}.listers.workshop_v1")
+def test_listers_inherit_expansion_methods(generated_package: str) -> None:
+    listers = importlib.import_module(f"{generated_package}.listers.workshop_v1")
     indexer: Indexer[Machine] = Indexer({NAMESPACE_INDEX: by_namespace})
     indexer.replace([machine("a", 2), machine("b", 3), machine("c", 9, "other")])
     lister = listers.MachineLister(indexer)
@@ -172,7 +172,7 @@ def test_invalid_expansion_class_is_reported_with_its_line(
 ) -> None:
     (tmp_path / "mine.py").write_text(f"{text}\n")
     monkeypatch.syspath_prepend(tmp_path)
-    options = ["--output-package", "made", "--root", str(tmp_path / "out"), "--expansions", "mine"]
+    options = ["--output-package", "generated_package", "--root", str(tmp_path / "out"), "--expansions", "mine"]
     assert main(["--input-module", "tests.codegen.kinds.workshop", *options]) == 2
     error = capsys.readouterr().err
     assert "mine.py:1: " in error

@@ -76,10 +76,10 @@ def references(schema: Any) -> Iterator[str]:
 @pytest.mark.feature("A-47", "D-03")
 def test_kind_references_its_fields_and_built_in_types(foo: Callable[..., Definitions]) -> None:
     definitions = foo()
-    made = definitions[FOO]
-    assert made.dependencies == (f"{META}.ObjectMeta", f"{FOO}Spec", f"{FOO}Status")
-    assert made.schema["properties"]["spec"] == {"$ref": f"#/components/schemas/{FOO}Spec"}
-    assert made.schema["x-kubernetes-group-version-kind"] == [
+    built = definitions[FOO]
+    assert built.dependencies == (f"{META}.ObjectMeta", f"{FOO}Spec", f"{FOO}Status")
+    assert built.schema["properties"]["spec"] == {"$ref": f"#/components/schemas/{FOO}Spec"}
+    assert built.schema["x-kubernetes-group-version-kind"] == [
         {"group": "samplecontroller.k8s.io", "kind": "Foo", "version": "v1alpha1"}
     ]
     assert definitions[f"{FOO}Spec"].schema["required"] == ["deploymentName"]
@@ -123,8 +123,8 @@ def test_field_constraints_do_not_leak_to_fields_of_the_same_class() -> None:
 
 def test_definition_of_an_embedded_class_is_shared() -> None:
     maker = _PartMaker(Problems())
-    one, other = maker.of_class(PodTemplateSpec, (Pair,)), maker.of_class(PodTemplateSpec, (Piece,))
-    assert one["properties"] is other["properties"]
+    first, other = maker.of_class(PodTemplateSpec, (Pair,)), maker.of_class(PodTemplateSpec, (Piece,))
+    assert first["properties"] is other["properties"]
 
 
 @pytest.mark.feature("A-47")
@@ -135,10 +135,10 @@ def test_definition_of_a_foreign_kind_keeps_the_crd_schema(tmp_path: Path) -> No
         definitions = importlib.import_module("made_foreign.openapi").get_openapi_definitions()
     name = "net.example.credentials.v1.Credential"
     crd = yaml.safe_load(CREDENTIALS.read_text())["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    made = definitions[name]
-    assert made.dependencies == (f"{META}.ObjectMeta",)
+    built = definitions[name]
+    assert built.dependencies == (f"{META}.ObjectMeta",)
     for part in ("spec", "status"):
-        assert made.schema["properties"][part] == crd["properties"][part]
+        assert built.schema["properties"][part] == crd["properties"][part]
     assert definitions[f"{name}List"].dependencies == (f"{META}.ListMeta", name)
     assert {f"{META}.ObjectMeta", "domain.my.ajd.v1.Home"} <= set(definitions)
     assert (
@@ -173,21 +173,21 @@ def test_schema_that_is_not_valid_openapi_is_rejected_in_one_line(
 def test_yaml_date_in_a_foreign_schema_stays_a_string() -> None:
     api = ApiType(group="a.example.com", version="v1", kind="Thing", plural="things", singular="thing")
     schema = yaml.safe_load("{properties: {a: {default: 2020-01-01}}}")
-    made = published_schema(ForeignKind(api, schema, "crd.yaml"))
-    assert made["properties"]["a"]["default"] == "2020-01-01"
+    built = published_schema(ForeignKind(api, schema, "crd.yaml"))
+    assert built["properties"]["a"]["default"] == "2020-01-01"
 
 
 def test_schema_is_built_lazily_and_once() -> None:
-    made: list[str] = []
+    built: list[str] = []
 
     def reference(name: str) -> str:
-        made.append(name)
+        built.append(name)
         return name
 
     definitions = Definitions({"Thing": {"items": {"$ref": Ref("Other")}, "default": {"$ref": "text"}}}, reference)
-    assert (list(definitions), made) == (["Thing"], [])
+    assert (list(definitions), built) == (["Thing"], [])
     assert definitions["Thing"].schema is definitions["Thing"].schema
-    assert (definitions["Thing"].dependencies, made) == (("Other",), ["Other"])
+    assert (definitions["Thing"].dependencies, built) == (("Other",), ["Other"])
     assert definitions["Thing"].schema["default"] == {"$ref": "text"}
 
 

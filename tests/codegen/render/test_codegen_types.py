@@ -87,9 +87,9 @@ def test_pyright_accepts_generated_code_and_reports_its_misuse(tmp_path: Path) -
     }
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
     command = [program, "-p", str(tmp_path), "--pythonpath", sys.executable, "--outputjson"]
-    answer = json.loads(subprocess.run(command, capture_output=True, text=True, check=False, timeout=300).stdout)
-    errors = [each for each in answer["generalDiagnostics"] if each["severity"] == "error"]
+    document = json.loads(subprocess.run(command, capture_output=True, text=True, check=False, timeout=300).stdout)
+    errors = [each for each in document["generalDiagnostics"] if each["severity"] == "error"]
     marked = {number for number, line in enumerate(USE.splitlines()) if re.search("# wrong$", line)}
     assert {Path(error["file"]).name for error in errors} == {"use.py"}, errors
     assert {error["range"]["start"]["line"] for error in errors} == marked
-    assert answer["summary"]["filesAnalyzed"] > 150
+    assert document["summary"]["filesAnalyzed"] > 150

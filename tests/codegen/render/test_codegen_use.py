@@ -85,9 +85,9 @@ def test_for_resource_creates_the_informer_of_a_resource() -> None:
 def test_for_kind_returns_the_apply_configuration_of_a_kind() -> None:
     assert for_kind(api_of(Foo).gvk) is FooApplyConfiguration
     assert for_kind(api_of(Deployment).gvk) is None
-    found = built_in_for_kind(api_of(Deployment).gvk)
-    assert found is not None
-    assert found.kind is Deployment
+    result = built_in_for_kind(api_of(Deployment).gvk)
+    assert result is not None
+    assert result.kind is Deployment
     # Exactly the kinds that support apply have one.
     without = {gvk.kind for gvk in BUILT_IN.kinds() if built_in_for_kind(gvk) is None}
     assert without == {str(cls.__name__) for cls in BUILT_IN_KINDS if "apply" not in api_of(cls).verbs}
@@ -113,9 +113,9 @@ def test_crd_input_generates_types_clients_and_informers(tmp_path: Path) -> None
         applies = importlib.import_module("made_theirs.applyconfigurations.credentials_v1")
         spec = types.CredentialSpec(secret_name="s", issuer_ref=types.CredentialSpecIssuerRef(name="ca"), is_ca=True)
         credentials = fake.credentials_v1.credentials("ns")
-        made = credentials.create(types.Credential(metadata=ObjectMeta(name="c"), spec=spec))
-        assert (made.spec.is_ca, made.spec.private_key, made.spec.dns_names) == (True, None, ())
-        assert to_dict(made)["spec"] == {"issuerRef": {"name": "ca"}, "isCA": True, "secretName": "s"}
+        built = credentials.create(types.Credential(metadata=ObjectMeta(name="c"), spec=spec))
+        assert (built.spec.is_ca, built.spec.private_key, built.spec.dns_names) == (True, None, ())
+        assert to_dict(built)["spec"] == {"issuerRef": {"name": "ca"}, "isCA": True, "secretName": "s"}
         applied = credentials.apply(
             applies.CredentialApplyConfiguration(
                 metadata=ObjectMetaApplyConfiguration(name="c"),
@@ -137,12 +137,12 @@ def test_openapi_input_generates_the_same_types_as_the_crd(tmp_path: Path) -> No
     for source, package in (("--from-crd", "by_crd"), ("--from-openapi", "by_api")):
         path = CREDENTIALS if source == "--from-crd" else tmp_path / "document.json"
         assert main([source, str(path), "--output-package", package, "--root", str(tmp_path)]) == 0
-    one, other = ((tmp_path / package / "types/credentials_v1.py").read_text() for package in ("by_crd", "by_api"))
+    first, other = ((tmp_path / package / "types/credentials_v1.py").read_text() for package in ("by_crd", "by_api"))
     # Only the CRD has short names and categories.
     mark = ', short_names=("cred", "creds"), categories=("credentials",))\n'
-    assert one.partition("class Credential(")[2] == other.partition("class Credential(")[2]
-    assert mark in one
-    assert one.split("@api_type")[0].splitlines()[1:] == other.split("@api_type")[0].splitlines()[1:]
+    assert first.partition("class Credential(")[2] == other.partition("class Credential(")[2]
+    assert mark in first
+    assert first.split("@api_type")[0].splitlines()[1:] == other.split("@api_type")[0].splitlines()[1:]
 
 
 def test_openapi_input_of_the_core_group_generates_clients_with_served_verbs(tmp_path: Path) -> None:
@@ -159,8 +159,8 @@ def test_openapi_input_of_the_core_group_generates_clients_with_served_verbs(tmp
     with importable(tmp_path, "made_core"):
         types = importlib.import_module("made_core.types.core_v1")
         fake = importlib.import_module("made_core.clientset.fake").FakeClientset()
-        made = fake.core_v1.config_maps("ns").create(types.ConfigMap(metadata=ObjectMeta(name="a"), data={"y": "n"}))
-        assert made.data == {"y": "n"}
+        built = fake.core_v1.config_maps("ns").create(types.ConfigMap(metadata=ObjectMeta(name="a"), data={"y": "n"}))
+        assert built.data == {"y": "n"}
         assert str(api_of(types.ConfigMap).gvr) == "v1, Resource=configmaps"
         assert api_of(types.Namespace).scope == "Cluster"
         assert "delete_collection" not in api_of(types.Namespace).verbs
@@ -215,12 +215,12 @@ REFERENCE: dict[str, Any] = {
 @pytest.mark.feature("A-51", "A-19", "A-32")
 def test_crd_of_the_reference_foo_matches_the_reference(module: str, subresources: Any, tmp_path: Path) -> None:
     generate(tmp_path, module)
-    made = yaml.safe_load((tmp_path / "crd/samplecontroller.k8s.io_foos.yaml").read_text())
-    assert made["metadata"]["name"] == "foos.samplecontroller.k8s.io"
-    assert made["metadata"]["annotations"]["api-approved.kubernetes.io"].startswith("unapproved, experimental-only")
-    assert (made["spec"]["group"], made["spec"]["scope"]) == ("samplecontroller.k8s.io", "Namespaced")
-    assert {key: made["spec"]["names"][key] for key in ("kind", "plural")} == {"kind": "Foo", "plural": "foos"}
-    (version,) = made["spec"]["versions"]
+    document = yaml.safe_load((tmp_path / "crd/samplecontroller.k8s.io_foos.yaml").read_text())
+    assert document["metadata"]["name"] == "foos.samplecontroller.k8s.io"
+    assert document["metadata"]["annotations"]["api-approved.kubernetes.io"].startswith("unapproved, experimental-only")
+    assert (document["spec"]["group"], document["spec"]["scope"]) == ("samplecontroller.k8s.io", "Namespaced")
+    assert {key: document["spec"]["names"][key] for key in ("kind", "plural")} == {"kind": "Foo", "plural": "foos"}
+    (version,) = document["spec"]["versions"]
     assert (version["name"], version["served"], version["storage"]) == ("v1alpha1", True, True)
     assert version.get("subresources") == subresources
     # Ignore descriptions, and fields that every API server adds.

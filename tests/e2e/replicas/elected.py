@@ -43,18 +43,22 @@ class Replicas:
         self.programs[name] = Program([f"--kubeconfig={path}", *times, *flags], folder)
         return self.programs[name]
 
-    def create_foos(self, place: str, first: int, last: int) -> None:
+    def create_foos(self, temporary_namespace: str, first: int, last: int) -> None:
         for number in range(first, last):
             name = f"foo-{number}"
-            self.foos.foos(place).create(Foo(ObjectMeta(name=name), FooSpec(name, 1)), field_manager="test")
+            self.foos.foos(temporary_namespace).create(
+                Foo(ObjectMeta(name=name), FooSpec(name, 1)), field_manager="test"
+            )
 
-    def synced(self, place: str) -> int:
+    def synced(self, temporary_namespace: str) -> int:
         available = 1 if self.environment.runs_controllers else 0
-        return sum(foo.status.available_replicas == available for foo in self.foos.foos(place).list().items)
+        return sum(
+            foo.status.available_replicas == available for foo in self.foos.foos(temporary_namespace).list().items
+        )
 
-    def wait_until_synced(self, place: str) -> None:
+    def wait_until_synced(self, temporary_namespace: str) -> None:
         # Not each 10 ms: to list the Foos takes longer, and the replicas need the processor as well.
-        eventually(lambda: self.synced(place), FOOS.__eq__, seconds=BUSY, every=0.25)
+        eventually(lambda: self.synced(temporary_namespace), FOOS.__eq__, seconds=BUSY, every=0.25)
 
     def writes(self) -> list[Write]:
         return [write for write in writes(self.trail) if write.user in self.programs]
@@ -72,14 +76,14 @@ def times_of_lease() -> dict[str, float]:
 
 @pytest.fixture
 def replicas(tmp_path: Path) -> Iterator[Replicas]:
-    made = Replicas(tmp_path)
+    built = Replicas(tmp_path)
     try:
-        yield made
+        yield built
     finally:
-        made.stop()
+        built.stop()
 
 
 @pytest.fixture
-def place(replicas: Replicas) -> Iterator[str]:
+def temporary_namespace(replicas: Replicas) -> Iterator[str]:
     with namespace(replicas.config, "ha") as name:
         yield name

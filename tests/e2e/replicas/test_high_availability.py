@@ -7,11 +7,11 @@ import pytest
 
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.testing.eventually import eventually
-from tests.e2e.replicas.elected import FOOS, LEASE, RETRY, Replicas, place, replicas
+from tests.e2e.replicas.elected import FOOS, LEASE, RETRY, Replicas, replicas, temporary_namespace
 from tests.e2e.replicas.trail import Write
 
 # The fixtures.
-__all__ = ["place", "replicas"]
+__all__ = ["temporary_namespace", "replicas"]
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180), pytest.mark.requires("an audit log")]
 
@@ -20,26 +20,26 @@ MACHINE = 2.0
 
 
 def test_the_leader_is_killed_during_a_stream_of_foos(
-    replicas: Replicas, place: str, capsys: pytest.CaptureFixture[str]
+    replicas: Replicas, temporary_namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = replicas.start("one", "--leader-elect")
-    one.wait_for("starting workers")
+    first = replicas.start("one", "--leader-elect")
+    first.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")
     two.wait_for("new leader elected")
-    replicas.create_foos(place, 0, FOOS // 2)
-    one.kill()
+    replicas.create_foos(temporary_namespace, 0, FOOS // 2)
+    first.kill()
     killed = SYSTEM_CLOCK.now()
-    replicas.create_foos(place, FOOS // 2, FOOS)
+    replicas.create_foos(temporary_namespace, FOOS // 2, FOOS)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
-    replicas.wait_until_synced(place)
+    replicas.wait_until_synced(temporary_namespace)
     both = no_write_without_the_lease(replicas.writes())
     with capsys.disabled():
         print(f"\nhand-over after kill -9: {handover:.1f} s with a lease of {LEASE} s; {both}")
 
 
 def test_a_shard_is_killed_during_a_stream_of_foos(
-    replicas: Replicas, place: str, capsys: pytest.CaptureFixture[str]
+    replicas: Replicas, temporary_namespace: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each of three replicas has its share; the two others take over the share of the killed one."""
     flags = ["--shard-count=3", "--shard-lease-prefix=shard"]
@@ -47,14 +47,14 @@ def test_a_shard_is_killed_during_a_stream_of_foos(
         replicas.start(name, *flags)
     for program in replicas.programs.values():
         program.wait_for('"shards moved".* members=3')
-    replicas.create_foos(place, 0, FOOS // 2)
+    replicas.create_foos(temporary_namespace, 0, FOOS // 2)
     replicas.programs["one"].kill()
     killed = SYSTEM_CLOCK.now()
-    replicas.create_foos(place, FOOS // 2, FOOS)
+    replicas.create_foos(temporary_namespace, FOOS // 2, FOOS)
     for name in ("two", "three"):
         replicas.programs[name].wait_for('"shards moved".* members=2', LEASE + 2.2 * RETRY + MACHINE)
     handover = SYSTEM_CLOCK.now() - killed
-    replicas.wait_until_synced(place)
+    replicas.wait_until_synced(temporary_namespace)
     both = no_foo_at_two(replicas.writes())
     with capsys.disabled():
         print(f"\nshare moved after kill -9: {handover:.1f} s with leases of {LEASE} s; {both}")
@@ -83,29 +83,31 @@ def no_write_without_the_lease(trail: list[Write]) -> str:
     return ", ".join(f"{count} writes by {user}" for user, count in sorted(about.items()))
 
 
-def test_a_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, place: str) -> None:
-    one = replicas.start("one", "--leader-elect")
-    one.wait_for("starting workers")
+def test_a_leader_hands_over_within_a_retry_period_on_shutdown(replicas: Replicas, temporary_namespace: str) -> None:
+    first = replicas.start("one", "--leader-elect")
+    first.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")
     two.wait_for("new leader elected")
-    code, output = one.end(signal.SIGTERM)
+    code, output = first.end(signal.SIGTERM)
     assert (code, "Traceback" in output) == (0, False)
     two.wait_for("starting workers", 2.2 * RETRY + MACHINE)
-    replicas.create_foos(place, 0, 1)
-    eventually(lambda: replicas.synced(place) == 1, seconds=20)
+    replicas.create_foos(temporary_namespace, 0, 1)
+    eventually(lambda: replicas.synced(temporary_namespace) == 1, seconds=20)
 
 
-def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(replicas: Replicas, place: str) -> None:
-    one = replicas.start("one", "--leader-elect")
-    one.wait_for("starting workers")
+def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_and_ends(
+    replicas: Replicas, temporary_namespace: str
+) -> None:
+    first = replicas.start("one", "--leader-elect")
+    first.wait_for("starting workers")
     two = replicas.start("two", "--leader-elect")
     two.wait_for("new leader elected")
-    one.signal(signal.SIGSTOP)
+    first.signal(signal.SIGSTOP)
     two.wait_for("starting workers", LEASE + 2.2 * RETRY + MACHINE)
-    replicas.create_foos(place, 0, 20)
-    eventually(lambda: replicas.synced(place) == 20, seconds=20)
-    one.signal(signal.SIGCONT)
-    code, output = one.end(seconds=15)
+    replicas.create_foos(temporary_namespace, 0, 20)
+    eventually(lambda: replicas.synced(temporary_namespace) == 20, seconds=20)
+    first.signal(signal.SIGCONT)
+    code, output = first.end(seconds=15)
     assert (code, "leader election lost" in output, "Traceback" in output) == (1, True, False)
     no_write_without_the_lease(replicas.writes())
     assert {write.user for write in replicas.writes() if write.foo} == {"two"}

@@ -28,8 +28,15 @@ MACHINE = 0.7
 class Replica:
     """One candidate process."""
 
-    def __init__(self, folder: Path, kubeconfig: Path, place: str, identity: str) -> None:
-        command = [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, *map(str, (LEASE, RENEW, RETRY))]
+    def __init__(self, folder: Path, kubeconfig: Path, temporary_namespace: str, identity: str) -> None:
+        command = [
+            sys.executable,
+            str(PROGRAM),
+            str(kubeconfig),
+            temporary_namespace,
+            identity,
+            *map(str, (LEASE, RENEW, RETRY)),
+        ]
         self.child = Child(command, folder / f"{identity}.out")
 
     def wait_for(self, line: str) -> float:
@@ -54,16 +61,16 @@ class Replicas:
 @pytest.fixture
 def replicas(tmp_path: Path) -> Iterator[Replicas]:
     environment = Environment(server=server_from(bundled=BundledServer(kubeconfig=tmp_path / "kubeconfig")))
-    with environment as config, namespace(config, "handover") as place:
+    with environment as config, namespace(config, "handover") as temporary_namespace:
         kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         clientset = Clientset(config)
-        first = Replica(tmp_path, kubeconfig, place, "first")
+        first = Replica(tmp_path, kubeconfig, temporary_namespace, "first")
         with first.child:
             first.wait_for("leading")
-            second = Replica(tmp_path, kubeconfig, place, "second")
+            second = Replica(tmp_path, kubeconfig, temporary_namespace, "second")
             with second.child:
                 second.wait_for("leader is first")
-                yield Replicas(clientset, place, first, second)
+                yield Replicas(clientset, temporary_namespace, first, second)
         clientset.close()
 
 
@@ -84,8 +91,8 @@ def test_a_killed_leader_is_followed_when_its_lease_expires_and_not_before(repli
 @pytest.mark.feature("A-14")
 def test_a_leader_hands_over_within_one_retry_on_shutdown(replicas: Replicas) -> None:
     replicas.first.child.signal(signal.SIGTERM)
-    told = SYSTEM_CLOCK.now()
-    took = replicas.second.wait_for("leading") - told
+    messages = SYSTEM_CLOCK.now()
+    took = replicas.second.wait_for("leading") - messages
     assert took < LONGEST_PAUSE + MACHINE
     replicas.first.wait_for("stopped")
     assert replicas.first.child.end(seconds=10)[0] == 0

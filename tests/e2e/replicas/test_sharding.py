@@ -39,10 +39,10 @@ class Work:
 class Member:
     """One process, and what it has written."""
 
-    def __init__(self, folder: Path, kubeconfig: Path, place: str, identity: str) -> None:
+    def __init__(self, folder: Path, kubeconfig: Path, temporary_namespace: str, identity: str) -> None:
         self._file = folder / f"{identity}.jsonl"
         self._file.touch()
-        command = [sys.executable, str(PROGRAM), str(kubeconfig), place, identity, str(self._file)]
+        command = [sys.executable, str(PROGRAM), str(kubeconfig), temporary_namespace, identity, str(self._file)]
         self.child = Child([*command, *map(str, (LEASE, RENEW, RETRY))], folder / f"{identity}.out")
 
     def work(self) -> list[Work]:
@@ -76,47 +76,47 @@ class Members:
 
 @pytest.fixture
 def members(tmp_path: Path) -> Iterator[Members]:
-    environment, made = (
+    environment, built = (
         Environment(server=server_from(bundled=BundledServer(kubeconfig=tmp_path / "kubeconfig"))),
         Members([]),
     )
-    with environment as config, namespace(config, "shards") as place:
+    with environment as config, namespace(config, "shards") as temporary_namespace:
         kubeconfig = kubeconfig_of(environment, tmp_path / "kubeconfig")
         try:
-            made.all += [Member(tmp_path, kubeconfig, place, name) for name in ("a", "b", "c")]
-            eventually(lambda: made.shared(0.0, made.all), seconds=20.0)
+            built.all += [Member(tmp_path, kubeconfig, temporary_namespace, name) for name in ("a", "b", "c")]
+            eventually(lambda: built.shared(0.0, built.all), seconds=20.0)
             SYSTEM_CLOCK.sleep(threading.Event(), 2 * RETRY)
-            yield made
+            yield built
         finally:
-            for member in made.all:
+            for member in built.all:
                 member.child.kill()
 
 
 def test_the_keys_of_a_killed_member_move_when_its_lease_expires_and_not_before(members: Members) -> None:
     settled = SYSTEM_CLOCK.now()
     eventually(lambda: members.shared(settled, members.all), seconds=20.0)
-    killed, *others = members.all
-    lost, kept = killed.keys_since(settled), [member.keys_since(settled) for member in others]
+    killed, *other_items = members.all
+    lost, stored = killed.keys_since(settled), [member.keys_since(settled) for member in other_items]
     killed.child.signal(signal.SIGKILL)
     moment = SYSTEM_CLOCK.now()
-    eventually(lambda: members.shared(moment + MACHINE / 2, others), seconds=20.0)
-    taken = [work for member in others for work in member.work() if work.key in lost and work.began > moment]
-    first = {key: min(work.began for work in taken if work.key == key) - moment for key in lost}
+    eventually(lambda: members.shared(moment + MACHINE / 2, other_items), seconds=20.0)
+    used = [work for member in other_items for work in member.work() if work.key in lost and work.began > moment]
+    first = {key: min(work.began for work in used if work.key == key) - moment for key in lost}
     print(f"hand-over of {len(lost)} keys {min(first.values()):.2f} to {max(first.values()):.2f} s after the kill")
     assert min(first.values()) > LEASE - RETRY - MACHINE / 2
     assert max(first.values()) < LEASE + RETRY + MACHINE
     # What the others had stayed theirs.
     since = moment + LEASE + RETRY + MACHINE
-    eventually(lambda: members.shared(since, others), seconds=20.0)
-    assert all(had <= member.keys_since(since) for had, member in zip(kept, others, strict=True))
+    eventually(lambda: members.shared(since, other_items), seconds=20.0)
+    assert all(had <= member.keys_since(since) for had, member in zip(stored, other_items, strict=True))
     members.check_no_shared_keys()
 
 
 def test_a_member_hands_over_at_once_on_shutdown(members: Members) -> None:
-    leaving, *others = members.all
+    leaving, *other_items = members.all
     assert leaving.child.end(signal.SIGTERM, seconds=10)[0] == 0
     moment = SYSTEM_CLOCK.now()
-    eventually(lambda: members.shared(moment, others), seconds=20.0)
+    eventually(lambda: members.shared(moment, other_items), seconds=20.0)
     took = SYSTEM_CLOCK.now() - moment
     print(f"hand-over {took:.2f} s after the shutdown of a member")
     assert took < 2 * RETRY + MACHINE
@@ -124,10 +124,10 @@ def test_a_member_hands_over_at_once_on_shutdown(members: Members) -> None:
 
 
 def test_a_member_that_is_suspended_past_its_lease_shares_no_key_when_it_wakes(members: Members) -> None:
-    suspended, *others = members.all
+    suspended, *other_items = members.all
     suspended.child.signal(signal.SIGSTOP)
     moment = SYSTEM_CLOCK.now()
-    eventually(lambda: members.shared(moment + LEASE, others), seconds=20.0)
+    eventually(lambda: members.shared(moment + LEASE, other_items), seconds=20.0)
     suspended.child.signal(signal.SIGCONT)
     awake = SYSTEM_CLOCK.now()
     eventually(lambda: members.shared(awake + 4 * RETRY, members.all), seconds=20.0)

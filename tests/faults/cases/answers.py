@@ -32,10 +32,10 @@ TOLD = "retries after Retry-After, at most 10 times a request; then with growing
 @contextmanager
 def struck(rig: Rig, requests: Sequence[Fault], **how: Any) -> Iterator[None]:
     """Let matching requests fail during the block."""
-    active = [rig.server.faults.add(replace(one, **how)) for one in requests]
+    active = [rig.server.faults.add(replace(request, **how)) for request in requests]
     yield
-    for one in active:
-        rig.server.faults.remove(one)
+    for item in active:
+        rig.server.faults.remove(item)
 
 
 def _storm(code: int, *, wait: int | None = None, does: str, log: str) -> None:

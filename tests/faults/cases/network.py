@@ -239,13 +239,13 @@ class Resolver:
         self.fails = False
         self._real: Any = socket.getaddrinfo
 
-    def __call__(self, host: str, *rest: Any, **options: Any) -> Any:
+    def __call__(self, host: str, *remainder: Any, **options: Any) -> Any:
         """Resolve like getaddrinfo."""
         if host != self.NAME:
-            return self._real(host, *rest, **options)
+            return self._real(host, *remainder, **options)
         if self.fails:
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
-        return self._real("127.0.0.1", *rest, **options)
+        return self._real("127.0.0.1", *remainder, **options)
 
 
 _resolver = Resolver()

@@ -62,7 +62,7 @@ def other_schema(rig: Rig) -> Iterator[None]:
     }
     send(rig, "PATCH", crd, {"spec": {"versions": loose}})
     rig.create("other")
-    rig.until(lambda: all(one.size >= 2 for one in rig.informers), 10)
+    rig.until(lambda: all(informer.size >= 2 for informer in rig.informers), 10)
     path = f"{FOOS.format(PLACE)}/other"
     rig.until(lambda: bool(send(rig, "PATCH", path, {"spec": {"deploymentName": ["other"]}})), 10)
     yield
@@ -77,7 +77,7 @@ def other_schema(rig: Rig) -> Iterator[None]:
 )
 def terminating(rig: Rig) -> Iterator[None]:
     send(rig, "POST", "/api/v1/namespaces", {"metadata": {"name": "ending"}})
-    rig.create("stays", place="ending")
+    rig.create("stays", location="ending")
     deployments = rig.kube.apps_v1.deployments("ending")
     rig.until(lambda: len(deployments.list().items) == 1, 10)
     path = f"{FOOS.format('ending')}/stays"

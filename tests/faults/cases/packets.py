@@ -27,7 +27,7 @@ class FarRig(Rig):
     """Rig whose controller is at the client's end of a network, everything else at the server's."""
 
     def __init__(self, folder: Path, *flags: str, network: Network, **options: Any) -> None:
-        super().__init__(folder, *flags, secure=True, place=SERVER, **options)
+        super().__init__(folder, *flags, secure=True, location=SERVER, **options)
         self.network = network
         self.reach(self.host)
 

@@ -85,8 +85,8 @@ Alias = NewType("Alias", Rule)
 def kind_with(hint: Any, default: Any = dataclasses.MISSING) -> Any:
     """A kind whose field `part` has this annotation."""
     field = ("part", hint, dataclasses.field(default=default))
-    made: Any = make_dataclass("Thing", [("metadata", ObjectMeta), field], frozen=True)
-    return api_type(group="example.com", version="v1", status=False)(made)
+    built: Any = make_dataclass("Thing", [("metadata", ObjectMeta), field], frozen=True)
+    return api_type(group="example.com", version="v1", status=False)(built)
 
 
 @pytest.mark.parametrize(

@@ -124,18 +124,18 @@ def test_unknown_value_equals_no_member_and_has_the_attributes_of_one() -> None:
 
 def test_struct_keeps_unknown_values_too() -> None:
     data = {"metadata": {"name": "x"}, "part": {"theMode": "New"}, "parts": [{"word": "new"}]}
-    whole = from_dict(Whole, data)
-    assert (whole.part.the_mode.value, whole.parts[0].word) == ("New", "new")
-    assert to_dict(whole) == {"apiVersion": "example.com/v1", "kind": "Whole", **data}
+    full = from_dict(Whole, data)
+    assert (full.part.the_mode.value, full.parts[0].word) == ("New", "new")
+    assert to_dict(full) == {"apiVersion": "example.com/v1", "kind": "Whole", **data}
 
 
 def test_object_with_an_unknown_value_stays_in_its_list() -> None:
     page = {
         "items": [{"metadata": {"name": name}, "spec": {"mode": mode}} for name, mode in (("a", "Fast"), ("b", "New"))]
     }
-    found = codec_for(Thing).decode_list(json.dumps(page).encode())
-    assert [obj.metadata.name for obj in found.items] == ["a", "b"]
-    assert found.undecodable == ()
+    result = codec_for(Thing).decode_list(json.dumps(page).encode())
+    assert [obj.metadata.name for obj in result.items] == ["a", "b"]
+    assert result.undecodable == ()
 
 
 @pytest.mark.parametrize("spec", [{"mode": 5}, {"level": "high"}, {"word": 1}, {"number": "one"}, {"modes": "New"}])
@@ -248,7 +248,7 @@ def test_whatever_post_init_raises_concerns_one_object(error: str, nested: bool)
         from_dict(Guarded, bad)
     page = codec_for(Guarded).decode_list(json.dumps({"items": [bad, {"metadata": {"name": "good"}}]}).encode())
     assert [obj.metadata.name for obj in page.items] == ["good"]
-    assert [found.metadata.name for found in page.undecodable] == ["bad"]
+    assert [result.metadata.name for result in page.undecodable] == ["bad"]
 
 
 def test_interrupt_of_the_user_is_not_taken_for_a_bad_object() -> None:

@@ -63,9 +63,9 @@ def test_struct_is_its_own_wire_type() -> None:
     class Own(msgspec.Struct):
         name: str = ""
 
-    own = Own()
+    local = Own()
     assert wire_type(Own) is Own
-    assert to_wire(own) is own
+    assert to_wire(local) is local
 
 
 def test_wire_type_is_derived_once() -> None:

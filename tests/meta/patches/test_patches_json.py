@@ -22,7 +22,7 @@ def test_created_patch_leads_to_its_target(old: Any, new: Any) -> None:
     before = copy.deepcopy(old)
     patch = diff(old, new)
     # An independent implementation: ours could have the same bug in diff and apply. It accepts only documents.
-    assert canonical(jsonpatch.apply_patch({"it": old}, [moved(one) for one in patch])["it"]) == canonical(new)
+    assert canonical(jsonpatch.apply_patch({"it": old}, [moved(item) for item in patch])["it"]) == canonical(new)
     assert canonical(apply(old, patch)) == canonical(new)
     assert canonical(old) == canonical(before)
     assert (patch == []) == (canonical(old) == canonical(new))
@@ -48,7 +48,7 @@ def moved(operation: Operation) -> dict[str, Any]:
     ],
 )
 def test_created_patch_names_only_what_differs(old: Any, new: Any, patch: list[tuple[Any, ...]]) -> None:
-    assert [tuple(one.values()) for one in diff(old, new)] == patch
+    assert [tuple(item.values()) for item in diff(old, new)] == patch
 
 
 @pytest.mark.parametrize(

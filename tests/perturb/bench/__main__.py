@@ -28,15 +28,15 @@ def _finding(results: PerturbResults) -> str:
 
 def main(names: Sequence[str]) -> int:
     """Play all cases, or those named."""
-    found = alarms = 0
+    result = alarms = 0
     cases = [case for case in CASES if not names or case.name in names]
     print("| case | bug | plans | seconds | found by |\n| --- | --- | --- | --- | --- |")
     for case in cases:
         line, is_found, is_alarm = row(case)
         print(line, flush=True)
-        found, alarms = found + is_found, alarms + is_alarm
-    print(f"\nFound {found} of {len(cases)}, false alarms {alarms}")
-    return int(found < len(cases) or alarms > 0)
+        result, alarms = result + is_found, alarms + is_alarm
+    print(f"\nFound {result} of {len(cases)}, false alarms {alarms}")
+    return int(result < len(cases) or alarms > 0)
 
 
 if __name__ == "__main__":

@@ -15,15 +15,15 @@ class PoolReconciler(BenchReconciler[Pool], owns=[ConfigMap]):
 
     def reconcile(self, pool: Pool) -> Result | None:
         """Create what is missing, and delete what is too much, if the server still has this very spec."""
-        wanted = self.wanted(pool)
-        for name, data in wanted.items():
+        expected = self.wanted(pool)
+        for name, data in expected.items():
             self.client.apply(config(pool, name, data, {"pool": pool.metadata.name}), owner=pool, force=True)
-        surplus = self.surplus(pool, wanted)
+        surplus = self.surplus(pool, expected)
         if surplus and not self.may_delete(pool):
             return Result(requeue_after=1.0)
         for member in surplus:
             self.client.delete(member, missing_ok=True)
-        self.observed(pool, done=len(wanted))
+        self.observed(pool, done=len(expected))
         return None
 
     def wanted(self, pool: Pool) -> dict[str, dict[str, str]]:
@@ -35,10 +35,10 @@ class PoolReconciler(BenchReconciler[Pool], owns=[ConfigMap]):
         namespace, label = pool.metadata.namespace, f"pool={pool.metadata.name}"
         return self.client.list(ConfigMap, namespace=namespace, label_selector=label)
 
-    def surplus(self, pool: Pool, wanted: dict[str, dict[str, str]]) -> list[ConfigMap]:
+    def surplus(self, pool: Pool, expected: dict[str, dict[str, str]]) -> list[ConfigMap]:
         """Return the members that are too much."""
         members = [member for member in self.members(pool) if is_controlled_by(member, pool)]
-        return [member for member in members if member.metadata.name not in wanted]
+        return [member for member in members if member.metadata.name not in expected]
 
     def may_delete(self, pool: Pool) -> bool:
         """Return whether the decision to delete is based on the current spec."""
@@ -64,7 +64,7 @@ class ListedPool(PoolReconciler):
 class RemovedItemStays(ListedPool):
     """Bug: an item that is removed from the list leaves the last member behind."""
 
-    def surplus(self, pool: Pool, wanted: dict[str, dict[str, str]]) -> list[ConfigMap]:
+    def surplus(self, pool: Pool, expected: dict[str, dict[str, str]]) -> list[ConfigMap]:
         """Delete nothing."""
         return []
 

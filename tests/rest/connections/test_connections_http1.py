@@ -17,14 +17,14 @@ from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, Reply
 
 def receiver(pieces: Iterable[bytes]) -> Callable[[int], bytes]:
     """A `recv` that gives each piece, in parts if it is asked for less, and then the end."""
-    left = deque(piece for piece in pieces if piece)
+    remaining = deque(piece for piece in pieces if piece)
 
     def recv(size: int) -> bytes:
-        if not left:
+        if not remaining:
             return b""
-        piece = left.popleft()
+        piece = remaining.popleft()
         if len(piece) > size:
-            left.appendleft(piece[size:])
+            remaining.appendleft(piece[size:])
         return piece[:size]
 
     return recv
@@ -43,12 +43,12 @@ def unzipped(packed: bytes, max_body: int = 0) -> bytes:
 
 
 def cut(data: bytes, at: list[int]) -> list[bytes]:
-    places = sorted({0, *(place % (len(data) + 1) for place in at), len(data)})
+    places = sorted({0, *(location % (len(data) + 1) for location in at), len(data)})
     return [data[a:b] for a, b in itertools.pairwise(places)]
 
 
-def chunks_of(parts: list[bytes]) -> bytes:
-    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts if part) + b"0\r\n\r\n"
+def chunks_of(pieces: list[bytes]) -> bytes:
+    return b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in pieces if part) + b"0\r\n\r\n"
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 10_000), max_size=12))
@@ -58,28 +58,31 @@ def test_body_with_a_length_is_read_from_chunks_of_any_size(body: bytes, at: lis
 
 
 @given(st.lists(st.binary(max_size=40), max_size=8), st.lists(st.integers(0, 10_000), max_size=12))
-def test_chunked_body_is_read_from_chunks_of_any_size(parts: list[bytes], at: list[int]) -> None:
-    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
-    assert whole(*cut(data, at)) == (200, b"".join(parts))
+def test_chunked_body_is_read_from_chunks_of_any_size(pieces: list[bytes], at: list[int]) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(pieces)
+    assert whole(*cut(data, at)) == (200, b"".join(pieces))
 
 
 def test_chunks_that_arrived_together_are_one_piece_and_none_waits_for_more() -> None:
-    head, [first, second, rest] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", [b"a\r\n", b"bb", b"c" * 99]
-    data = chunks_of([first, second, rest])
-    left = [head + data[:30], data[30:]]
-    reader = ReplyReader(lambda _: left.pop(0))
+    head, [first, second, remainder] = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        [b"a\r\n", b"bb", b"c" * 99],
+    )
+    data = chunks_of([first, second, remainder])
+    remaining = [head + data[:30], data[30:]]
+    reader = ReplyReader(lambda _: remaining.pop(0))
     pieces = reader.pieces(reader.head("GET"))
     assert next(pieces) == first + second
-    assert len(left) == 1
-    assert b"".join(pieces) == rest
+    assert len(remaining) == 1
+    assert b"".join(pieces) == remainder
 
 
 @pytest.mark.parametrize(("size", "pieces"), [(60_000, 1), (70_000, 2)])
 def test_chunk_of_up_to_one_read_is_one_piece_when_it_arrives_in_parts(size: int, pieces: int) -> None:
     data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of([b"x" * size])
     reader = ReplyReader(receiver([data[:40_000], data[40_000:]]))
-    found = list(reader.pieces(reader.head("GET")))
-    assert (len(found), sum(map(len, found))) == (pieces, size)
+    result = list(reader.pieces(reader.head("GET")))
+    assert (len(result), sum(map(len, result))) == (pieces, size)
 
 
 def test_chunks_before_one_of_the_wrong_size_are_returned() -> None:
@@ -93,20 +96,20 @@ def test_chunks_before_one_of_the_wrong_size_are_returned() -> None:
 @given(
     st.lists(st.binary(max_size=40), max_size=4), st.binary(max_size=60), st.lists(st.integers(0, 10_000), max_size=9)
 )
-def test_two_replies_on_one_connection_are_separate(parts: list[bytes], second: bytes, at: list[int]) -> None:
-    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
+def test_two_replies_on_one_connection_are_separate(pieces: list[bytes], second: bytes, at: list[int]) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(pieces)
     data += b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(second) + second
     reader = ReplyReader(receiver(cut(data, at)))
     first_head = reader.head("GET")
-    assert reader.body(first_head) == b"".join(parts)
+    assert reader.body(first_head) == b"".join(pieces)
     second_head = reader.head("GET")
     assert (second_head.status, reader.body(second_head)) == (404, second)
     assert reader.clean
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=4), st.integers(1, 10_000))
-def test_truncated_body_is_rejected(parts: list[bytes], lost: int) -> None:
-    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(parts)
+def test_truncated_body_is_rejected(pieces: list[bytes], lost: int) -> None:
+    data = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks_of(pieces)
     reader = ReplyReader(receiver([data[: len(data) - 1 - lost % (len(data) - 1)]]))
     with pytest.raises(IncompleteRead):
         reader.body(reader.head("GET"))

@@ -212,8 +212,8 @@ def test_sockets_have_keep_alive_and_no_delay() -> None:
         sock = Dialer(Config(server.address), environ={}).dial()
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        wanted = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
-        for name, value in wanted.items():
+        expected = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+        for name, value in expected.items():
             if hasattr(socket, name):
                 assert sock.getsockopt(socket.IPPROTO_TCP, getattr(socket, name)) == value
         sock.close()
@@ -236,15 +236,15 @@ def test_close_in_another_thread_wakes_a_blocked_reader() -> None:
         stream = pool(server).stream("GET", "/", (), 5.0, idle_timeout=60.0)
         pieces = iter(stream)
         next(pieces)
-        rest: list[bytes] = []
+        remainder: list[bytes] = []
         reader = Group()
-        reader.start(lambda: rest.extend(pieces), name="reader")
+        reader.start(lambda: remainder.extend(pieces), name="reader")
         assert server.silent.wait(5)
         began = SYSTEM_CLOCK.now()
         stream.close()
         reader.join(5)
         assert SYSTEM_CLOCK.now() - began < 1.0
-        assert rest == []
+        assert remainder == []
         assert server.ended.wait(5)
 
 

@@ -140,9 +140,9 @@ def test_proxy_that_rejects_the_tunnel_is_named() -> None:
         assert proxy.requests[0].startswith(b"CONNECT api.invalid:6443 HTTP/1.")
 
 
-@pytest.mark.parametrize("answer", [b"nonsense\r\n\r\n", b"HTTP/1.1 abc x\r\n\r\n", b"x" * 70_000, CLOSE, RESET])
-def test_peer_that_is_not_a_proxy_has_a_one_line_message(answer: bytes) -> None:
-    with loopback([answer]) as proxy:
+@pytest.mark.parametrize("response", [b"nonsense\r\n\r\n", b"HTTP/1.1 abc x\r\n\r\n", b"x" * 70_000, CLOSE, RESET])
+def test_peer_that_is_not_a_proxy_has_a_one_line_message(response: bytes) -> None:
+    with loopback([response]) as proxy:
         dialer = Dialer(Config("https://api.invalid:6443", proxy_url=proxy.address), environ={})
         with pytest.raises(
             ConnectionFailed, match=r"^cannot connect to https://api.invalid:6443 through the p"

@@ -52,17 +52,17 @@ class Client:
         return self.transport.request("GET", "/", (), None, 5.0).body
 
 
-def client(server: Loopback, certificates: Path, folder: Path, *, shown: bool = False) -> Client:
+def client(server: Loopback, certificates: Path, folder: Path, *, rendered: bool = False) -> Client:
     for name in ("ca.pem", "client.pem", "client.key"):
         shutil.copy(certificates / name, folder / name)
     config = Config(server.address, ca_file=str(folder / "ca.pem"))
-    if shown:
+    if rendered:
         pair = {"client_certificate_file": str(folder / "client.pem"), "client_key_file": str(folder / "client.key")}
         config = replace(config, **pair)  # type: ignore[arg-type]  # both are text
     clock = FakeClock()
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         transport = PoolTransport(Dialer(config, environ={}, clock=clock), clock=clock)
-    return Client(folder, certificates, transport, clock, kept)
+    return Client(folder, certificates, transport, clock, metrics)
 
 
 @pytest.mark.feature("B-REST-08")
@@ -70,7 +70,7 @@ def test_replaced_client_certificate_is_used_within_a_minute_on_a_new_connection
     certificates: Path, tmp_path: Path
 ) -> None:
     with loopback([OK, OK, OK], [OK], tls=server_context(certificates, demand=True)) as server:
-        mine = client(server, certificates, tmp_path, shown=True)
+        mine = client(server, certificates, tmp_path, rendered=True)
         mine.get()
         mine.put("server.pem", "client.pem")
         mine.put("server.key", "client.key")
@@ -80,8 +80,10 @@ def test_replaced_client_certificate_is_used_within_a_minute_on_a_new_connection
         mine.clock.step(1)
         mine.get()
         assert server.connections == 2
-        shown = [ssl.PEM_cert_to_DER_cert((certificates / f"{name}.pem").read_text()) for name in ("client", "server")]
-        assert server.shown == shown
+        rendered = [
+            ssl.PEM_cert_to_DER_cert((certificates / f"{name}.pem").read_text()) for name in ("client", "server")
+        ]
+        assert server.shown == rendered
         mine.transport.close()
 
 
@@ -149,21 +151,21 @@ def test_connections_are_counted_by_cached_or_new_tls_context(certificates: Path
 
 @pytest.mark.feature("B-REST-15")
 def test_name_resolution_is_measured_except_for_addresses() -> None:
-    with loopback([OK], [OK]) as server, recorded_metrics() as kept:
+    with loopback([OK], [OK]) as server, recorded_metrics() as metrics:
         for host in ("127.0.0.1", "localhost"):
             transport = PoolTransport(Dialer(Config(f"http://{host}:{server.port}"), environ={}))
             transport.request("GET", "/", (), None, 5.0)
             transport.close()
-        assert kept.times("rest_client_dns_resolution_duration_seconds") == {(f"localhost:{server.port}",): 1}
+        assert metrics.times("rest_client_dns_resolution_duration_seconds") == {(f"localhost:{server.port}",): 1}
 
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", f"{'a' * 64}.invalid", "a..b"])
 def test_failed_name_resolution_is_measured_and_has_a_one_line_message(host: str) -> None:
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         transport = PoolTransport(Dialer(Config(f"http://{host}:1"), environ={}))
         with pytest.raises(ConnectionFailed, match=r"^cannot resolve the host name of http://\S+$"):
             transport.request("GET", "/", (), None, 5.0)
-        assert kept.times("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
+        assert metrics.times("rest_client_dns_resolution_duration_seconds") == {(f"{host}:1",): 1}
 
 
 @pytest.mark.e2e
@@ -184,10 +186,10 @@ def test_calls_of_a_credential_plugin_are_counted_by_result(tmp_path: Path, code
         script.chmod(0o700)
     command = {"apiVersion": "v1", "command": str(script), "env": [{"name": "PATH", "value": os.environ["PATH"]}]}
     delegated = Delegated(exec=command, context="dev")
-    with recorded_metrics() as kept:
+    with recorded_metrics() as metrics:
         credentials = credentials_for(Config("https://h:1", delegated=delegated))
     try:
         credentials.authorization()
     except ConfigError:
         assert labels[0] != "0"
-    assert kept.times("rest_client_exec_plugin_call_total") == {labels: 1}
+    assert metrics.times("rest_client_exec_plugin_call_total") == {labels: 1}

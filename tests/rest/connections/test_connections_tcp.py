@@ -65,16 +65,16 @@ class Host:
     def connect(self, *addresses: SocketAddress, timeout: float = 5.0) -> float:
         """Connect and close again; return the timeout that was left for the socket."""
         with closing(self.connector.connect(addresses, timeout)) as sock:
-            left = sock.gettimeout()
-            assert left is not None
-            return left
+            remaining = sock.gettimeout()
+            assert remaining is not None
+            return remaining
 
 
 def test_unresponsive_address_costs_only_the_attempt_delay() -> None:
     host = Host(b=(0.1, 0))
-    left = host.connect(v4("a"), v4("b"))
+    remaining = host.connect(v4("a"), v4("b"))
     assert host.network.started == [("a", 0.0), ("b", ATTEMPT_DELAY)]
-    assert left == pytest.approx(5.0 - ATTEMPT_DELAY - 0.1)
+    assert remaining == pytest.approx(5.0 - ATTEMPT_DELAY - 0.1)
 
 
 def test_other_family_is_tried_second() -> None:
@@ -91,7 +91,7 @@ def test_slow_address_is_used_if_it_connects_first() -> None:
 def test_other_attempts_are_closed() -> None:
     host = Host(c=(0.0, 0))
     sock = host.connector.connect([v4("a"), v4("b"), v4("c")], 5.0)
-    assert [made.fileno() >= 0 for made in host.network.sockets] == [False, False, True]
+    assert [built.fileno() >= 0 for built in host.network.sockets] == [False, False, True]
     sock.close()
 
 
@@ -171,7 +171,7 @@ def test_second_address_is_reached_over_real_sockets(
     first: Callable[[], AbstractContextManager[tuple[str, int]]],
 ) -> None:
     with first() as useless, loopback() as server:
-        there = ("127.0.0.1", server.port)
-        addresses = [SocketAddress(socket.AF_INET, socket.SOCK_STREAM, 0, at) for at in (useless, there)]
+        existing = ("127.0.0.1", server.port)
+        addresses = [SocketAddress(socket.AF_INET, socket.SOCK_STREAM, 0, at) for at in (useless, existing)]
         with closing(Connector().connect(addresses, 10.0)) as sock:
-            assert sock.getpeername() == there
+            assert sock.getpeername() == existing

@@ -173,12 +173,12 @@ def _security_warnings(spec: Object, annotations: Object, path: str) -> Iterator
     if "seccomp.security.alpha.kubernetes.io/pod" in annotations and "seccompProfile" not in context:
         yield f"{path}[seccomp.security.alpha.kubernetes.io/pod]: {_SECCOMP}"
     for container, _ in _containers(spec, "") if annotations else ():
-        own, name = container.get("securityContext") or {}, container.get("name") or ""
+        local, name = container.get("securityContext") or {}, container.get("name") or ""
         seccomp = f"container.seccomp.security.alpha.kubernetes.io/{name}"
-        if seccomp in annotations and "seccompProfile" not in own:
+        if seccomp in annotations and "seccompProfile" not in local:
             yield f"{path}[{seccomp}]: {_SECCOMP}"
         apparmor = f"container.apparmor.security.beta.kubernetes.io/{name}"
-        if apparmor in annotations and "appArmorProfile" not in own and "appArmorProfile" not in context:
+        if apparmor in annotations and "appArmorProfile" not in local and "appArmorProfile" not in context:
             yield f"{path}[{apparmor}]: {_APPARMOR}"
 
 

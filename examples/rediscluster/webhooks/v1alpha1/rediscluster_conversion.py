@@ -25,11 +25,11 @@ C = TypeVar("C", v1.RedisCluster, v1alpha1.RedisCluster)
 
 def to_hub(obj: v1alpha1.RedisCluster) -> v1.RedisCluster:
     """Convert to v1, the hub."""
-    meta, kept = _taken(obj.metadata, KEPT_V1, v1.RedisCluster)
+    meta, stored = _taken(obj.metadata, KEPT_V1, v1.RedisCluster)
     spec = hub_spec(obj.spec)
-    if kept is not None:
+    if stored is not None:
         # Fields that v1alpha1 lacks cannot have been changed there.
-        spec = kept.spec if spoke_spec(kept.spec) == obj.spec else replace(spec, keep_data=kept.spec.keep_data)
+        spec = stored.spec if spoke_spec(stored.spec) == obj.spec else replace(spec, keep_data=stored.spec.keep_data)
     if spoke_spec(spec) != obj.spec:
         meta = _with(meta, KEPT_V1ALPHA1, obj)
     status = v1.RedisClusterStatus(
@@ -44,10 +44,10 @@ def to_hub(obj: v1alpha1.RedisCluster) -> v1.RedisCluster:
 
 def from_hub(hub: v1.RedisCluster) -> v1alpha1.RedisCluster:
     """Convert from v1, the hub."""
-    meta, kept = _taken(hub.metadata, KEPT_V1ALPHA1, v1alpha1.RedisCluster)
+    meta, stored = _taken(hub.metadata, KEPT_V1ALPHA1, v1alpha1.RedisCluster)
     spec = spoke_spec(hub.spec)
-    if kept is not None and hub_spec(kept.spec, keep_data=hub.spec.keep_data) == hub.spec:
-        spec = kept.spec
+    if stored is not None and hub_spec(stored.spec, keep_data=hub.spec.keep_data) == hub.spec:
+        spec = stored.spec
     if hub_spec(spec) != hub.spec:
         meta = _with(meta, KEPT_V1, hub)
     status = v1alpha1.RedisClusterStatus(
@@ -79,11 +79,11 @@ def spoke_spec(spec: v1.RedisClusterSpec) -> v1alpha1.RedisClusterSpec:
     Raises:
         field.Errors: the memory is invalid, since an API server converts objects before it validates them.
     """
-    found = re.fullmatch("([0-9]{1,18})(kb|mb|gb)?", spec.max_memory)
-    if found is None:
+    match = re.fullmatch("([0-9]{1,18})(kb|mb|gb)?", spec.max_memory)
+    if match is None:
         expected = "expected a number of bytes, or one with kb, mb or gb, such as 100mb"
         raise field.Errors([field.invalid(field.Path("spec") / "maxMemory", spec.max_memory, expected)])
-    number, unit = int(found[1]), found[2]
+    number, unit = int(match[1]), match[2]
     kilobytes = number * _KILOBYTES[unit] if unit else number // 1024
     return v1alpha1.RedisClusterSpec(
         size=spec.replicas,
@@ -109,9 +109,9 @@ def _taken(meta: ObjectMeta, name: str, cls: type[C]) -> tuple[ObjectMeta, C | N
     text = annotations.pop(name, "")
     meta = replace(meta, annotations=annotations)
     try:
-        kept = from_dict(cls, {"metadata": {}, "spec": json.loads(text)}) if text else None
-        if isinstance(kept, v1.RedisCluster):
-            spoke_spec(kept.spec)
+        stored = from_dict(cls, {"metadata": {}, "spec": json.loads(text)}) if text else None
+        if isinstance(stored, v1.RedisCluster):
+            spoke_spec(stored.spec)
     except (ValueError, Undecodable, field.Errors):
         return meta, None  # ignore an invalid annotation written by a user
-    return meta, kept
+    return meta, stored

@@ -12,8 +12,8 @@ from api.v1alpha1 import webapp_types as v1alpha1
 
 def to_hub(obj: v1alpha1.WebApp) -> v1.WebApp:
     """Convert to v1, the hub."""
-    host, slash, rest = obj.spec.route.partition("/")
-    spec = v1.WebAppSpec(obj.spec.image, obj.spec.instances, obj.spec.port, host, slash + rest)
+    host, slash, remainder = obj.spec.route.partition("/")
+    spec = v1.WebAppSpec(obj.spec.image, obj.spec.instances, obj.spec.port, host, slash + remainder)
     status = v1.WebAppStatus(obj.status.instances, obj.status.selector, obj.status.conditions)
     return v1.WebApp(obj.metadata, spec, status)
 
