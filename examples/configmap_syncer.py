@@ -21,14 +21,14 @@ class ConfigMapSyncer(Reconciler[ConfigMap]):
     def reconcile_request(self, request: ObjectName) -> None:
         """Create, update and delete the copies of one ConfigMap, which may be deleted itself."""
         source = self.client.find(ConfigMap, request) or ConfigMap()
-        expected = namespaces_of(source, self.client)
+        desired = namespaces_of(source, self.client)
         copies = {copy.metadata.namespace: copy for copy in self.client.list(ConfigMap) if request in source_of(copy)}
-        if copies.keys() - expected:  # caches may be old after a restart: what they say is no reason to delete
+        if copies.keys() - desired:  # caches may be old after a restart: what they say is no reason to delete
             source = self.client.api_reader.find(ConfigMap, request) or ConfigMap()
-            expected = namespaces_of(source, self.client.api_reader)
-        for namespace in copies.keys() - expected:
+            desired = namespaces_of(source, self.client.api_reader)
+        for namespace in copies.keys() - desired:
             self.client.delete(copies[namespace])
-        for namespace in expected:
+        for namespace in desired:
             meta = ObjectMeta(name=request.name, namespace=namespace, annotations={SOURCE: str(request)})
             if namespace not in copies or copies[namespace].data != source.data:
                 self.client.apply(ConfigMap(metadata=meta, data=source.data), force=True)

@@ -42,7 +42,7 @@ class Credentials:
         return None
 
     def rejected(self) -> bool:
-        """Handle a 401 of the server; return whether the next request may use other credentials."""
+        """Handle a 401 to a request of this thread; return whether the request may be sent again with others."""
         return False
 
 
@@ -63,13 +63,17 @@ def credentials_for(config: Config, clock: Clock = SYSTEM_CLOCK) -> Credentials:
 
 
 class TokenFile(Credentials):
-    """A token in a file, read again every minute; while the file cannot be read, the last token stays in use."""
+    """A token in a file, read again every minute; while the file cannot be read, the last token stays in use.
+
+    The thread that calls `rejected` after a 401 must be the one that called `authorization` for that request.
+    """
 
     def __init__(self, path: str, *, initial: str = "", clock: Clock = SYSTEM_CLOCK) -> None:
         super().__init__(f"Bearer {one_line(initial)}" if initial else "")
         self._path = path
         self._clock = clock
         self._renew_at = 0.0
+        self._sent = threading.local()
         self._read()
 
     def __repr__(self) -> str:
@@ -80,12 +84,15 @@ class TokenFile(Credentials):
         # Without a lock: two threads that both find it expired read the same file.
         if self._clock.now() >= self._renew_at:
             self._read()
-        return self._authorization
+        self._sent.authorization = current = self._authorization
+        return current
 
     def rejected(self) -> bool:
-        """Read the file again at the next request, because it may have been replaced."""
-        self._renew_at = self._clock.now()
-        return False
+        """Read the file again, unless another thread has; return whether it has another token than was sent."""
+        sent = getattr(self._sent, "authorization", None)
+        if sent == self._authorization:
+            self._read()
+        return sent != self._authorization
 
     def _read(self) -> None:
         self._renew_at = self._clock.now() + REREAD_SECONDS - LEEWAY_SECONDS
@@ -145,11 +152,10 @@ class Renewing(Credentials):
         return self._fresh().certificate
 
     def rejected(self) -> bool:
-        """Fetch again at the next request, unless the credential that was sent has been replaced since."""
+        """Let the next request fetch a credential, unless the one that was sent has been replaced since."""
         # As in client-go (maybeRefreshCreds): a late 401 for the previous credential does not reject the current one.
-        if getattr(self._sent, "credential", None) is not self._current:
-            return False
-        self._rejected = self._current
+        if getattr(self._sent, "credential", None) is self._current:
+            self._rejected = self._current
         return True
 
     def after_fork(self) -> None:

@@ -197,12 +197,13 @@ class RESTClient:
 
     def _connections(self, environ: Mapping[str, str]) -> Transport:
         # Imported here because they load TLS, 50 ms and more.
-        from clientgo.rest.connections.dial import Dialer  # noqa: PLC0415
-        from clientgo.rest.connections.pool import PoolTransport  # noqa: PLC0415
+        from clientgo.rest.connections import dial, pool  # noqa: PLC0415
 
         with self._in_flight(None):  # a credential plugin may provide the certificate
-            dialer = Dialer(self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock)
-        return PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
+            dialer = dial.Dialer(
+                self.config, certificate=self._credentials.certificate, environ=environ, clock=self._clock
+            )
+        return pool.PoolTransport(dialer, max_response_bytes=self.config.max_response_bytes, clock=self._clock)
 
     def _send(
         self,
@@ -311,7 +312,7 @@ class RESTClient:
         return InFlightRequest(timeout, self._clock, scopes, reads=reads, grace=self._stop_grace)
 
     def _send_with_retries(self, call: _Call, target: str, send: Callable[[str], A], *, retry_lagging: bool) -> A:
-        done, previous = 0, None
+        done, previous, refreshed = 0, None, False
         while True:
             try:
                 response = send(target)
@@ -323,7 +324,10 @@ class RESTClient:
             else:
                 if response.status < 300 and "warning" not in response.headers:
                     return response
-                self._handle_warnings_and_401(response)
+                self._handle_warnings(response)
+                if response.status == 401 and self._refreshed() and not refreshed:
+                    refreshed = True
+                    continue
                 if not retry_lagging and isinstance(response, HTTPReply) and _lags(response):
                     return response
                 next_retry = retry_for_response(done, response.status, response.headers, limit=self._max_retries)
@@ -357,15 +361,20 @@ class RESTClient:
                 break
         return response
 
-    def _handle_warnings_and_401(self, response: _Response) -> None:
+    def _handle_warnings(self, response: _Response) -> None:
         for text in warnings_in(response.headers.get("warning", "")):
             try:
                 run_callback(self._on_warning, text)
             except CallbackFailed as error:  # the request has succeeded
                 log.error("the handler of warnings raised", extra={"warning": text, "err": error})
+
+    def _refreshed(self) -> bool:
+        """Handle a 401; return whether the request, which the server did not process, has other credentials now."""
+        refreshed = self._credentials.rejected()
         # A certificate belongs to its connection: only a new one can show a certificate file's new content.
-        if response.status == 401 and (self._credentials.rejected() or self.config.client_certificate_file):
+        if refreshed or self.config.client_certificate_file:
             self._transport.reset()
+        return refreshed
 
     def _wait(self, call: _Call, retry: Retry, code: str) -> str:
         """Wait before a retry; return an empty text, or the reason not to retry.

@@ -181,7 +181,11 @@ def test_what_the_library_imports_is_declared() -> None:
     options = setup_cfg()
     extras = options["options.extras_require"]
     declared = (
-        options["options"]["install_requires"] + extras["embedded"] + extras["secure-serving"] + extras["perturb"]
+        options["options"]["install_requires"]
+        + extras["embedded"]
+        + extras["secure-serving"]
+        + extras["socks"]
+        + extras["perturb"]
     )
     assert imported_distributions(LIBRARY) <= set(re.findall(r"^([a-z][\w-]*)", declared, re.MULTILINE))
 

@@ -3,6 +3,7 @@
 import logging
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,16 +202,37 @@ def test_raw_requests_any_path() -> None:
     assert transport.sent[0].header("Accept") == "text/plain"
 
 
-def test_after_401_renewed_credentials_are_used_on_new_connections(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = tmp_path_factory.mktemp("sa") / "token"
+@pytest.mark.parametrize("request_", [LIST, CREATE, WATCH], ids=lambda request: request.verb)
+def test_request_with_a_replaced_token_is_sent_once_more_after_401(request_: Request, tmp_path: Path) -> None:
+    path = tmp_path / "token"
     path.write_text("old")
-    transport = FakeTransport(refusal(401, "Unauthorized"), reply(b"{}"))
+    streams = request_.verb == "watch"
+    transport = FakeTransport(refusal(401, "Unauthorized"), FakeStream() if streams else reply(b"{}"))
+    rest_client = client(transport, replace(HOST, token_file=str(path)))
+    path.write_text("new")
+    if streams:
+        rest_client.watch(request_).close()
+    else:
+        assert rest_client.do(request_) == b"{}"
+    assert [s.header("Authorization") for s in transport.sent] == ["Bearer old", "Bearer new"]
+    assert transport.resets == 1
+
+
+def test_second_401_is_raised(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("old")
+    transport = FakeTransport(*[refusal(401, "Unauthorized")] * 2)
     rest_client = client(transport, replace(HOST, token_file=str(path)))
     path.write_text("new")
     with pytest.raises(Unauthorized):
-        rest_client.do(LIST)
-    rest_client.do(LIST)
-    assert [s.header("Authorization") for s in transport.sent] == ["Bearer old", "Bearer new"]
+        rest_client.do(CREATE)
+    assert len(transport.sent) == 2
+
+
+def test_401_to_credentials_that_never_change_is_raised_at_once() -> None:
+    transport = FakeTransport(refusal(401, "Unauthorized"))
+    with pytest.raises(Unauthorized):
+        client(transport, replace(HOST, token="t")).do(LIST)
 
 
 @pytest.mark.feature("B-REST-08")

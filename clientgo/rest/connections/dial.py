@@ -13,8 +13,16 @@ from clientgo.lifecycle import Detached, Group
 from clientgo.rest.clientmetrics import ConnectionMetrics
 from clientgo.rest.config import ClientCertificate, Config, server_url
 from clientgo.rest.connections.error_messages import FAILURES, dial_failure
-from clientgo.rest.connections.proxyrules import proxy_for
-from clientgo.rest.connections.tcp import Connector, Resolve, SocketAddress, interruptible, is_address, look_up
+from clientgo.rest.connections.proxyrules import SOCKS, proxy_for, without_password
+from clientgo.rest.connections.tcp import (
+    Connector,
+    OpenSocket,
+    Resolve,
+    SocketAddress,
+    interruptible,
+    is_address,
+    look_up,
+)
 from clientgo.rest.connections.tls import TLSContexts
 from clientgo.rest.limits import wait_for
 
@@ -56,6 +64,8 @@ class Dialer:
         self._tls: TLSContexts | None = None
         if url.scheme == "https":
             self._tls = TLSContexts(config, certificate, metrics=self._metrics, clock=clock)
+        self._connect: OpenSocket = self._open
+        self._proxy_name = ""
         self._proxy = self._proxy_at(proxy_for(self.origin, config.proxy_url, environ))
         forwarded = self._proxy is not None and self._tls is None
         self.target_prefix = self.origin if forwarded else ""
@@ -76,11 +86,11 @@ class Dialer:
             context = None if self._tls is None else self._tls.current()
             if self._proxy is not None:
                 return self._proxy.connect(limit, context, self._server_name)
-            sock = self._open(self._host, self._port, limit)
+            sock = self._connect(self._host, self._port, limit)
             return sock if context is None else self._secured(sock, context)
         # ValueError (UnicodeError is one): a host name that cannot be encoded.
         except (*FAILURES, ValueError) as error:
-            raise dial_failure(error, self.origin, limit, "" if self._proxy is None else self._proxy.name) from error
+            raise dial_failure(error, self.origin, limit, self._proxy_name) from error
 
     def _secured(self, sock: socket.socket, context: ssl.SSLContext) -> ssl.SSLSocket:
         # A certificate contains host names without a trailing dot, and addresses without a zone.
@@ -116,9 +126,16 @@ class Dialer:
         return wait_for(lookup, timeout)
 
     def _proxy_at(self, url: str) -> "Proxy | None":
+        """Return the proxy at a URL; None without one, and for SOCKS, through which all connections are then made."""
         if not url:
             return None
-        # Imported here because it loads urllib3: a fifth of all modules of a controller, and most have no proxy.
+        self._proxy_name = without_password(url)
+        # Imported here because they load libraries, urllib3 a fifth of all modules of a controller; most have no proxy.
+        if url.startswith(SOCKS):
+            from clientgo.rest.connections.socks import SocksProxy  # noqa: PLC0415
+
+            self._connect = SocksProxy(url, self._open).connect
+            return None
         from clientgo.rest.connections.proxy import Proxy  # noqa: PLC0415
 
         return Proxy(url, self._host, self._port, self._open)

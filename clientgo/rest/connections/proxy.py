@@ -19,10 +19,8 @@ from urllib3.util import parse_url
 from clientgo.errors import ConfigError
 from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import ProtocolError
-from clientgo.rest.connections.tcp import interruptible
-
-OpenSocket = Callable[[str, int, float], socket]
-"""Connects to a host and port within a timeout in seconds."""
+from clientgo.rest.connections.proxyrules import without_password
+from clientgo.rest.connections.tcp import OpenSocket, interruptible
 
 
 class _Plain(HTTPConnection):
@@ -57,16 +55,13 @@ class Proxy:
         self._open = open_socket
         self.headers = _credentials(url)
         """Additional headers for the proxy, of a request or of CONNECT."""
-        address = urlsplit(url)
-        self.name = f"{address.scheme}://{address.netloc.rpartition('@')[2]}"
-        """Its URL without the password."""
         try:
             self._url = parse_url(url)
         except LocationParseError as error:
-            raise ConfigError(f"invalid proxy URL {self.name}") from error
+            raise ConfigError(f"invalid proxy URL {without_password(url)}") from error
 
     def __repr__(self) -> str:
-        return f"<Proxy {self.name}>"
+        return f"<Proxy {without_password(str(self._url))}>"
 
     def connect(self, timeout: float, tls: ssl.SSLContext | None, server_name: str | None) -> Any:
         """Return a connected socket or an equivalent: to the proxy without `tls`, else through it to the server.

@@ -7,6 +7,9 @@ from urllib.parse import urlsplit
 from clientgo.errors import ConfigError
 from clientgo.rest.connections.http1 import is_header_value
 
+SOCKS = ("socks5", "socks5h")
+"""Schemes of SOCKS proxies."""
+
 
 def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
     """Return the URL of the proxy for the URL `server`; empty for none.
@@ -15,7 +18,7 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
     matches the server or it is this machine.
 
     Raises:
-        ConfigError: the URL does not start with http:// or https://, or is invalid.
+        ConfigError: the URL does not start with http://, https:// or socks5://, or is invalid.
     """
     server_url = urlsplit(server)
     host, port = server_url.hostname or "", server_url.port or (443 if server_url.scheme == "https" else 80)
@@ -24,7 +27,7 @@ def proxy_for(server: str, explicit: str, environ: Mapping[str, str]) -> str:
         return ""
     address = chosen if "://" in chosen else f"http://{chosen}"
     if not _usable(address):
-        raise ConfigError(f"invalid proxy URL {_without_password(address)}: expected http:// or https://")
+        raise ConfigError(f"invalid proxy URL {without_password(address)}: expected http://, https:// or socks5://")
     return address
 
 
@@ -33,7 +36,7 @@ def _usable(address: str) -> bool:
         split = urlsplit(address)
     except ValueError:
         return False
-    return split.scheme in ("http", "https") and bool(split.hostname) and is_header_value(address)
+    return split.scheme in ("http", "https", *SOCKS) and bool(split.hostname) and is_header_value(address)
 
 
 def _from_environment(scheme: str, host: str, port: int, environ: Mapping[str, str]) -> str:
@@ -80,6 +83,7 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return None
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
+    """Return a proxy's URL without its user and password, for messages."""
     scheme, mark, location = url.partition("://")
     return f"{scheme}{mark}{location.rpartition('@')[2]}"

@@ -98,6 +98,9 @@ class Network:
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
+OpenSocket = Callable[[str, int, float], socket.socket]
+"""Connects to a host and port within a timeout in seconds."""
+
 Resolve = Callable[..., Sequence[tuple[int, int, int, str, Any]]]
 """`socket.getaddrinfo`, or a function like it."""
 

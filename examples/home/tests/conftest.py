@@ -21,9 +21,9 @@ pytest_plugins = ["clientgo.perturb.pytest_plugin"]
 CONFIG = Path(__file__).parent.parent / "config"
 
 
-def existing(*places: str) -> list[Path]:
+def existing(*folders: str) -> list[Path]:
     """Return the folders of config/ that exist."""
-    return [path for location in places if (path := CONFIG / location).exists()]
+    return [path for folder in folders if (path := CONFIG / folder).exists()]
 
 
 @pytest.fixture(scope="session")
@@ -51,8 +51,8 @@ def account(environment: Environment) -> Iterator[ManagerAccount]:
 @pytest.fixture
 def manager(account: ManagerAccount) -> Iterator[Manager]:
     """A manager without probe and metrics servers, started by `started`; a missing permission fails the test."""
-    with account.client() as client, closing(Manager(client, options=Options(name="test"))) as built:
-        yield built
+    with account.client() as client, closing(Manager(client, options=Options(name="test"))) as test_manager:
+        yield test_manager
 
 
 @pytest.fixture

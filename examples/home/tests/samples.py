@@ -14,5 +14,5 @@ SAMPLES = Path(__file__).parent.parent / "config" / "samples"
 def sample(cls: type[T], file: str, *, name: str, namespace: str = "") -> T:
     """Read a sample, with another name and namespace."""
     [document] = read_documents([SAMPLES / file])
-    location = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return decode(cls, encode_value({**document, "metadata": {**document["metadata"], **location}}))
+    identity = {"name": name, "namespace": namespace} if namespace else {"name": name}
+    return decode(cls, encode_value({**document, "metadata": {**document["metadata"], **identity}}))

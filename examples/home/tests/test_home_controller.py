@@ -31,13 +31,13 @@ def test_the_sample_is_reconciled(
     started()
     name = ObjectName("default", "test-home")
 
-    expected = sample(Home, "ajd_v1_home.yaml", **name._asdict())
-    created.append(client.create(expected))
+    desired = sample(Home, "ajd_v1_home.yaml", **name._asdict())
+    created.append(client.create(desired))
 
     assert reconciler.done.get(timeout=20) == name
 
 
 def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
-    expected = sample(Home, "ajd_v1_home.yaml", namespace="default", name="perturbed-home")
-    # TODO(user): add a step for each change that a user makes: change(wanted, {"spec": {...}}).
-    perturb(HomeReconciler, [create(expected), delete(expected)])
+    desired = sample(Home, "ajd_v1_home.yaml", namespace="default", name="perturbed-home")
+    # TODO(user): add a step for each change that a user makes: change(desired, {"spec": {...}}).
+    perturb(HomeReconciler, [create(desired), delete(desired)])

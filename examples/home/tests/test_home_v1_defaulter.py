@@ -5,10 +5,10 @@ from api.v1.home_types import Home
 
 
 def test_omitted_fields_get_defaults(client: Client, created: list[ApiObject]) -> None:
-    expected = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
+    desired = Home(metadata=ObjectMeta(namespace="default", name="defaulted-home"))
 
-    built = client.create(expected)
-    created.append(built)
+    stored = client.create(desired)
+    created.append(stored)
 
-    assert built.spec.rooms == 1
-    assert built.spec.owner
+    assert stored.spec.rooms == 1
+    assert stored.spec.owner

@@ -16,17 +16,17 @@ def test_home_without_rooms_is_rejected_with_the_validators_message(client: Clie
 
 
 def test_owner_is_immutable(client: Client, created: list[ApiObject]) -> None:
-    built = client.create(home("kept", HomeSpec(owner="ada")))
-    created.append(built)
+    stored = client.create(home("kept", HomeSpec(owner="ada")))
+    created.append(stored)
 
     with pytest.raises((Invalid, Forbidden), match="a home is not handed on"):
-        client.update(replace(built, spec=HomeSpec(owner="bob", rooms=1)))
+        client.update(replace(stored, spec=HomeSpec(owner="bob", rooms=1)))
 
 
 def test_valid_home_is_accepted(client: Client, created: list[ApiObject]) -> None:
     spec = HomeSpec(owner="ada", rooms=3)
 
-    built = client.create(home("good", spec))
-    created.append(built)
+    stored = client.create(home("good", spec))
+    created.append(stored)
 
-    assert built.spec == spec
+    assert stored.spec == spec

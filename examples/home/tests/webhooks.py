@@ -13,9 +13,9 @@ from webhooks.server import register
 @contextmanager
 def served(environment: Environment) -> Iterator[None]:
     """Serve all webhooks within the block, at the address that the test API server calls."""
-    webhooks = environment.webhooks
-    assert webhooks is not None, "there is a folder config/webhook"
-    server = WebhookServer(host=webhooks.host, port=webhooks.port, cert_dir=webhooks.cert_dir)
+    served_at = environment.webhooks
+    assert served_at is not None, "there is a folder config/webhook"
+    server = WebhookServer(host=served_at.host, port=served_at.port, cert_dir=served_at.cert_dir)
     register(server)
     with Group() as group:
         group.start(server.start, group.stop_event, name="webhooks")

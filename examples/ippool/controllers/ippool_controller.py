@@ -49,14 +49,14 @@ class IPPoolReconciler(Reconciler[IPPool]):
             network = ip_network(pool.spec.cidr)
         except ValueError as error:
             return IPPoolStatus(problem=str(error))
-        other_items = (other for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
-        names = sorted(other.metadata.name for other in other_items if overlap(network, other.spec.cidr))
+        other_pools = (other for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
+        names = sorted(other.metadata.name for other in other_pools if overlap(network, other.spec.cidr))
         return IPPoolStatus(addresses=network.num_addresses, overlaps=tuple(names))
 
     def all_others(self, pool: IPPool) -> list[ObjectName]:
         """Return the names of the pools whose overlaps this one may change."""
-        other_items = (other.metadata.name for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
-        return [ObjectName("", name) for name in other_items]
+        names = (other.metadata.name for other in self.lister.list() if other.metadata.uid != pool.metadata.uid)
+        return [ObjectName("", name) for name in names]
 
 
 def overlap(network: IPv4Network | IPv6Network, cidr: str) -> bool:

@@ -61,12 +61,12 @@ class RedisClusterReconciler(
         self.report(cluster, status_of(cluster, servers))
         return None
 
-    def keep(self, cluster: RedisCluster, kind: type[P], built: Callable[[RedisCluster, P], P]) -> P:
+    def keep(self, cluster: RedisCluster, kind: type[P], build: Callable[[RedisCluster, P], P]) -> P:
         """Create or patch an owned object so that it matches `made`."""
         part, outcome = create_or_patch(
             self.client,
             kind(metadata=meta_for(cluster)),
-            lambda result: built(cluster, set_controller_reference(cluster, result)),
+            lambda existing: build(cluster, set_controller_reference(cluster, existing)),
         )
         if outcome is not OperationResult.UNCHANGED:
             log.info("part written", extra={"kind": kind.__name__, "outcome": str(outcome)})
@@ -94,7 +94,11 @@ class RedisClusterReconciler(
 def refused(cluster: RedisCluster, reason: str) -> RedisClusterStatus:
     """Return the status of a cluster whose owned object has a conflicting name."""
     condition = Condition(
-        type="Ready", status="False", reason="NameTaken", message=reason, observed_generation=cluster.metadata.generation
+        type="Ready",
+        status="False",
+        reason="NameTaken",
+        message=reason,
+        observed_generation=cluster.metadata.generation,
     )
     return replace(
         cluster.status,

@@ -44,23 +44,23 @@ def redis_conf(cluster: RedisCluster) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def config_map(cluster: RedisCluster, result: ConfigMap) -> ConfigMap:
+def config_map(cluster: RedisCluster, existing: ConfigMap) -> ConfigMap:
     """Return the ConfigMap with redis.conf."""
-    return replace(_labelled(cluster, result), data={"redis.conf": redis_conf(cluster)})
+    return replace(_labelled(cluster, existing), data={"redis.conf": redis_conf(cluster)})
 
 
-def service(cluster: RedisCluster, result: Service) -> Service:
+def service(cluster: RedisCluster, existing: Service) -> Service:
     """Return the headless Service that gives each server a DNS name."""
     port = ServicePort(name="redis", port=PORT, target_port="redis", protocol="TCP")
-    spec = replace(result.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
-    return replace(_labelled(cluster, result), spec=spec)
+    spec = replace(existing.spec, cluster_ip="None", selector=labels(cluster), ports=(port,))
+    return replace(_labelled(cluster, existing), spec=spec)
 
 
-def stateful_set(cluster: RedisCluster, result: StatefulSet) -> StatefulSet:
+def stateful_set(cluster: RedisCluster, existing: StatefulSet) -> StatefulSet:
     """Return the StatefulSet of the servers, with their volumes."""
     after = "Retain" if cluster.spec.keep_data else "Delete"
     spec = replace(
-        result.spec,
+        existing.spec,
         replicas=cluster.spec.replicas,
         service_name=cluster.metadata.name,
         selector=LabelSelector(match_labels=labels(cluster)),
@@ -68,10 +68,10 @@ def stateful_set(cluster: RedisCluster, result: StatefulSet) -> StatefulSet:
             when_deleted=after, when_scaled="Retain"
         ),
         # Immutable after creation.
-        volume_claim_templates=result.spec.volume_claim_templates or (_claim(cluster),),
-        template=_template(cluster, result.spec.template),
+        volume_claim_templates=existing.spec.volume_claim_templates or (_claim(cluster),),
+        template=_template(cluster, existing.spec.template),
     )
-    return replace(_labelled(cluster, result), spec=spec)
+    return replace(_labelled(cluster, existing), spec=spec)
 
 
 def status_of(cluster: RedisCluster, servers: StatefulSet) -> RedisClusterStatus:
@@ -109,8 +109,8 @@ def has_ended(servers: StatefulSet) -> bool:
     return servers.status.observed_generation == servers.metadata.generation and not servers.status.replicas
 
 
-def _labelled(cluster: RedisCluster, result: P) -> P:
-    return change(result, lambda f: f.metadata.labels).by(lambda old: {**old, **labels(cluster)})
+def _labelled(cluster: RedisCluster, existing: P) -> P:
+    return change(existing, lambda f: f.metadata.labels).by(lambda old: {**old, **labels(cluster)})
 
 
 def _template(cluster: RedisCluster, pod_template_spec: PodTemplateSpec) -> PodTemplateSpec:
@@ -122,10 +122,15 @@ def _template(cluster: RedisCluster, pod_template_spec: PodTemplateSpec) -> PodT
         annotations={**pod_template_spec.metadata.annotations, CONFIG_HASH: digest},
     )
     config = Volume(name="config", config_map=ConfigMapVolumeSource(name=cluster.metadata.name, default_mode=0o644))
-    servers = [container for container in pod_template_spec.spec.containers if container.name == "redis"] or [Container(name="redis")]
+    servers = [container for container in pod_template_spec.spec.containers if container.name == "redis"] or [
+        Container(name="redis")
+    ]
     spec = replace(
         pod_template_spec.spec,
-        containers=(_container(cluster, servers[0]), *(item for item in pod_template_spec.spec.containers if item.name != "redis")),
+        containers=(
+            _container(cluster, servers[0]),
+            *(item for item in pod_template_spec.spec.containers if item.name != "redis"),
+        ),
         volumes=(config, *(volume for volume in pod_template_spec.spec.volumes if volume.name != "config")),
     )
     return replace(pod_template_spec, metadata=metadata, spec=spec)

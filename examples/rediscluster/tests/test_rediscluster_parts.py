@@ -44,12 +44,12 @@ def test_fields_of_others_are_kept() -> None:
         metadata=ObjectMeta(labels={"team": "cache"}), spec=StatefulSetSpec(template=PodTemplateSpec(spec=pods))
     )
 
-    built = stateful_set(CLUSTER, result)
+    stored = stateful_set(CLUSTER, result)
 
-    servers, other = built.spec.template.spec.containers
+    servers, other = stored.spec.template.spec.containers
     assert (servers.image, servers.image_pull_policy, other) == ("redis:7.4-alpine", "Always", sidecar)
-    assert built.metadata.labels["team"] == "cache"
-    assert stateful_set(CLUSTER, built) == built
+    assert stored.metadata.labels["team"] == "cache"
+    assert stateful_set(CLUSTER, stored) == stored
 
 
 def test_cluster_is_ready_when_all_servers_answer_and_rolled_out_when_all_are_updated() -> None:

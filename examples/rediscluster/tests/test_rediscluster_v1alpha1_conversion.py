@@ -15,19 +15,19 @@ CONDITIONS = (Condition(type="Ready", status="True", reason="ServersAnswer"),)
 
 
 def test_sample_survives_a_round_trip() -> None:
-    expected = sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict())
+    original = sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict())
 
-    assert from_hub(to_hub(expected)) == expected
+    assert from_hub(to_hub(original)) == original
 
 
 def test_object_can_be_read_in_both_versions(client: Client, created: list[ApiObject]) -> None:
-    built = client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
-    created.append(built)
+    stored = client.create(sample(v1alpha1.RedisCluster, SAMPLE, **NAME._asdict()))
+    created.append(stored)
 
     read = client.get(v1.RedisCluster, NAME)
     assert (read.spec.replicas, read.spec.max_memory) == (3, "64mb")
     assert read.spec.settings == ("maxmemory-policy allkeys-lru",)
-    assert from_hub(read).spec == client.get(v1alpha1.RedisCluster, NAME).spec == built.spec
+    assert from_hub(read).spec == client.get(v1alpha1.RedisCluster, NAME).spec == stored.spec
 
 
 @pytest.mark.parametrize(

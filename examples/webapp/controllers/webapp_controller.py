@@ -25,9 +25,9 @@ BACKUPS = Path(os.environ.get("BACKUP_DIR", "/backups"))
 
 def delete_backups(app: WebApp, folder: Path = BACKUPS) -> None:
     """Delete the backups of an app, which a job outside the cluster writes."""
-    local = folder.joinpath(*object_name(app))
-    if local.exists():  # otherwise there are none, or an earlier attempt deleted them
-        shutil.rmtree(local)
+    backups = folder.joinpath(*object_name(app))
+    if backups.exists():  # otherwise there are none, or an earlier attempt deleted them
+        shutil.rmtree(backups)
 
 
 @rbac(groups="apps", resources="deployments", verbs=OWN_VERBS)

@@ -16,7 +16,7 @@ from api.v1.webapp_types import WebApp, WebAppSpec
 def test_replicas_default_to_two_for_apps_with_a_host(
     manager: Manager, created: list[ApiObject], spec: WebAppSpec, replicas: int
 ) -> None:
-    built = manager.client.create(WebApp(ObjectMeta(name="defaulted", namespace="default"), spec))
-    created.append(built)
+    stored = manager.client.create(WebApp(ObjectMeta(name="defaulted", namespace="default"), spec))
+    created.append(stored)
 
-    assert built.spec.replicas == replicas
+    assert stored.spec.replicas == replicas

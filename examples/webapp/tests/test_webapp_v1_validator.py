@@ -26,9 +26,9 @@ def test_change_of_the_host_is_accepted_with_a_warning(
     manager: Manager, created: list[ApiObject], caplog: pytest.LogCaptureFixture
 ) -> None:
     spec = v1.WebAppSpec("registry.example.com:5000/shop@sha256:0a1b", host="shop.example.com")
-    built = manager.client.create(v1.WebApp(META, spec))
-    created.append(built)
+    stored = manager.client.create(v1.WebApp(META, spec))
+    created.append(stored)
 
-    manager.client.update(change(built, lambda app: app.spec.host).to("store.example.com"))
+    manager.client.update(change(stored, lambda app: app.spec.host).to("store.example.com"))
 
     assert "links to shop.example.com stop working" in caplog.text

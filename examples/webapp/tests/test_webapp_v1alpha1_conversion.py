@@ -14,18 +14,18 @@ CONDITIONS = (Condition(type="Available", status="True", reason="PodsAvailable")
 
 
 def test_sample_survives_a_round_trip() -> None:
-    expected = sample(v1alpha1.WebApp, SAMPLE, **NAME._asdict())
+    original = sample(v1alpha1.WebApp, SAMPLE, **NAME._asdict())
 
-    assert from_hub(to_hub(expected)) == expected
+    assert from_hub(to_hub(original)) == original
 
 
 def test_object_can_be_read_in_both_versions(manager: Manager, created: list[ApiObject]) -> None:
-    built = manager.client.create(sample(v1alpha1.WebApp, SAMPLE, **NAME._asdict()))
-    created.append(built)
+    stored = manager.client.create(sample(v1alpha1.WebApp, SAMPLE, **NAME._asdict()))
+    created.append(stored)
 
     read = manager.api_reader.get(v1.WebApp, NAME)
     assert (read.spec.replicas, read.spec.host, read.spec.path) == (3, "shop.example.com", "/cart")
-    assert from_hub(read).spec == manager.api_reader.get(v1alpha1.WebApp, NAME).spec == built.spec
+    assert from_hub(read).spec == manager.api_reader.get(v1alpha1.WebApp, NAME).spec == stored.spec
 
 
 @pytest.mark.parametrize("host", ["", "shop.example.com"])

@@ -51,8 +51,8 @@ def test_proxy_is_selected_as_in_go(server: str, explicit: str, extra: Mapping[s
 
 
 def test_invalid_proxy_is_named_without_its_password() -> None:
-    with pytest.raises(ConfigError, match="invalid proxy URL socks5://p:1") as failed:
-        proxy_for("https://api", "socks5://me:secret@p:1", {})
+    with pytest.raises(ConfigError, match="invalid proxy URL socks4://p:1") as failed:
+        proxy_for("https://api", "socks4://me:secret@p:1", {})
     assert "secret" not in str(failed.value)
 
 
@@ -158,3 +158,69 @@ def test_unreachable_proxy_is_named() -> None:
     with pytest.raises(ConnectionFailed, match="through the proxy http://127") as failed:
         Dialer(Config("http://api.invalid", proxy_url=address), environ={}).dial(5.0)
     assert failed.value.refused
+
+
+class Socks:
+    """A SOCKS5 proxy that connects one client with one server, for any requested host; with a user `me`."""
+
+    def __init__(self, port: int) -> None:
+        self.requests: list[bytes] = []
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+
+    def serve_one(self, group: Group) -> None:
+        client, _ = self._listener.accept()
+        self._listener.close()
+        for response in (b"\5\2", b"\1\0", b"\5\0\0\1\0\0\0\0\0\0"):
+            self.requests.append(client.recv(4096))
+            client.sendall(response)
+        server = socket.create_connection(("127.0.0.1", self._port))
+        group.start(pump, server, client, name="back")
+        pump(client, server)
+        group.join(5)
+        client.close()
+        server.close()
+
+
+@pytest.mark.e2e
+def test_socks_proxy_resolves_the_name_and_the_server_is_verified(certificates: Path) -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    with loopback([http(b"ok")], tls=context) as server, Group() as group:
+        socks = Socks(server.port)
+        group.start(socks.serve_one, Group(), name="socks")
+        url = f"socks5://me:pass%20word@{socks.address}"
+        config = Config("https://api.example:6443", ca_file=str(certificates / "ca.pem"), proxy_url=url)
+        transport = PoolTransport(Dialer(config, environ={}))
+        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
+        transport.close()
+    assert socks.requests[1:] == [b"\1\2me\x09pass word", b"\5\1\0\3\x0bapi.example" + (6443).to_bytes(2, "big")]
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        pytest.param(b"HTTP/1.1 400 Bad Request\r\n\r\n", "Unexpected SOCKS version", id="HTTP server"),
+        pytest.param(CLOSE, "closed", id="closed connection"),
+        pytest.param(b"\5\xff", "No acceptable authentication methods", id="no method"),
+    ],
+)
+def test_socks_proxy_that_fails_is_named_and_nothing_was_sent(response: bytes, reason: str) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        client, _ = listener.accept()
+        with client, suppress(OSError):
+            client.recv(64)
+            if response != CLOSE:
+                client.sendall(response)
+                client.recv(64)
+
+    url = f"socks5h://127.0.0.1:{listener.getsockname()[1]}"
+    with Group() as group, listener:
+        group.start(serve, name="socks")
+        dialer = Dialer(Config("http://api.invalid:6443", proxy_url=url), environ={})
+        with pytest.raises(ConnectionFailed, match=f"through the proxy {url}.*{reason}") as failed:
+            dialer.dial(5.0)
+        assert not failed.value.sent
