@@ -175,25 +175,27 @@ class Codec(Generic[T]):
 
     def _with_kind(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
         try:
-            body = self._body(obj, form)
-        except Unencodable as error:
-            name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
-            location = f"{error.where.removeprefix('.')} of " if error.where else ""
-            raise Unencodable(f"{location}{self.api.kind} {name}", error.cause) from error.__cause__
+            if not isinstance(obj, self.cls):
+                content = _foreign_content(obj)
+                body = encode_value({key: item for key, item in content.items() if key not in ("apiVersion", "kind")})
+            else:  # converted by its own class: a subclass may have more fields
+                wire: Any = obj if self._same else msgspec.convert(obj, form(obj.__class__), from_attributes=True)
+                body = encode_struct(wire)
+        except (Unencodable, msgspec.ValidationError) as error:
+            raise self._unencodable(obj, error) from error.__cause__
         return self._head + body[1:] if len(body) > 2 else self._head[:-1] + b"}"
 
-    def _body(self, obj: T, form: Callable[[type], type[msgspec.Struct]]) -> bytes:
-        if not isinstance(obj, self.cls):
-            content = _foreign_content(obj)
-            return encode_value({key: value for key, value in content.items() if key not in ("apiVersion", "kind")})
-        wire: Any = obj
-        try:
-            if not self._same:  # by the object's own class: a subclass may have more fields
-                wire = msgspec.convert(obj, form(type(obj)), from_attributes=True)
-            return encode_struct(wire)
-        except msgspec.ValidationError as error:
-            encode_value(obj)  # raises with the place and the remedy, if a value has no JSON form
-            raise Unencodable("", text_of(error)) from error
+    def _unencodable(self, obj: T, error: Exception) -> Unencodable:
+        """Return the error with the name of the object, and the place and remedy if a value has no JSON form."""
+        if not isinstance(error, Unencodable):
+            try:
+                encode_value(obj)
+                error = Unencodable("", text_of(error))
+            except Unencodable as detailed:
+                error = detailed
+        name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
+        location = f"{error.where.removeprefix('.')} of " if error.where else ""
+        return Unencodable(f"{location}{self.api.kind} {name}", error.cause)
 
     def _to_own_class(self, wire: Any) -> T:
         obj: T = wire if self._same else msgspec.convert(wire, self.cls, from_attributes=True)

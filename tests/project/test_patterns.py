@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clientgo.log import credentials
-from clientgo.meta import jsonvalues, shallow_json, typemeta
+from clientgo.meta import shallow_json, typemeta
 from tests.project.ambiguity import super_linear
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,6 @@ BUILT: Mapping[str, list[tuple[re.Pattern[Any], str]]] = {
         *((credentials._finder(secret), "sub") for secret in ("a'\\\\b", "'a\\'", "\\a\\")),
     ],
     "clientgo_apiserver/formats.py": [],  # addresses and UUIDs: counted characters
-    "clientgo/meta/jsonvalues.py": [(jsonvalues._suspicious_time(), "search")],
     "clientgo/meta/shallow_json.py": [
         (pattern, "finditer" if name == "bracket" else "match")
         for name, pattern in vars(shallow_json._patterns()).items()
