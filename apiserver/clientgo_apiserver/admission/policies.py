@@ -32,6 +32,7 @@ from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import ApiFailure, details_of
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.validation.expressions import composed_variables
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -234,9 +235,7 @@ async def _failures(state: State, write: Write, invocation: Invocation, case: Ca
     try:
         for subject in await _subjects(state, write, invocation, case):
             try:
-                if subject.matches():
-                    failures += _validated(subject)
-                    failures += _annotated(write, subject)
+                failures += await run_step(write.request, 0, _violations, write, subject)
             except PolicyError as error:
                 if invocation.strict:
                     failures.append(_Failure(str(error)))
@@ -244,6 +243,10 @@ async def _failures(state: State, write: Write, invocation: Invocation, case: Ca
         if invocation.strict:
             failures.append(_Failure(str(error), certain=True, unbound=isinstance(error, UnknownParams)))
     return failures
+
+
+def _violations(write: Write, subject: _Subject) -> list[_Failure]:
+    return [*_validated(subject), *_annotated(write, subject)] if subject.matches() else []
 
 
 def _validated(subject: _Subject) -> Iterator[_Failure]:
@@ -314,10 +317,8 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
     before = new
     try:
         for subject in await _subjects(state, write, invocation, case):
-            if subject.matches():
-                patched = subject.values["object"]
-                for mutation in invocation.spec.get("mutations") or ():
-                    patched = _patched(subject, mutation, patched)
+            patched = await run_step(write.request, 0, _all_patched, subject)
+            if patched is not None:
                 new = await converted(invocation.resource, write.resource, patched)
     except PolicyError as error:
         if not invocation.strict:
@@ -326,6 +327,15 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
         message = f"policy '{policy}' with binding '{binding}' denied request: {error}"
         raise _rejected(write, object_name(write, case), message, "Invalid", plain=True) from None
     return new
+
+
+def _all_patched(subject: _Subject) -> Object | None:
+    if not subject.matches():
+        return None
+    patched: Object = subject.values["object"]
+    for mutation in subject.invocation.spec.get("mutations") or ():
+        patched = _patched(subject, mutation, patched)
+    return patched
 
 
 def _patched(subject: _Subject, mutation: Object, current: Any) -> Object:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
+from clientgo_apiserver.cel.allowance import use_allowance
+from clientgo_apiserver.cel.callcosts import CALLS, TRAVERSAL, Argument, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
 from clientgo_apiserver.cel.functions.operators import optional_member
@@ -33,8 +35,13 @@ from clientgo_apiserver.cel.values import (
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]
 
+Overloads = list[tuple[ExprType, ...]] | None
+"""Parameters of the possible overloads, one of which the values must fit; None if the checker has decided."""
+
 _MISSING = object()
 _SPENT = "#cost"
+_SHORT = 64
+"""Length up to which the cost of a call is not counted: reading costs a tenth of a unit for each character."""
 
 
 def program(checked: CheckedExpression) -> Evaluator:
@@ -117,23 +124,42 @@ class _Compiler:
         nodes = [*([node.target] if node.target is not None else []), *node.args]
         args = [self.compile(arg) for arg in nodes]
         checks = self._argument_checks(node, name, nodes)
-        function = FUNCTIONS[name]
-        if checks is None and len(args) == 1:
-            only = args[0]
-            return lambda scope: function(only(scope))
-        if checks is None and len(args) == 2:
-            first, second = args
-            return lambda scope: function(first(scope), second(scope))
+        function, cost_of = FUNCTIONS[name], self._cost_of(node, nodes)
+        if cost_of is None:
+            return _called(function, args, checks)
 
-        def run(scope: Scope) -> Any:
-            values = [arg(scope) for arg in args]
-            if checks is not None and not any(all(map(_fits, values, params)) for params in checks):
-                raise CelError("no such overload")
+        def priced(scope: Scope, values: list[Any]) -> Any:
+            lengths = [*map(_length, values)]
+            if max(lengths) > _SHORT:
+                cost = cost_of(lengths)
+                _spend(scope[_SPENT], cost)
+                use_allowance(cost)
             return function(*values)
 
-        return run
+        return _checked_call(priced, args, checks)
 
-    def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> list[tuple[ExprType, ...]] | None:
+    def _cost_of(self, node: CallNode, nodes: list[SyntaxNode]) -> Callable[[list[int]], int] | None:
+        """Return a function from the lengths of a call's arguments to its cost; None if it does not depend on them."""
+        ids = self._checked.overloads.get(node, ())
+        overload = ids[0] if len(ids) == 1 else ""
+        estimate = CALLS.get(overload) or CALLS.get(node.function)
+        if estimate is None and overload not in ("add_string", "add_bytes"):
+            return None
+        types = [self._checked.types[arg] for arg in nodes]
+
+        def cost_of(lengths: list[int]) -> int:
+            if estimate is None:
+                return fixed(sum(lengths)).scaled(TRAVERSAL).max
+            args = [
+                Argument(arg, kind, fixed(length), None)
+                for arg, kind, length in zip(nodes, types, lengths, strict=True)
+            ]
+            target = args.pop(0) if node.target is not None else None
+            return estimate(overload, target, args)[0].max
+
+        return cost_of
+
+    def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> Overloads:
         """Return the parameters of the possible overloads if the types of the arguments are known only at run time."""
         # An index may be any number, whatever the overloads say.
         if name == "_[_]" or all(self._checked.types[arg].kind != "dyn" for arg in nodes):
@@ -196,6 +222,7 @@ class _Compiler:
             spent = scope[_SPENT]
             for values in _iterated(iterable, len(names)):
                 _spend(spent, cost)
+                use_allowance(cost)
                 if not always and not condition(inner):
                     break
                 inner.update(zip(names, values, strict=True))
@@ -220,10 +247,35 @@ def _iteration_cost(node: FoldNode) -> int:
     return count(node.condition) + count(node.step)
 
 
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, str | bytes | list | dict) else 1
+
+
 def _spend(spent: list[int], cost: int) -> None:
     spent[0] += cost
     if spent[0] > PER_CALL_LIMIT:
         raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
+
+
+def _called(function: Callable[..., Any], args: list[Evaluator], overloads: Overloads) -> Evaluator:
+    """Return the call of a function, without more calls than it needs."""
+    if overloads is None and len(args) == 1:
+        only = args[0]
+        return lambda scope: function(only(scope))
+    if overloads is None and len(args) == 2:
+        first, second = args
+        return lambda scope: function(first(scope), second(scope))
+    return _checked_call(lambda _, values: function(*values), args, overloads)
+
+
+def _checked_call(call: Callable[[Scope, list[Any]], Any], args: list[Evaluator], overloads: Overloads) -> Evaluator:
+    def run(scope: Scope) -> Any:
+        values = [arg(scope) for arg in args]
+        if overloads is not None and not any(all(map(_fits, values, params)) for params in overloads):
+            raise CelError("no such overload")
+        return call(scope, values)
+
+    return run
 
 
 def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:

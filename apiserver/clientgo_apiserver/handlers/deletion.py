@@ -23,6 +23,7 @@ from clientgo_apiserver.http.status import (
     not_supported,
     stale,
 )
+from clientgo_apiserver.http.steps import let_others_run
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
@@ -32,6 +33,9 @@ from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, name_of
 from clientgo_apiserver.webhookclient import concurrently
+
+_TOGETHER = 50
+"""Objects of a collection that are deleted before other clients are answered."""
 
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
@@ -157,7 +161,9 @@ async def delete_collection(
     admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
     together = webhooks.may_be_called(state, write)
     deletions = await concurrently(admissions) if together else [await admission for admission in admissions]
-    for object_write, deletion in () if options.dry_run else zip(writes, deletions, strict=True):
+    for number, (object_write, deletion) in enumerate(() if options.dry_run else zip(writes, deletions, strict=True)):
+        if number % _TOGETHER == 0:
+            await let_others_run(write.request)
         if _is_current(state, resource, deletion.entry):
             _commit(state, resource, deletion)
         else:

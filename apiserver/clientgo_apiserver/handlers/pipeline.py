@@ -13,7 +13,7 @@ from clientgo_apiserver.admission import chain
 from clientgo_apiserver.admission.namespaces import require_namespace
 from clientgo_apiserver.apiextensions.crdstatus import require_lasting
 from clientgo_apiserver.auth.authorization import Attributes, authorize
-from clientgo_apiserver.handlers.patching import APPLY_PATCH, merged, patched, read_configuration
+from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 from clientgo_apiserver.handlers.writes import (
     Write,
     check_name,
@@ -33,6 +33,7 @@ from clientgo_apiserver.http.status import (
     modified,
     not_found,
 )
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
@@ -49,6 +50,7 @@ _REQUEST_SECONDS = 60.0  # kube-apiserver's --request-timeout
 _TIMEOUT = "Timeout: request did not complete within requested timeout - context deadline exceeded"
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
+_GROWTH = 32
 
 
 class UpdatedObject(NamedTuple):
@@ -61,20 +63,21 @@ class UpdatedObject(NamedTuple):
 async def create(state: State, write: Write, obj: Object, entries: list[Object] | None = None) -> Object:
     """Store a new object and return it as shown; `entries` are the managedFields of an applied one (4xx, 500)."""
     resource, strategy, revision = write.resource, write.strategy, state.store.revision
+    request = write.request
     meta = {field: value for field, value in read_metadata(write, obj).items() if field not in _SET_BY_SERVER}
     is_versioned = entries is None and meta.get("resourceVersion", "0") not in ("", "0")
     _require_place(state, write, meta.get("name", ""))
-    new = decode_object(write, {**obj, "metadata": meta}, None)
-    entries = managed_fields(write, {}, new) if entries is None else entries
+    new = await run_step(request, 0, decode_object, write, {**obj, "metadata": meta}, None)
+    entries = await run_step(request, 0, managed_fields, write, {}, new) if entries is None else entries
     new = await chain.admit(state, write, "CREATE", new, None)
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], state.clock), entries)}
     new = strategy.begin_create(state.store, new)
     new = strategy.prepare_for_create(write, new)
     meta = new["metadata"]
-    causes = [*metadata.errors(resource, meta), *strategy.validate(write, new)]
+    causes = [*metadata.errors(resource, meta), *await run_step(request, 0, strategy.validate, write, new)]
     if causes:
         raise invalid(resource.kind, resource.storage[0], meta.get("name", ""), causes)
-    write.request.warnings += strategy.warnings_on_create(write, new)
+    request.warnings += strategy.warnings_on_create(write, new)
     await chain.validate(state, write, "CREATE", new, None)
     if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
@@ -106,11 +109,14 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         if entry is None:
             raise not_found(resource, write.name)
         old = await from_storage(resource, entry.object)
-        obj, applied = updated(old)
-        decoded = decode_object(write, obj, old)
+        size = len(entry.raw)
+        # The operations of a JSON patch can copy, and so multiply, what is there.
+        growth = len(request.body) * _GROWTH if media_type(request.headers.get("content-type", "")) == JSON_PATCH else 0
+        obj, applied = await run_step(request, max(size, growth), updated, old)
+        decoded = await run_step(request, size, decode_object, write, obj, old)
         _check_preconditions(write, obj["metadata"], old["metadata"])
         new = strategy.reset_fields(write, decoded, old)
-        entries = managed_fields(write, old, new) if applied is None else applied
+        entries = await run_step(request, size, managed_fields, write, old, new) if applied is None else applied
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
@@ -118,7 +124,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         new = strategy.begin_update(state.store, new, old)
         new = strategy.prepare_for_update(write, new, old)
         causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
-        causes += strategy.validate_update(write, new, old)
+        causes += await run_step(request, size, strategy.validate_update, write, new, old)
         if causes:
             raise invalid(resource.kind, resource.storage[0], write.name, causes)
         request.warnings += strategy.warnings_on_update(write, new, old)
@@ -148,7 +154,9 @@ async def patch(state: State, write: Write, body: bytes, content_type: str) -> t
     kind = media_type(content_type)
     if kind == APPLY_PATCH:
         # Errors of an applied configuration are reported like those of an object.
-        return await _apply(state, write, read_configuration(write, write.resource, body))
+        return await _apply(
+            state, write, await run_step(write.request, 0, read_configuration, write, write.resource, body)
+        )
     return await update(state, write, lambda old: UpdatedObject(patched(write, old, kind, body))), False
 
 
@@ -179,7 +187,7 @@ async def _create_applied(state: State, write: Write, config: Object) -> Object:
         reason = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(write.resource, write.name, reason)
     require_create(state, write)
-    applied = merged(write, {}, config)
+    applied = await run_step(write.request, 0, merged, write, {}, config)
     return await create(state, write, applied.obj, applied.entries)
 
 

@@ -24,6 +24,7 @@ from clientgo_apiserver.handlers.writes import (
 from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
 from clientgo_apiserver.registry.views import served, shown, shown_entry
 from clientgo_apiserver.resources import Object, Resource
@@ -125,8 +126,7 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     if handler is not None:
         return await handler(state, route, request)
     write = _write(state, request, route, "CreateOptions")
-    obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
-    _check_duplicates(write, request)
+    obj = await run_step(request, 0, _read, write, route.resource)
     return _written(state, route, request, await create(state, write, obj), created=True)
 
 
@@ -140,9 +140,8 @@ async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 
 async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
-    write, content_type = _write(state, request, route, "UpdateOptions"), request.headers.get("content-type", "")
-    obj = read_object(request.body, content_type, route.resource)
-    _check_duplicates(write, request)
+    write = _write(state, request, route, "UpdateOptions")
+    obj = await run_step(request, 0, _read, write, route.resource)
     updated, created = await put(state, write, obj)
     return _written(state, route, request, updated, created=created)
 
@@ -187,10 +186,13 @@ async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HT
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 
 
-def _check_duplicates(write: Write, request: HTTPRequest) -> None:
+def _read(write: Write, resource: Resource) -> Object:
+    request = write.request
+    obj = read_object(request.body, request.headers.get("content-type", ""), resource)
     # Only requests with fieldValidation pay for the slower parsing.
     if "fieldValidation" in request.query:
         write.find_duplicates(request.body)
+    return obj
 
 
 async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:

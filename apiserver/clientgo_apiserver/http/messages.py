@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, Protocol, TypeVar
 from unicodedata import category
 from urllib.parse import parse_qsl
@@ -138,6 +138,7 @@ class HTTPRequest:
     body: bytes = b""
     user: User = ANONYMOUS
     internal: bool = False
+    served: bool = False  # by an event loop, which must not wait for one request
     source: str = ""  # address of the client
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""
@@ -164,7 +165,8 @@ def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
     Called after the change was stored, so it must not fail for any text that a webhook or an expression has put into a
     warning.
     """
-    texts = [text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text))]
+    valid = (text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text)))
+    texts = [*islice(valid, _MAX_WARNINGS + 1)]  # more of them would not change what is sent
     if sum(map(len, texts)) > _MAX_WARNINGS:
         texts = [text[:_MAX_LONG_WARNING] for text in texts]
         totals = accumulate(map(len, texts), initial=0)

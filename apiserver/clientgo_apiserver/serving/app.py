@@ -238,7 +238,7 @@ def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
 def _read_request(scope: Scope, headers: dict[str, str], body: bytes) -> HTTPRequest:
     query = parse_query(scope["query_string"].decode("latin-1"))
     user = scope["state"].get("user", ANONYMOUS)  # from the client certificate
-    request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user)
+    request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user, served=True)
     sent = headers.get("audit-id", "")
     request.audit_id = sent if sent and sent.isprintable() else f"{_AUDIT_PREFIX}{next(_audit_numbers):012x}"
     request.source = (scope.get("client") or ("",))[0]
