@@ -42,6 +42,7 @@ from clientgo_apiserver.faults import NAME, Faults
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.serving.app import App
 from clientgo_apiserver.serving.certificates import ServingCertificates
+from clientgo_apiserver.serving.watchdog import Watchdog
 from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
 from clientgo_apiserver.stepping import ClockScheduler
@@ -297,6 +298,8 @@ class ApiServer:
             later = partial(self._loop.call_later, _ANSWER_SECONDS)
             api.extra[NAME] = partial(self.faults.answer, later)
         self._app = App(api, self.faults)
+        watchdog = Watchdog(self._loop, self._app.requests, SYSTEM_CLOCK)
+        self._group.start(watchdog.run, self._group.stop_event, name="watchdog")
         self._loop.call_soon(self._ready.set)
         await self._server.serve(sockets=[listener])
         api.state.store.commit()

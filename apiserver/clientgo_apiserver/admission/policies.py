@@ -32,7 +32,7 @@ from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import ApiFailure, details_of
-from clientgo_apiserver.http.steps import run_step
+from clientgo_apiserver.http.steps import run_rules
 from clientgo_apiserver.registry.validation.expressions import composed_variables
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -235,7 +235,7 @@ async def _failures(state: State, write: Write, invocation: Invocation, case: Ca
     try:
         for subject in await _subjects(state, write, invocation, case):
             try:
-                failures += await run_step(write.request, 0, _violations, write, subject)
+                failures += await run_rules(write.request, 0, _violations, write, subject)
             except PolicyError as error:
                 if invocation.strict:
                     failures.append(_Failure(str(error)))
@@ -317,7 +317,7 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
     before = new
     try:
         for subject in await _subjects(state, write, invocation, case):
-            patched = await run_step(write.request, 0, _all_patched, subject)
+            patched = await run_rules(write.request, 0, _all_patched, subject)
             if patched is not None:
                 new = await converted(invocation.resource, write.resource, patched)
     except PolicyError as error:

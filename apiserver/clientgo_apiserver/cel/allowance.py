@@ -1,30 +1,32 @@
 """Allowance of a caller that must not wait long: a part of the cost limits, after which the caller tries elsewhere."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
+from typing import ParamSpec, TypeVar
 
-_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_remaining: ContextVar[list[int] | None] = ContextVar("remaining", default=None)
 
 
 class AllowanceUsed(Exception):
     """Expressions take longer than their caller can wait; not a CelError, which rules and policies handle."""
 
 
-@contextmanager
-def allowance(cost: int) -> Iterator[None]:
-    """Let the expressions of the block raise `AllowanceUsed` once their loops have cost more together."""
-    token = _left.set([cost])
+def evaluate_within(cost: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+    """Call a function whose expressions raise `AllowanceUsed` once their loops and calls have cost more together."""
+    token = _remaining.set([cost])
     try:
-        yield
+        return function(*args, **options)
     finally:
-        _left.reset(token)
+        _remaining.reset(token)
 
 
 def use_allowance(cost: int) -> None:
     """Count the cost of a loop's iteration; raise `AllowanceUsed` if the caller's allowance is used."""
-    left = _left.get()
-    if left is not None:
-        left[0] -= cost
-        if left[0] < 0:
+    remaining = _remaining.get()
+    if remaining is not None:
+        remaining[0] -= cost
+        if remaining[0] < 0:
             raise AllowanceUsed

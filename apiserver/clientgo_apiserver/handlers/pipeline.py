@@ -33,7 +33,7 @@ from clientgo_apiserver.http.status import (
     modified,
     not_found,
 )
-from clientgo_apiserver.http.steps import run_step
+from clientgo_apiserver.http.steps import run_rules, run_step
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
@@ -74,7 +74,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     new = strategy.begin_create(state.store, new)
     new = strategy.prepare_for_create(write, new)
     meta = new["metadata"]
-    causes = [*metadata.errors(resource, meta), *await run_step(request, 0, strategy.validate, write, new)]
+    causes = [*metadata.errors(resource, meta), *await run_rules(request, 0, strategy.validate, write, new)]
     if causes:
         raise invalid(resource.kind, resource.storage[0], meta.get("name", ""), causes)
     request.warnings += strategy.warnings_on_create(write, new)
@@ -124,7 +124,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         new = strategy.begin_update(state.store, new, old)
         new = strategy.prepare_for_update(write, new, old)
         causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
-        causes += await run_step(request, size, strategy.validate_update, write, new, old)
+        causes += await run_rules(request, size, strategy.validate_update, write, new, old)
         if causes:
             raise invalid(resource.kind, resource.storage[0], write.name, causes)
         request.warnings += strategy.warnings_on_update(write, new, old)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from clientgo.meta.codec import without_collection
-from clientgo_apiserver.cel.allowance import AllowanceUsed, allowance
+from clientgo_apiserver.cel.allowance import AllowanceUsed, evaluate_within
 from clientgo_apiserver.http.messages import HTTPRequest
 
 P = ParamSpec("P")
@@ -25,16 +25,21 @@ ALLOWANCE = 4_000
 
 async def run_step(request: HTTPRequest, size: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
     """Return the result of a step that has `size` bytes to read, besides the request's body."""
-    if not request.served:
+    if not request.served or (size < LARGE and len(request.body) < LARGE):
         return function(*args, **options)
-    if max(size, len(request.body)) < LARGE:
-        warnings = [*request.warnings]
-        try:
-            with allowance(ALLOWANCE):
-                return function(*args, **options)
-        except AllowanceUsed:
-            request.warnings[:] = warnings
     return await asyncio.to_thread(without_collection()(function), *args, **options)
+
+
+async def run_rules(request: HTTPRequest, size: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+    """Return the result of a step that evaluates expressions, and has `size` bytes to read."""
+    if request.served and size < LARGE and len(request.body) < LARGE:
+        warnings = len(request.warnings)
+        try:
+            return evaluate_within(ALLOWANCE, function, *args, **options)
+        except AllowanceUsed:
+            del request.warnings[warnings:]
+        return await asyncio.to_thread(function, *args, **options)
+    return await run_step(request, size, function, *args, **options)
 
 
 async def let_others_run(request: HTTPRequest) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from itertools import count
 from typing import Any
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo_apiserver.api import Api
 from clientgo_apiserver.auth.flows import flow_uids
 from clientgo_apiserver.faults import Fault, Faults
@@ -25,6 +26,7 @@ from clientgo_apiserver.http.messages import (
 )
 from clientgo_apiserver.http.rendering import compress, is_compressible
 from clientgo_apiserver.http.status import ApiFailure, too_large
+from clientgo_apiserver.serving.watchdog import PATH, RunningRequests
 from clientgo_apiserver.serving.wire import BufferedTransport, sink, watch_stalls
 from clientgo_apiserver.users import ANONYMOUS
 
@@ -55,8 +57,10 @@ _audit_numbers = count(1)
 class App:
     """Serves one `Api` over ASGI, with fault injection."""
 
-    def __init__(self, api: Api, faults: Faults) -> None:
+    def __init__(self, api: Api, faults: Faults, clock: Clock = SYSTEM_CLOCK) -> None:
         self.api = api
+        self.requests = RunningRequests(clock)
+        api.extra[PATH] = self.requests.answer
         self._faults = faults
         self._streams: set[Stream] = set()
         self._ending = False
@@ -78,6 +82,16 @@ class App:
             failure = too_large(options.max_body)
             await self._send(json_response(failure.body, failure.code), request, send, transport)
             return
+        self.requests.add(request)
+        try:
+            await self._respond(request, (receive, send), transport)
+        finally:
+            self.requests.remove(request)
+
+    async def _respond(
+        self, request: HTTPRequest, connection: tuple[Receive, Send], transport: BufferedTransport
+    ) -> None:
+        options, send = self.api.state.options, connection[1]
         matching = self._faults.matching(request)
         response: HTTPResponse | Stream | None
         if matching:
@@ -96,7 +110,7 @@ class App:
             await self._send(response, request, send, transport)
             watch_stalls(transport, options.stall_seconds)
         else:
-            await self._stream(response, request, (receive, send), transport, matching)
+            await self._stream(response, request, connection, transport, matching)
 
     async def _send(
         self, response: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport

@@ -1,0 +1,41 @@
+"""Steps of requests: on the event loop if they are short, in threads if there is much to read or to evaluate."""
+
+import asyncio
+import threading
+
+import pytest
+
+from clientgo_apiserver.cel.allowance import use_allowance
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.steps import ALLOWANCE, LARGE, run_rules
+
+
+def thread_of_step(request: HTTPRequest, size: int = 0, cost: int = 0) -> str:
+    def step() -> str:
+        request.warnings.append("w")
+        use_allowance(cost)
+        return threading.current_thread().name
+
+    return asyncio.run(run_rules(request, size, step))
+
+
+@pytest.mark.parametrize(
+    ("served", "body", "size", "cost", "on_loop"),
+    [
+        pytest.param(True, b"", 0, 0, True, id="short"),
+        pytest.param(True, b"", 0, ALLOWANCE, True, id="within the allowance"),
+        pytest.param(True, b"", 0, ALLOWANCE + 1, False, id="long evaluation"),
+        pytest.param(True, b"x" * LARGE, 0, 0, False, id="large body"),
+        pytest.param(True, b"", LARGE, 0, False, id="large object"),
+        pytest.param(False, b"x" * LARGE, LARGE, ALLOWANCE + 1, True, id="without a loop"),
+    ],
+)
+def test_step_runs_in_a_thread_if_it_is_long(served: bool, body: bytes, size: int, cost: int, on_loop: bool) -> None:
+    request = HTTPRequest("POST", "/", body=body, served=served)
+    assert (thread_of_step(request, size, cost) == threading.current_thread().name) is on_loop
+    assert request.warnings == ["w"]  # once, also if the step began twice
+
+
+def test_allowance_is_not_limited_in_the_thread() -> None:
+    request = HTTPRequest("POST", "/", served=True)
+    assert thread_of_step(request, 0, 100 * ALLOWANCE) != threading.current_thread().name
