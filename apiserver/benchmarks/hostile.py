@@ -128,11 +128,11 @@ def main() -> None:
     late = sum(longest > MAX_BLOCK for _, _, longest, _, _ in figures.values())
     large = sum(memory > MAX_MEMORY for *_, memory, _ in figures.values())
     failed = sum(bad for *_, bad in figures.values())
-    print(
-        f"\n{len(figures)} requests: {late} blocked another client for more than {MAX_BLOCK:g} s (at most"
-        f" {max(longest for _, _, longest, _, _ in figures.values()):.2f} s), {large} took more than {MAX_MEMORY} MB"
-        f" (at most {max(memory for *_, memory, _ in figures.values())}), {failed} without an answer or with a status 500 of its own"
-    )
+    most = max(memory for *_, memory, _ in figures.values())
+    longest = max(longest for _, _, longest, _, _ in figures.values())
+    print(f"\n{len(figures)} requests: {late} blocked another client above {MAX_BLOCK:g} s, at most {longest:.2f} s;")
+    print(f"{large} took more than {MAX_MEMORY} MB, at most {most};")
+    print(f"{failed} got no answer, or a status 500 that a real server does not give")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 Invalid credentials are rejected, as on a real server; a request without credentials is anonymous.
 """
 
+import ipaddress
+import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from urllib.parse import unquote
@@ -10,7 +12,7 @@ from urllib.parse import unquote
 from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
 from clientgo_apiserver.http.messages import REPEATED, HTTPRequest
-from clientgo_apiserver.http.status import bad_request, quoted, unauthorized
+from clientgo_apiserver.http.status import ApiFailure, bad_request, quoted, unauthorized
 from clientgo_apiserver.state import State
 from clientgo_apiserver.users import (
     ANONYMOUS,
@@ -87,7 +89,38 @@ def _credentials_user(state: State, request: HTTPRequest) -> User:
         return user
     if not state.options.anonymous:
         raise unauthorized()
+    if state.options.authorization == "AlwaysAllow":
+        _reject_web_pages(request)
     return ANONYMOUS
+
+
+def _reject_web_pages(request: HTTPRequest) -> None:
+    """Reject what a browser sends for a page of another site, which could otherwise do everything (403).
+
+    A name that a page's site resolves to this machine (DNS rebinding) is in the Host header.
+    """
+    host = request.headers.get("host", "")
+    origin = request.headers.get("origin", "")
+    fetched = request.headers.get("sec-fetch-site", "none")
+    if (
+        not _is_local(host)
+        or origin not in ("", f"http://{host}", f"https://{host}")
+        or fetched not in ("none", "same-origin")
+    ):
+        reason = "forbidden: a server without authentication does not answer pages of other sites"
+        raise ApiFailure(403, "Forbidden", reason)
+
+
+def _is_local(host: str) -> bool:
+    """Report whether a Host header is an address, or a name that no site has: of one label, or below localhost."""
+    name = re.sub(r":[0-9]*$", "", host).strip("[]").lower()
+    if "." not in name.removesuffix(".localhost"):
+        return True
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _impersonated(request: HTTPRequest) -> User | None:

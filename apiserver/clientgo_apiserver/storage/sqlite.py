@@ -13,6 +13,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from clientgo.internal.files import PRIVATE, write_files
 from clientgo_apiserver.http.status import ApiFailure, internal_error
@@ -32,6 +35,9 @@ INSERT INTO revision VALUES (1);
 """
 _PUT = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)"
 _REMOVE = "DELETE FROM objects WHERE api_group = ? AND plural = ? AND namespace = ? AND name = ?"
+
+
+_RESTORE = "restore it, or use another directory"
 
 
 class DataUnusable(Exception):
@@ -140,14 +146,42 @@ class SqliteJournal:
 
     def _objects(self) -> Iterator[tuple[Key, bytes]]:
         rows = self._database.execute(
-            "SELECT api_group, plural, json FROM objects ORDER BY api_group, plural, namespace, name"
+            "SELECT api_group, plural, namespace, name, json FROM objects ORDER BY api_group, plural, namespace, name"
         )
-        return (((group, plural), raw) for group, plural, raw in rows)
+        for group, plural, namespace, name, raw in rows:
+            reason = _damage(raw, (namespace, name))
+            if reason:
+                kind, path = f"{plural}.{group}".rstrip("."), f"{namespace}/{name}".lstrip("/")
+                raise DataUnusable(f"{kind} {path} in {self._path} is damaged ({reason}): {_RESTORE}")
+            yield (group, plural), raw
 
     def _write_error(self, error: sqlite3.Error) -> ApiFailure:
         if self._database.in_transaction:
             self._database.execute("ROLLBACK")
         return internal_error(f"cannot write {self._path}: {error}")
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    resource_version: Annotated[str, msgspec.Meta(pattern="^[0-9]+$")] = msgspec.field(name="resourceVersion")
+    namespace: str = ""
+
+
+class _Object(msgspec.Struct):
+    kind: str
+    metadata: _Metadata
+
+
+_read_object = msgspec.json.Decoder(_Object).decode
+
+
+def _damage(raw: bytes, name: Name) -> str:
+    """Return the reason why a row is not the object of that name; empty if it is."""
+    try:
+        meta = _read_object(raw).metadata
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        return str(error)
+    return "" if (meta.namespace, meta.name) == name else f"it is named {meta.name}"
 
 
 def write_backup(store: Store, folder: Path) -> None:
@@ -197,5 +231,5 @@ def _unusable_message(folder: Path, error: sqlite3.Error) -> str:
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return f"the data directory {folder} is in use by another server"
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or not name:
-        return f"the data in {folder} is damaged ({error}): restore it, or use another directory"
+        return f"the data in {folder} is damaged ({error}): {_RESTORE}"
     return f"cannot use the data directory {folder}: {error}"

@@ -23,6 +23,29 @@ def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) 
         SqliteJournal(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b'{"metadata": {"na', id="truncated"),
+        pytest.param(b"[]", id="list"),
+        pytest.param(b"null", id="null"),
+        pytest.param(b"", id="empty"),
+        pytest.param(b'{"kind":"ConfigMap"}', id="without metadata"),
+        pytest.param(b'{"kind":"Pod","metadata":{"name":"a","namespace":"n"}}', id="without a version"),
+        pytest.param(b'{"kind":"Pod","metadata":{"name":"b","namespace":"n","resourceVersion":"2"}}', id="name"),
+        pytest.param(b'{"kind":"Pod","metadata":{"name":"a","namespace":"n","resourceVersion":"x"}}', id="version"),
+    ],
+)
+def test_a_damaged_object_is_named_and_no_object_is_lost(tmp_path: Path, content: bytes) -> None:
+    journal = SqliteJournal(tmp_path)
+    journal.record(2, ("", "configmaps"), ("n", "a"), content)
+    journal.commit()
+    _, objects = journal.load()
+    with pytest.raises(DataUnusable, match=r"configmaps n/a in .*\.db is damaged \(.+\): restore it, or use"):
+        list(objects)
+    journal.close()
+
+
 def test_an_empty_bearer_token_is_no_user() -> None:
     kube = Kube()
     kube.api.state.options.tokens[""] = ADMIN

@@ -233,7 +233,7 @@ def too_slow(rig: Rig) -> Iterator[None]:
 class Resolver:
     """Replacement of getaddrinfo that resolves one more name, or fails to on request."""
 
-    NAME = "apiserver.faults.test"
+    NAME = "apiserver.localhost"
 
     def __init__(self) -> None:
         self.fails = False
