@@ -18,7 +18,7 @@ from clientgo.coordination import LeaderElectionOptions
 from clientgo.leaderelection import LeadershipLost
 from clientgo.lifecycle import exit_code
 from clientgo.manager.builder import ControllerBuilder
-from clientgo.manager.cache import CacheNotSynced
+from clientgo.manager.cache import CacheNotSynced, NotIndexed
 from clientgo.manager.client import Client, DirectClient
 from clientgo.manager.cluster import Cluster
 from clientgo.manager.conditions import (
@@ -49,7 +49,8 @@ from clientgo.workers import Result, TerminalError
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
-    "CacheOptions", "ByObject", "CacheNotSynced", "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
+    "CacheOptions", "ByObject", "CacheNotSynced", "NotIndexed",
+    "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
     "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError",
     "Controller", "ControllerBuilder", "ControllerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",

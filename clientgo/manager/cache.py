@@ -13,13 +13,13 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from clientgo.backoff import Random
-from clientgo.cache import NAMESPACE_INDEX, InformerFactory, InformerName, MutationCache, SharedInformer
+from clientgo.cache import NAMESPACE_INDEX, Indexer, InformerFactory, InformerName, MutationCache, SharedInformer
 from clientgo.cache.mutation import BeforeWrite
 from clientgo.cache.selection import selection_of
 from clientgo.cache.state import wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.unstructured import PartialObjectMetadata
-from clientgo.errors import ClientGoError
+from clientgo.errors import ClientGoError, ConfigError
 from clientgo.manager.kinds import Kinds, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
 from clientgo.manager.requesters import PARTIAL, Outcome, limit_of_wait
@@ -112,6 +112,12 @@ class CacheNotSynced(ClientGoError):
     """The cache cannot be read: it is not running, did not sync in time, or was stopped before."""
 
 
+class NotIndexed(ConfigError, KeyError):
+    """A list selects by a field without an index; the message names the kind and the remedy."""
+
+    __str__ = Exception.__str__  # that of KeyError adds quotes
+
+
 class Cache:
     """Informers of a program; they list and watch through `requester`."""
 
@@ -139,6 +145,9 @@ class Cache:
         self._written: set[GroupVersionResource] = set()
         self._by_object: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
+        self._indexing = threading.Lock()
+        # Guarded by _indexing: the functions of `add_index`.
+        self._indexed: dict[tuple[type, str], Callable[[Any], Iterable[str]]] = {}
 
     def __repr__(self) -> str:
         return f"<Cache {', '.join(informer.name for informer in self.informers()) or 'without informers'}>"
@@ -222,10 +231,17 @@ class Cache:
     def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
         """Index objects of a kind by a field: `client.list(cls, fields={field: value})`.
 
+        The same function again changes nothing.
+
         Raises:
-            ValueError: the field already has an index.
+            ValueError: the field already has an index by another function.
         """
-        self.informer(cls).add_indexers({index_name(field): values})
+        informer = self.informer(cls)
+        with self._indexing:
+            if self._indexed.get((cls, field)) == values:
+                return
+            informer.add_indexers({index_name(field): values})
+            self._indexed[cls, field] = values
 
     def start(self, stop: threading.Event) -> None:
         """Run all informers, also those requested later, until `shutdown` or until `stop` is set.
@@ -301,3 +317,14 @@ class _SharingFactory(InformerFactory):
 def index_name(field: str) -> str:
     """Return the name of a field's index, distinct from the informer's own indexes."""
     return f"field:{field}"
+
+
+def check_indexed(cls: type[T], indexer: Indexer[T], fields: Iterable[str]) -> None:
+    """Raise `NotIndexed` unless each of the fields has an index."""
+    for field in fields:
+        if not indexer.has_index(index_name(field)):
+            kind = cls.__name__
+            raise NotIndexed(
+                f"{kind} has no index {field!r}: declare it on the reconciler, indexes={{{kind}: {{{field!r}:"
+                f" function}}}}, or call manager.cache.add_index({kind}, {field!r}, function)"
+            )

@@ -9,7 +9,7 @@ conditions in docs/guarantees.md), and see nothing outside the cache; `client.ap
 Writes require the lease: a replica that does not lead gets `LeaseNotHeld`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from itertools import islice
 from typing import Any, Self, TypeVar
@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 from clientgo.cache.lister import not_found
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.errors import NotFound
-from clientgo.manager.cache import Cache, KindCache, index_name
+from clientgo.manager.cache import Cache, KindCache, check_indexed, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
@@ -192,10 +192,10 @@ class Client:
     ) -> List[T]:
         """Return the objects that match, in no order, at most `limit` of them; 0 for all.
 
-        Each of `fields` needs an index (`Cache.add_index`).
+        Each of `fields` needs an index (`indexes` of a `Reconciler`, or `Cache.add_index`).
 
         Raises:
-            KeyError: a field has no index.
+            NotIndexed: a field has no index.
             CacheNotSynced: the cache cannot be read.
             LookupError: the namespace is not cached.
         """
@@ -211,6 +211,7 @@ class Client:
         cached = self._cached(cls, namespace)
         objects: Iterable[T]
         if fields:
+            check_indexed(cls, cached.informer.indexer, fields)
             (first, value), *remaining = fields.items()
             objects = cached.overlay.by_index(index_name(first), value)
             for name, expected in remaining:
@@ -222,6 +223,17 @@ class Client:
             objects = cached.list(namespace)
         matching = (obj for obj in objects if selector.empty or selector.matches(obj.metadata.labels))
         return List(islice(matching, limit or None))
+
+    def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
+        """Index the cached objects of a kind by a field; the same function again changes nothing.
+
+        Of kinds that are read from the server, the server selects: it needs no index.
+
+        Raises:
+            ValueError: the field already has an index by another function.
+        """
+        if not self._is_direct(cls):
+            self._cache.add_index(cls, field, values)
 
     def create(self, obj: T, *, owner: ApiObject | None = None, dry_run: bool = False) -> T:
         """Create `obj`, controlled by `owner` if given, and return it as stored; `AlreadyExists` if the name is in use.

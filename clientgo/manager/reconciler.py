@@ -12,7 +12,7 @@
 controller that needs the names of deleted objects implements `RequestReconciler`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -33,6 +33,9 @@ from clientgo.workers import Result
 
 T = TypeVar("T", bound=ApiObject)
 
+Indexes = Mapping[type[Any], Mapping[str, Callable[[Any], Iterable[str]]]]
+"""Functions from an object to its values of a field, by kind and field."""
+
 
 @dataclass(frozen=True, slots=True)
 class ControllerDeclaration:
@@ -46,6 +49,7 @@ class ControllerDeclaration:
     finalizer: str | None = None
     name: str | None = None
     expected: Iterable[type[Exception]] | None = None
+    indexes: Indexes | None = None
 
     def kinds(self) -> set[type[Any]]:
         """Return the kinds that the controller watches."""
@@ -69,6 +73,8 @@ class Reconciler(Generic[T]):
     - `finalizer`: a domain and a word such as `example.com/bucket`: objects stay until `finalize` is done.
     - `name`: name in logs and metrics; by default the kind in lower case.
     - `expected`: errors that are not bugs, logged without a traceback.
+    - `indexes`: functions by kind and field, for `client.list(Job, fields={"owner": "a"})`:
+      `indexes={Job: {"owner": owner_names}}`, where `owner_names(job)` returns strings. A `FakeClient` has them too.
 
     `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
     """
@@ -85,9 +91,10 @@ class Reconciler(Generic[T]):
         finalizer: str | None = None,
         name: str | None = None,
         expected: Iterable[type[Exception]] | None = None,
+        indexes: Indexes | None = None,
     ) -> None:
         declaration = ControllerDeclaration(
-            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected
+            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected, indexes
         )
         cls.declaration = declaration.over(cls.declaration)
 
@@ -96,6 +103,9 @@ class Reconciler(Generic[T]):
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
         self._finalizer = Finalizer(client, self.declaration.finalizer or "")
+        for indexed, functions in (self.declaration.indexes or {}).items():
+            for field, values in functions.items():
+                client.add_index(indexed, field, values)
 
     def reconcile(self, obj: T, /) -> Result | None:
         """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
@@ -166,12 +176,23 @@ class Reconciler(Generic[T]):
             value = getattr(cls.declaration, keyword)
             if value is not None and not isinstance(value, Iterable):
                 raise ConfigError(f"{name}: {keyword} must be a list, got {value!r}")
+        _check_indexes(name, cls.declaration.indexes)
         argument = kind.__name__.lower()
         if cls.reconcile is not Reconciler.reconcile:
             check_signature(cls.reconcile, "self", argument)
         elif cls.reconcile_request is Reconciler.reconcile_request:
             raise ConfigError(f"{name} has no method reconcile(self, {argument})")
         return kind
+
+
+def _check_indexes(name: str, indexes: Indexes | None) -> None:
+    declared: object = indexes or {}
+    functions: list[Any] = list(declared.values()) if isinstance(declared, Mapping) else [declared]
+    if not all(isinstance(by_field, Mapping) for by_field in functions):
+        raise ConfigError(f"{name}: indexes must be functions by kind and field, {{Job: {{'owner': function}}}}")
+    for by_field in functions:
+        for values in by_field.values():
+            check_signature(values, "object")
 
 
 def _kind_of(cls: type) -> type[Any] | None:

@@ -9,11 +9,11 @@
 `fail` makes calls fail; reactors (`prepend_reactor`) change them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.manager.cache import index_name
+from clientgo.manager.cache import check_indexed, index_name
 from clientgo.manager.client import DirectClient
 from clientgo.manager.kinds import check_scope, shape_of
 from clientgo.meta.names import object_name
@@ -47,6 +47,10 @@ class FakeClient(FakeControls, DirectClient):
         self.cache = self._cache
         """Cache without objects, for `cache.add_index`: lists by a field need an index here too."""
 
+    def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
+        """Index objects of a kind by a field, as the manager's client does."""
+        self.cache.add_index(cls, field, values)
+
     def list(
         self,
         cls: type[T],
@@ -56,11 +60,12 @@ class FakeClient(FakeControls, DirectClient):
         fields: Mapping[str, str] = EMPTY_MAP,
         limit: int = 0,
     ) -> List[T]:
-        """Return the objects that match, at most `limit` of them; 0 for all. KeyError if a field has no index."""
+        """Return the objects that match, at most `limit` of them; 0 for all. `NotIndexed` if a field has no index."""
         if shape_of(cls) is not object:
             return super().list(cls, namespace=namespace, label_selector=label_selector, fields=fields, limit=limit)
         objects = super().list(cls, namespace=namespace, label_selector=label_selector)
+        indexer = self.cache.informer(cls).indexer
+        check_indexed(cls, indexer, fields)
         for name, expected in fields.items():
-            indexer = self.cache.informer(cls).indexer
             objects = [obj for obj in objects if expected in indexer.values_of(index_name(name), obj)]
         return objects[: limit or None]

@@ -186,3 +186,39 @@ def test_workers_of_the_manager_s_options_override_those_of_controllers() -> Non
     manager = manager_of(fake(), workers=7)
     assert manager.add_reconciler(Base).options.workers == 7
     manager.close()
+
+
+def text_of(config: ConfigMap) -> list[str]:
+    return [config.data.get("of", "")]
+
+
+class Indexed(Reconciler[Foo], indexes={ConfigMap: {"of": text_of}}):
+    def reconcile(self, foo: Foo) -> Result | None:
+        for config in self.client.list(ConfigMap, namespace="ns", fields={"of": foo.spec.deployment_name}):
+            self.client.delete(config)
+        return None
+
+
+def test_declared_indexes_select_objects_in_a_manager_and_in_a_fake_client() -> None:
+    other, mine = (
+        ConfigMap(metadata=ObjectMeta(name=name, namespace="ns"), data={"of": f"{name}-deployment"}) for name in "ba"
+    )
+    client = FakeClient(other, mine)
+    for _ in range(2):  # the same declaration again changes nothing
+        Indexed(client).reconcile(new_foo("a"))
+    assert client.list(ConfigMap) == [client.get(ConfigMap, ObjectName("ns", "b"))]
+
+    manager = manager_of(fake(new_foo("a"), other, mine))
+    manager.add_reconciler(Indexed)
+    with running(manager):
+        eventually(lambda: [config.metadata.name for config in manager.client.list(ConfigMap)] == ["b"])
+
+
+@pytest.mark.parametrize("indexes", [text_of, {ConfigMap: text_of}, {ConfigMap: {"of": lambda _first, _second: []}}])
+def test_invalid_indexes_are_rejected(indexes: Any) -> None:
+    class Invalid(Reconciler[Foo], indexes=indexes):
+        def reconcile(self, foo: Foo) -> None:
+            pass
+
+    with pytest.raises((ConfigError, TypeError), match=r"indexes|object"):
+        Invalid(FakeClient())

@@ -5,7 +5,7 @@ import pytest
 from clientgo.errors import ApiError, Conflict, Forbidden, InternalError, NotFound
 from clientgo.kubernetes.types.apps_v1 import Deployment, DeploymentSpec
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
-from clientgo.manager import Client, Finalizer, OperationResult, create_or_patch, set_controller_reference
+from clientgo.manager import Client, Finalizer, NotIndexed, OperationResult, create_or_patch, set_controller_reference
 from clientgo.meta import ObjectMeta, ObjectName, replace
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.testing.client import FakeClient
@@ -167,3 +167,10 @@ def test_failures_apply_to_a_verb_of_a_kind_for_a_number_of_calls() -> None:
 def test_given_objects_must_have_a_namespace_if_their_kind_is_namespaced(wrong: object) -> None:
     with pytest.raises(ValueError, match="namespace"):
         FakeClient(wrong)
+
+
+def test_list_by_a_field_without_an_index_is_rejected_before_there_are_objects() -> None:
+    message = "ConfigMap has no index 'x': declare it on the reconciler, indexes={ConfigMap: {'x': function}}, or call"
+    with pytest.raises(NotIndexed) as raised:
+        FakeClient().list(ConfigMap, fields={"x": "y"})
+    assert str(raised.value).startswith(message)
