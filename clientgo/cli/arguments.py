@@ -198,13 +198,17 @@ def _layout(command: Parser) -> None:
 def _api(command: Parser) -> None:
     _kind(command)
     add = command.add_argument
-    add("--plural", default="", help="plural resource name (default: English plural of the kind)")
+    add(
+        "--plural",
+        default="",
+        help="plural resource name (default: as other versions of the kind, else the English plural)",
+    )
     for name, what in (("resource", "scaffold the types"), ("controller", "scaffold the controller")):
         add(
             f"--{name}", nargs="?", const=True, type=parse_bool, metavar="BOOL", help=f"{what}; prompted for if omitted"
         )
-    add("--namespaced", nargs="?", const=True, default=True, type=parse_bool, metavar="BOOL",
-        help="namespaced resource (default: true)")  # fmt: skip
+    add("--namespaced", nargs="?", const=True, type=parse_bool, metavar="BOOL",
+        help="namespaced resource (default: as other versions of the kind, else true)")  # fmt: skip
     add("--from-crd", type=Path, metavar="FILE", help="generate the types of a third-party kind from its CRD")
     add("--controller-name", default="", help="name of the controller, if a kind has several (default: the kind)")
     add("--make", action="store_true", help="run `make manifests generate` afterwards")

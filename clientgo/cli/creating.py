@@ -73,13 +73,13 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     if not options.force:
         _refuse_again(resource, [("types", wants_api and resource.api)])
         _refuse_second(project, controller, requested=wants_controller)
+    _apply_options(project, resource, options, types=wants_api)
     if wants_api and resource.foreign:
         raise CommandError(f"{resource.kind} is not defined in this project: its types cannot be scaffolded")
     if wants_controller and not (wants_api or resource.api or resource.foreign):
         raise CommandError(f"{_whole(resource)} has no types: add them with --resource")
     writer = ScaffoldWriter(root, tell=tell, force=options.force)
     if resource not in project.resources and (wants_api or definition or (resource.core and wants_controller)):
-        resource.namespaced = resource.namespaced if resource.foreign else options.namespaced
         project.resources.append(resource)
     if definition:
         definition.add(writer, project)
@@ -93,6 +93,26 @@ def create_api(options: argparse.Namespace, root: Path) -> int:
     if not options.make:
         say("Next: make manifests generate")
     return 0
+
+
+def _apply_options(project: Project, resource: ProjectResource, options: argparse.Namespace, *, types: bool) -> None:
+    """Set the scope of a kind; raise `CommandError` for an option that would change nothing."""
+    if options.controller_name and options.controller is False:
+        raise CommandError("--controller-name requires a controller: omit --controller=false")
+    named = (resource.group, resource.kind)
+    others = [each for each in project.resources if (each.group, each.kind) == named and each is not resource]
+    fixed = "" if types and not resource.foreign else "its types are not scaffolded by this command"
+    fixed = f"that of {others[0].version} is the same, as in all versions" if others else fixed
+    plural = others[0].plural if others else resource.plural
+    if options.plural and options.plural != plural:
+        raise CommandError(f"cannot change the plural {plural!r} of {resource.kind} by --plural")
+    namespaced = others[0].namespaced if others else resource.namespaced
+    if options.namespaced is not None and options.namespaced != namespaced:
+        if fixed:
+            scope = "namespaced" if namespaced else "cluster-scoped"
+            raise CommandError(f"cannot change the scope of {resource.kind} by --namespaced, it is {scope}: {fixed}")
+        namespaced = options.namespaced
+    resource.namespaced = namespaced
 
 
 def _refuse_second(project: Project, controller: Controlling, *, requested: bool) -> None:

@@ -203,6 +203,45 @@ def test_cluster_scope_and_second_version_are_set_in_the_types(project: Path) ->
     assert "    storage=False,\n)" in (project / "api/v1/foo_types.py").read_text()
 
 
+POOL = ("--group", "samplecontroller", "--kind", "Pool", "--resource", "--controller=false")
+
+
+def test_further_version_has_the_scope_of_the_kind(project: Path) -> None:
+    assert clientgo(project, "create", "api", *POOL, "--version", "v1", "--namespaced=false") == 0
+    assert clientgo(project, "create", "api", *POOL, "--version", "v2") == 0
+    assert 'scope="Cluster"' in (project / "api/v2/pool_types.py").read_text()
+
+
+def test_force_applies_the_scope_to_an_existing_kind(project: Path) -> None:
+    assert clientgo(project, "create", "api", *POOL, "--version", "v1") == 0
+    assert clientgo(project, "create", "api", *POOL, "--version", "v1", "--force", "--namespaced=false") == 0
+    assert 'scope="Cluster"' in (project / "api/v1/pool_types.py").read_text()
+    assert "namespaced: false" in (project / "PROJECT").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((*POOL, "--version", "v2", "--namespaced=false"), "it is namespaced: that of v1 is the same, as in all ver"),
+        ((*POOL, "--version", "v1", "--force", "--plural", "ponds"), "cannot change the plural 'pools' of Pool"),
+        ((*POOL, "--version", "v2", "--plural", "ponds"), "cannot change the plural 'pools' of Pool"),
+        ((*POOL, "--version", "v2", "--controller-name", "x"), "--controller-name requires a controller"),
+        (
+            ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--controller", "--namespaced=false"),
+            "cannot change the scope of Deployment by --namespaced",
+        ),
+    ],
+)
+def test_option_that_would_change_nothing_is_rejected(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    assert clientgo(project, "create", "api", *POOL, "--version", "v1") == 0
+    before = read_files(project)
+    assert clientgo(project, "create", "api", *arguments) == 1
+    assert expected in capsys.readouterr().err
+    assert read_files(project) == before
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
