@@ -186,8 +186,9 @@ class BookmarkTicker:
                 return
 
 
-def is_detector_enabled(environ: Mapping[str, str] = os.environ) -> bool:
+def is_detector_enabled(environ: Mapping[str, str] | None = None) -> bool:
     """Return True if the environment enables the comparison with regular lists."""
+    environ = os.environ if environ is None else environ
     return environ.get(DETECTOR_VARIABLE, "") in _TRUE
 
 

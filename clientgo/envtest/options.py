@@ -86,7 +86,7 @@ class Webhooks:
 
 
 def server_from(
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     bundled: BundledServer = BundledServer(),  # immutable
     *,
     flags: Sequence[str] = (),
@@ -95,7 +95,9 @@ def server_from(
 
     `USE_EXISTING_CLUSTER=true` is the cluster of the current kubeconfig. `KUBEBUILDER_ASSETS` is a folder with etcd and
     kube-apiserver, which get `flags`, and those settings of `bundled` that they have too. Otherwise it is `bundled`.
+    `environ` is the process's environment by default.
     """
+    environ = os.environ if environ is None else environ
     if environ.get("USE_EXISTING_CLUSTER", "").lower() == "true":
         return ExistingCluster()
     if assets := environ.get("KUBEBUILDER_ASSETS", ""):

@@ -37,6 +37,17 @@ def new_controller_ref(owner: ApiObject) -> OwnerReference:
     )
 
 
-def meta_for(owner: ApiObject, name: str = "", *, labels: Mapping[str, str] = EMPTY_MAP) -> ObjectMeta:
+def meta_for(
+    owner: ApiObject,
+    name: str = "",
+    *,
+    labels: Mapping[str, str] = EMPTY_MAP,
+    annotations: Mapping[str, str] = EMPTY_MAP,
+) -> ObjectMeta:
     """Return metadata for an object that belongs to `owner`: in its namespace, and by default of its name."""
-    return ObjectMeta(name=name or owner.metadata.name, namespace=owner.metadata.namespace, labels=labels)
+    return ObjectMeta(
+        name=name or owner.metadata.name,
+        namespace=owner.metadata.namespace,
+        labels=labels,
+        annotations=annotations,
+    )

@@ -107,7 +107,7 @@ class RESTClient:
         on_warning: WarningHandler | None = None,
         rate_limiter: RequestRateLimiter | None = None,
         max_retries: int = MAX_RETRIES,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self.config = config
         self._clock = clock
@@ -116,6 +116,7 @@ class RESTClient:
         self._credentials = credentials_for(config, clock)
         self.server = server_url(config).geturl()
         """The server's address."""
+        environ = os.environ if environ is None else environ
         self._transport = transport or self._connections(environ)
         self._backoff = backoff_from(environ, clock)
         self._on_warning = on_warning or WarningLogger()

@@ -32,7 +32,7 @@ def load_config(
     master: str | None = None,
     context: str | None = None,
     hint: str = "",
-    environ: Mapping[str, str] = os.environ,
+    environ: Mapping[str, str] | None = None,
     service_account: str = SERVICE_ACCOUNT,
 ) -> Config:
     """Return the first configuration of: `kubeconfig`, KUBECONFIG, the pod's service account, ~/.kube/config.
@@ -47,6 +47,7 @@ def load_config(
     Raises:
         ConfigError: no configuration was found, or it is invalid.
     """
+    environ = os.environ if environ is None else environ
     config = _find(os.fspath(kubeconfig or ""), context or "", environ, service_account)
     if config is None:
         if not master:
@@ -56,12 +57,13 @@ def load_config(
     return _without_secrets_for_http(replace(config, host=master, server_name="") if master else config)
 
 
-def in_cluster_config(*, environ: Mapping[str, str] = os.environ, service_account: str = SERVICE_ACCOUNT) -> Config:
+def in_cluster_config(*, environ: Mapping[str, str] | None = None, service_account: str = SERVICE_ACCOUNT) -> Config:
     """Return the configuration of the pod this process runs in.
 
     Raises:
         ConfigError: the process is not in a pod, or the token is unreadable.
     """
+    environ = os.environ if environ is None else environ
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         raise ConfigError(NOT_IN_CLUSTER)

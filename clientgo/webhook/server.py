@@ -60,8 +60,9 @@ def default_cert_dir() -> Path:
     return Path(tempfile.gettempdir()) / "k8s-webhook-server" / "serving-certs"
 
 
-def webhooks_enabled(environ: Mapping[str, str] = os.environ) -> bool:
+def webhooks_enabled(environ: Mapping[str, str] | None = None) -> bool:
     """Return False if ENABLE_WEBHOOKS is `false`, for running outside of a cluster without certificates."""
+    environ = os.environ if environ is None else environ
     return environ.get("ENABLE_WEBHOOKS", "").strip().lower() != "false"
 
 

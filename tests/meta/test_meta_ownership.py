@@ -13,6 +13,7 @@ from clientgo.meta import (
     api_type,
     controller_of,
     is_controlled_by,
+    meta_for,
     new_controller_ref,
 )
 
@@ -41,6 +42,11 @@ def test_a_controller_reference_names_the_owner_and_blocks_its_deletion() -> Non
         controller=True,
         block_owner_deletion=True,
     )
+
+
+def test_metadata_for_an_owned_object_has_labels_and_annotations() -> None:
+    meta = meta_for(FOO, "child", labels={"a": "b"}, annotations={"c": "d"})
+    assert meta == ObjectMeta(name="child", namespace="default", labels={"a": "b"}, annotations={"c": "d"})
 
 
 def test_the_owner_marked_as_controller_is_the_controller() -> None:

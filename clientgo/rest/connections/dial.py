@@ -45,7 +45,7 @@ class Dialer:
         config: Config,
         *,
         certificate: Callable[[], ClientCertificate | None] = lambda: None,
-        environ: Mapping[str, str] = os.environ,
+        environ: Mapping[str, str] | None = None,
         resolve: Resolve = socket.getaddrinfo,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
@@ -66,7 +66,9 @@ class Dialer:
             self._tls = TLSContexts(config, certificate, metrics=self._metrics, clock=clock)
         self._connect: OpenSocket = self._open
         self._proxy_name = ""
-        self._proxy = self._proxy_at(proxy_for(self.origin, config.proxy_url, environ))
+        self._proxy = self._proxy_at(
+            proxy_for(self.origin, config.proxy_url, os.environ if environ is None else environ)
+        )
         forwarded = self._proxy is not None and self._tls is None
         self.target_prefix = self.origin if forwarded else ""
         """Prefix of each request's path for a forwarding proxy; else empty."""
