@@ -17,7 +17,7 @@ from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
-from clientgo_apiserver.storage.sqlite import load_or_create_key
+from clientgo_apiserver.storage.sqlite import DataUnusable, load_or_create_key
 from clientgo_apiserver.users import ADMIN, authenticated
 
 _TOKEN = "admin.token"  # nosec B105  # a file's name
@@ -86,7 +86,11 @@ class EmbeddedServer(ApiServer):
             DataUnusable: the data directory cannot be read or written, or is in use.
         """
         if self._secure and not self.token:
-            self.token = load_or_create_key(self._data_dir, _TOKEN, lambda: _random_token().encode()).decode()
+            secret = load_or_create_key(self._data_dir, _TOKEN, lambda: _random_token().encode())
+            self.token = secret.decode(errors="replace")
+            if not (self.token.isascii() and self.token.isprintable()):
+                path = f"{self._data_dir}/{_TOKEN}"
+                raise DataUnusable(f"{path} is damaged: restore it, or delete it to have a new token created")
             self.add_user(self.token, ADMIN)
         super().start()
 

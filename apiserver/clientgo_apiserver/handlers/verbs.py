@@ -189,9 +189,7 @@ async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HT
 def _read(write: Write, resource: Resource) -> Object:
     request = write.request
     obj = read_object(request.body, request.headers.get("content-type", ""), resource)
-    # Only requests with fieldValidation pay for the slower parsing.
-    if "fieldValidation" in request.query:
-        write.find_duplicates(request.body)
+    write.find_duplicates(request.body)
     return obj
 
 

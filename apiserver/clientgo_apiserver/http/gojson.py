@@ -3,10 +3,12 @@
 Only used after decoding failed, so it may be slow; it scans the text once and stops at the first error.
 """
 
+import contextlib
 import json
 import re
 from typing import Any
 
+import msgspec
 import yaml
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -14,6 +16,7 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+')
 _TOKEN = re.compile(rf'{_STRING.pattern}"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null')
 _CLOSING = {"{": "}", "[": "]"}
 UNMARSHAL_ERRORS = "yaml: unmarshal errors:"
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
 _END = "unexpected end of JSON input"
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -130,13 +133,17 @@ def duplicate_yaml_keys(body: bytes) -> list[str]:
     return ["\n".join([UNMARSHAL_ERRORS, *errors])] if errors else []
 
 
+def _count_names(body: bytes) -> int:
+    """Return the number of names in all objects of a JSON text."""
+    pieces = body.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')  # every second one is a string
+    return sum(after.lstrip()[:1] == b":" for after in pieces[2::2])
+
+
 def duplicate_fields(body: bytes) -> list[str]:
     """Return the paths of duplicate fields, in order; an empty list for invalid JSON."""
-    if b"\\" not in body:
-        pieces = body.split(b'"')  # every second one is a string
-        names = [text for text, after in zip(pieces[1::2], pieces[2::2], strict=False) if after.lstrip()[:1] == b":"]
-        if len(names) == len(set(names)):
-            return []  # fast path: no name occurs twice anywhere
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):  # what is reported elsewhere
+        if _count_names(body) == _count_names(_encode(_decode(body))):
+            return []  # fast path: no name was lost
     paths: list[str] = []
 
     def check(pairs: list[tuple[str, Any]]) -> Any:

@@ -18,6 +18,7 @@ from apiserver.tests.inprocess import (
     deployment,
     foo,
 )
+from clientgo_apiserver.http.gojson import duplicate_fields
 
 
 def test_created_object_gets_server_fields(kube: Kube) -> None:
@@ -166,6 +167,24 @@ def test_duplicate_field_is_rejected_by_strict_validation(kube: Kube) -> None:
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
     status = kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
     assert 'duplicate field "data.a"' in status["message"]
+
+
+def test_a_duplicate_field_is_warned_of_without_field_validation(kube: Kube) -> None:
+    response = kube.send("POST", CONFIG_MAPS, b'{"metadata":{"name":"c"},"data":{"a":"1","a":"2"}}')
+    assert response.status == 201
+    assert ("Warning", '299 - "duplicate field \\"data.a\\""') in response.headers
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        pytest.param(rb'{"a":{"b":1},"b":{"b":2}}', [], id="the same name in different objects"),
+        pytest.param(rb'{"a":"\"b\" :","b" : ":", "c":[":",{"d":"\\"}]}', [], id="colons in values"),
+        pytest.param(rb'{"a\\":1,"\"":[{"c" :1,"c":{}}],"a\\":2}', ["a\\", '"[0].c'], id="escapes"),
+    ],
+)
+def test_names_are_duplicate_in_one_object_only(body: bytes, paths: list[str]) -> None:
+    assert duplicate_fields(body) == paths
 
 
 def test_a_value_of_the_wrong_type_in_a_built_in_kind_is_a_bad_request(kube: Kube) -> None:

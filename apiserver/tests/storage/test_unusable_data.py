@@ -6,6 +6,7 @@ import pytest
 
 from apiserver.tests.inprocess import Kube
 from clientgo_apiserver.auth.authentication import user_of_token
+from clientgo_apiserver.embedded import EmbeddedServer
 from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal, load_or_create_key
 from clientgo_apiserver.users import ADMIN
 
@@ -15,6 +16,13 @@ def test_an_empty_secret_is_an_error_and_not_a_key_that_all_know(tmp_path: Path,
     (tmp_path / "token.key").write_bytes(content)
     with pytest.raises(DataUnusable, match=r"token\.key is empty: restore it, or delete it"):
         load_or_create_key(tmp_path, "token.key", lambda: b"new")
+
+
+@pytest.mark.parametrize("content", [b"\xff\x00", b"a\nb", "é".encode()])
+def test_a_token_that_no_header_can_contain_is_an_error(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "admin.token").write_bytes(content)
+    with pytest.raises(DataUnusable, match=r"admin\.token is damaged: restore it, or delete it"):
+        EmbeddedServer(secure=True, data_dir=tmp_path).start()
 
 
 def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) -> None:
