@@ -104,7 +104,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     return resource
 
 
-def check_spelling(group: str, version: str, kind: str) -> None:
+def check_spelling(group: str, version: str, kind: str, *, remedy: str = "to define the kind, add --resource") -> None:
     """Check the names of a kind that is neither known to the project nor built-in.
 
     Raises:
@@ -115,7 +115,7 @@ def check_spelling(group: str, version: str, kind: str) -> None:
     for close in get_close_matches(kind, apis_by_kind, n=1, cutoff=0.8):
         raise CommandError(
             f"unknown kind {kind} of {group}/{version}: did you mean {close} of {apis_by_kind[close].api_version}?"
-            " (to define the kind, add --resource)"
+            f" ({remedy})"
         )
 
 

@@ -100,13 +100,13 @@ def _apply_options(project: Project, resource: ProjectResource, options: argpars
     if options.controller_name and options.controller is False:
         raise CommandError("--controller-name requires a controller: omit --controller=false")
     named = (resource.group, resource.kind)
-    others = [each for each in project.resources if (each.group, each.kind) == named and each is not resource]
+    versions = [each for each in project.resources if (each.group, each.kind) == named and each is not resource]
     fixed = "" if types and not resource.foreign else "its types are not scaffolded by this command"
-    fixed = f"that of {others[0].version} is the same, as in all versions" if others else fixed
-    plural = others[0].plural if others else resource.plural
+    fixed = f"that of {versions[0].version} is the same, as in all versions" if versions else fixed
+    plural = versions[0].plural if versions else resource.plural
     if options.plural and options.plural != plural:
         raise CommandError(f"cannot change the plural {plural!r} of {resource.kind} by --plural")
-    namespaced = others[0].namespaced if others else resource.namespaced
+    namespaced = versions[0].namespaced if versions else resource.namespaced
     if options.namespaced is not None and options.namespaced != namespaced:
         if fixed:
             scope = "namespaced" if namespaced else "cluster-scoped"
@@ -151,7 +151,7 @@ def create_webhook(options: argparse.Namespace, root: Path) -> int:
     key = (options.group, options.version, options.kind)
     resource = built_in(project, *key) or project.find(*key)
     if resource is None or not (resource.api or resource.foreign):
-        check_spelling(*key)
+        check_spelling(*key, remedy="to define the kind, use clientgo create api")
         raise CommandError(f"{_named(*key)} not found in this project: add it with clientgo create api")
     requested = asked(project, resource, options)
     if not options.force:

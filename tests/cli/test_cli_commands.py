@@ -298,6 +298,10 @@ def test_second_webhook_keeps_manual_changes_of_the_server(project: Path) -> Non
         ((*HOME, "--defaulting"), "Home of ajd/v1 not found in this project"),
         ((*FOO[:4], "--kind", "Bar", "--defaulting"), "not found in this project: add it with clientgo create api"),
         (FOO, "nothing to create"),
+        (
+            ("--group", "apps", "--version", "v2", "--kind", "Deployment", "--defaulting"),
+            "(to define the kind, use clientgo create api)",
+        ),
     ],
 )
 def test_invalid_create_webhook_is_rejected(
