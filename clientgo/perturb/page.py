@@ -11,6 +11,9 @@ from clientgo.perturb.report import excerpt, explanation, groups, repeat
 MAX_ENTRIES = 80
 MAX_OBJECTS = 8
 _WIDTH, _HEIGHT, _LEFT, _TOP = 26, 34, 230, 64
+_LINES_BELOW, _CHARACTER = 5, 7.0
+"""Lines of text below a picture, and the width of a character in pixels."""
+
 _LANES = {"step": "user", "saw": "operator saw", "read": "operator read", "wrote": "operator wrote"}
 
 
@@ -74,7 +77,8 @@ def picture(run: ScenarioRun) -> str:
     width = _LEFT + len(entries) * _WIDTH + 320
     marks = [drawing.lane(name, width) for name in lanes]
     marks += [drawing.mark(entry, _LEFT + 20 + index * _WIDTH) for index, entry in enumerate(entries)]
-    return f"<div class=scroll><svg width={width} height={drawing.bottom + 52} role=img>{''.join(marks)}</svg></div>"
+    height = drawing.bottom + 7 + _LINES_BELOW * 15
+    return f"<div class=scroll><svg width={width} height={height} role=img>{''.join(marks)}</svg></div>"
 
 
 class _Drawing:
@@ -83,7 +87,8 @@ class _Drawing:
     def __init__(self, rows: dict[str, int]) -> None:
         self._rows = rows
         self.bottom = _TOP + (len(rows) - 1) * _HEIGHT + 20
-        self._texts = {"step": 0, "perturb": 0}
+        # The right ends of the lines of text above and below.
+        self._ends = {"step": [0.0] * 3, "perturb": [0.0] * _LINES_BELOW}
 
     def lane(self, name: str, width: int) -> str:
         """Return the line of a lane, with its name."""
@@ -113,6 +118,9 @@ class _Drawing:
         return f"<g class={entry.lane}>{title}{link}<circle cx={x} cy={y} r=6 /></g>"
 
     def _text(self, kind: str, text: str, x: int) -> str:
-        line, self._texts[kind] = self._texts[kind] % 3, self._texts[kind] + 1
+        """Return a text, in the first line that has room for it."""
+        text, ends = text[:60], self._ends[kind]
+        line = next((number for number, end in enumerate(ends) if end <= x), ends.index(min(ends)))
+        ends[line] = x + 4 + len(text) * _CHARACTER
         y = 12 + line * 13 if kind == "step" else self.bottom + 14 + line * 15
-        return f"<text x={x + 4} y={y}>{escape(text[:60])}</text>"
+        return f"<text x={x + 4} y={y}>{escape(text)}</text>"
