@@ -37,13 +37,7 @@ from clientgo.rest.request import (
     seconds_text,
     target_of,
 )
-from clientgo.rest.retry import (
-    Retry,
-    backoff_from,
-    chain_errors,
-    retry_for_error,
-    retry_for_response,
-)
+from clientgo.rest.retry import Retry, backoff_from, chain_errors, retry_for_error, retry_for_response
 from clientgo.rest.transport import HTTPReply, HTTPStream, StoppableStream, Transport
 from clientgo.rest.watchstream import EmptyStream, WatchStream
 from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of

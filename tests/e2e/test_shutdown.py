@@ -36,23 +36,24 @@ class Slow:
         )
         self.config = self.environment.start()
 
-    def begin(self, temporary_namespace: str, *flags: str) -> Program:
+    def begin(self, temporary_namespace: str) -> Program:
         assert self.environment.server is not None
         slow = Fault(method="POST", resource="deployments", delay=self.seconds)
         struck = self.environment.server.faults.add(slow)
         program = Program(
-            [f"--kubeconfig={self.kubeconfig}", "--leader-elect", "--health-probe-bind-address=127.0.0.1:0", *flags],
+            [f"--kubeconfig={self.kubeconfig}", "--leader-elect", "--health-probe-bind-address=127.0.0.1:0"],
             self.folder / "program",
         )
         self.probes = program.wait_for("serving").split('url="')[1].split('"')[0]
         program.wait_for("starting workers")
-        clientset = Clientset(self.config)
-        clientset.samplecontroller_v1alpha1.foos(temporary_namespace).create(
-            Foo(ObjectMeta(name="slow"), FooSpec("slow", 1))
-        )
-        clientset.close()
+        self.create_foo(temporary_namespace)
         eventually(lambda: struck.hits == 1, seconds=10)
         return program
+
+    def create_foo(self, temporary_namespace: str) -> None:
+        with closing(Clientset(self.config)) as clientset:
+            foos = clientset.samplecontroller_v1alpha1.foos(temporary_namespace)
+            foos.create(Foo(ObjectMeta(name="slow"), FooSpec("slow", 1)))
 
     def ready(self) -> int:
         try:
@@ -91,7 +92,13 @@ def test_write_that_the_server_delays_ends_with_the_stop_and_the_lease_is_releas
 
 
 def test_what_does_not_end_in_time_is_named_and_left(slow: Slow, temporary_namespace: str) -> None:
-    program = slow.begin(temporary_namespace, "--graceful-shutdown-timeout=1ms")
+    flags = [f"--kubeconfig={slow.kubeconfig}", "--graceful-shutdown-timeout=10ms"]
+    program = Program(
+        flags, slow.folder / "program", script=ROOT / "tests" / "e2e" / "hanging.py", PYTHONPATH=str(ROOT)
+    )
+    program.wait_for("starting workers")
+    slow.create_foo(temporary_namespace)
+    program.wait_for("hanging at")
     code, output = program.end(signal.SIGTERM)
     assert code == 1
-    assert "still running after 0.001 s: worker-" in output
+    assert "still running after 0.01 s: worker-" in output
