@@ -14,9 +14,10 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 PROJECT_LENGTH = 63 - len("-controller-manager-metrics-service")
 """Length limit that keeps the longest scaffolded name, a Service's, within the 63 characters of a DNS label."""
 
-_IMPORTED = frozenset({
-    "AdmissionRequest", "Condition", "Controller", "Hub", "Manager", "Meta", "ObjectMeta", "ObjectName", "Queue",
-    "Result", "Warnings", "Watched", "WebhookServer",
+IMPORTED = frozenset({
+    "AdmissionRequest", "Annotated", "ApiObject", "Callable", "Client", "Condition", "Controller", "FakeClient", "Hub",
+    "Manager", "Meta", "ObjectMeta", "ObjectName", "Queue", "Reconciler", "Result", "Warnings", "Watched",
+    "WebhookServer",
 })  # fmt: skip
 """Classes that scaffolded modules import; a kind of the same name would shadow them."""
 
@@ -60,7 +61,7 @@ def kind(text: str) -> str:
     """Return the kind's name if it is valid, also as the name of a class; else raise `CommandError`."""
     if keyword.iskeyword(text):
         raise CommandError(f"invalid kind {text!r}: it is a Python keyword")
-    if text in _IMPORTED:
+    if text in IMPORTED:
         raise CommandError(f"invalid kind {text!r}: the scaffolded files import a class of that name")
     return _camel_case(text)
 

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import clientgo.cli.templates
 from clientgo.cli.names import (
+    IMPORTED,
     PROJECT_LENGTH,
     CommandError,
     domain,
@@ -86,3 +89,20 @@ def test_proposed_project_name_is_valid_or_empty(folder: str) -> None:
     name = proposed(folder)
 
     assert name == "" or project_name(name) == name
+
+
+IMPORT = re.compile(r"^(?:from [\w.]+ )?import (\([^)]*\)|[^\n]+)", re.MULTILINE)
+
+
+def test_kind_cannot_have_the_name_of_a_class_that_its_files_import() -> None:
+    [folder] = clientgo.cli.templates.__path__
+    texts = [path.read_text() for path in Path(folder).glob("*.tmpl")]
+    lines = [
+        line[1]
+        for text in texts
+        if "class {{kind}}" in text or "import {{kind}}" in text
+        for line in IMPORT.finditer(text)
+    ]
+    classes = {name for line in lines for name in re.findall(r"\b[A-Z][a-z]\w*|\b[A-Z]{2,}[a-z]\w*", line)}
+    assert "Reconciler" in classes
+    assert classes <= IMPORTED
