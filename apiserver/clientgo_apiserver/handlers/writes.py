@@ -57,14 +57,16 @@ class Write:
         """Ignore, warn of or reject duplicate and unknown fields, as fieldValidation says (400, 422)."""
         # Go decodes a patched object from sorted members.
         unknown = self.unknown if self.patch is None else sorted(self.unknown)
-        problems = [*self.duplicates, *(f'unknown field "{path}"' for path in unknown)]
-        if not problems or self.validation == "Ignore":
+        unknown_errors = [f'unknown field "{path}"' for path in unknown]
+        if not (self.duplicates or unknown_errors) or self.validation == "Ignore":
             return
         if self.validation == "Warn":
-            lines = [line.strip() for problem in problems for line in problem.split("\n")]
+            # Errors of YAML have a line for each field; a name with a line feed is left out with its warning.
+            lines = [line.strip() for problem in self.duplicates for line in problem.split("\n")]
             self.request.warnings.extend(line for line in lines if line != UNMARSHAL_ERRORS)
+            self.request.warnings.extend(unknown_errors)
             return
-        raise self.undecodable("strict decoding error: " + ", ".join(problems))
+        raise self.undecodable("strict decoding error: " + ", ".join([*self.duplicates, *unknown_errors]))
 
     def undecodable(self, error: object) -> ApiFailure:
         """Return the error of an object that cannot be decoded, or of a patch that makes it so (400, 422)."""

@@ -163,6 +163,13 @@ def test_unknown_fields_of_built_in_kinds_are_named_with_their_place(kube: Kube)
     assert status["message"].endswith('strict decoding error: unknown field "spec.template.spec.containers[0].imagee"')
 
 
+def test_warning_of_an_unknown_field_with_a_line_feed_is_left_out(kube: Kube) -> None:
+    body = {"metadata": {"name": "a"}, "odd\nname": 1, "even": 2}
+    response = kube.send("POST", "/api/v1/namespaces/default/configmaps", body)
+    assert response.status == 201
+    assert [value for name, value in response.headers if name == "Warning"] == ['299 - "unknown field \\"even\\""']
+
+
 def test_duplicate_field_is_rejected_by_strict_validation(kube: Kube) -> None:
     body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c"},"data":{"a":"1","a":"2"}}'
     status = kube.refused(400, "POST", f"{CONFIG_MAPS}?fieldValidation=Strict", body)
