@@ -11,7 +11,7 @@ nothing is lost with the process; a power failure may lose the last moments, but
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -76,13 +76,17 @@ class SqliteJournal:
         """Return the last revision, and the JSON of every object, ordered by name.
 
         Raises:
-            DataUnusable: the file is damaged.
+            DataUnusable: the file is damaged; of a damaged object only once it is reached.
         """
         try:
             last = self._database.execute(
                 "SELECT max(last, ifnull((SELECT max(revision) FROM objects), 0)) FROM revision"
             )
-            return int(last.fetchone()[0]), self._objects()
+            rows = self._database.execute(
+                "SELECT api_group, plural, namespace, name, json FROM objects"
+                " ORDER BY api_group, plural, namespace, name"
+            )
+            return int(last.fetchone()[0]), self._checked(rows)
         except sqlite3.Error as error:
             raise DataUnusable(_unusable_message(self._path.parent, error)) from error
 
@@ -144,10 +148,7 @@ class SqliteJournal:
         if damage != "ok":
             raise sqlite3.DatabaseError(damage)
 
-    def _objects(self) -> Iterator[tuple[Key, bytes]]:
-        rows = self._database.execute(
-            "SELECT api_group, plural, namespace, name, json FROM objects ORDER BY api_group, plural, namespace, name"
-        )
+    def _checked(self, rows: Iterable[tuple[str, str, str, str, bytes]]) -> Iterator[tuple[Key, bytes]]:
         for group, plural, namespace, name, raw in rows:
             reason = _damage(raw, (namespace, name))
             if reason:

@@ -1,5 +1,7 @@
 """Data directories that an accident has emptied."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,16 @@ def test_a_damaged_object_is_named_and_no_object_is_lost(tmp_path: Path, content
     _, objects = journal.load()
     with pytest.raises(DataUnusable, match=r"configmaps n/a in .*\.db is damaged \(.+\): restore it, or use"):
         list(objects)
+    journal.close()
+
+
+def test_table_without_a_column_is_an_error_in_one_line(tmp_path: Path) -> None:
+    SqliteJournal(tmp_path).close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+        database.execute("ALTER TABLE objects RENAME COLUMN json TO other")
+    journal = SqliteJournal(tmp_path)
+    with pytest.raises(DataUnusable, match="cannot use the data directory"):
+        journal.load()
     journal.close()
 
 
