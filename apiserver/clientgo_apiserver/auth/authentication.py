@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from clientgo_apiserver.auth.authorization import Attributes, authorize, decide
 from clientgo_apiserver.auth.serviceaccounts import ISSUER, token_user
-from clientgo_apiserver.http.messages import REPEATED, HTTPRequest
+from clientgo_apiserver.http.messages import REPEATED, HTTPRequest, cached
 from clientgo_apiserver.http.status import ApiFailure, bad_request, quoted, unauthorized
 from clientgo_apiserver.state import State
 from clientgo_apiserver.users import (
@@ -111,6 +111,7 @@ def _reject_web_pages(request: HTTPRequest) -> None:
         raise ApiFailure(403, "Forbidden", reason)
 
 
+@cached(size=64, longest=300)
 def _is_local(host: str) -> bool:
     """Report whether a Host header is an address, or a name that no site has: of one label, or below localhost."""
     name = re.sub(r":[0-9]*$", "", host).strip("[]").lower()
