@@ -23,7 +23,7 @@ class ConfigMapSyncer(Reconciler[ConfigMap]):
         source = self.client.find(ConfigMap, request) or ConfigMap()
         desired = namespaces_of(source, self.client)
         copies = {copy.metadata.namespace: copy for copy in self.client.list(ConfigMap) if request in source_of(copy)}
-        if copies.keys() - desired:  # caches may be old after a restart: what they say is no reason to delete
+        if copies.keys() - desired:  # caches may be old after a restart: not a reason to delete
             source = self.client.api_reader.find(ConfigMap, request) or ConfigMap()
             desired = namespaces_of(source, self.client.api_reader)
         for namespace in copies.keys() - desired:

@@ -158,10 +158,10 @@ def gets(arguments: list[str]) -> str:
     """Measure GETs of one Foo."""
     with server(*arguments) as target:
         answer(target.connect(), target.request("POST", FOOS, foo("a")))
-        response = target.request("GET", f"{FOOS}/a")
-        load(target, lambda _: response, seconds=0.5)
+        sent = target.request("GET", f"{FOOS}/a")
+        load(target, lambda _: sent, seconds=0.5)
         busy = -cpu(target.pid)
-        done, used = load(target, lambda _: response, seconds=4)
+        done, used = load(target, lambda _: sent, seconds=4)
         busy += cpu(target.pid)
     return f"GETs of a Foo: {rate(done, used, busy)} over {CONNECTIONS} connections"
 
@@ -252,11 +252,11 @@ def listing(arguments: list[str], total: int = 20_000) -> str:
 
 def start(arguments: list[str]) -> str:
     """Measure the time from process start until the server prints its address."""
-    matches = []
+    measured = []
     for _ in range(5):
         with server(*arguments) as target:
-            matches.append((target.seconds, target.cpu))
-    seconds, used = zip(*matches, strict=True)
+            measured.append((target.seconds, target.cpu))
+    seconds, used = zip(*measured, strict=True)
     return (
         f"start to ready, interpreter and definition included: {min(seconds):.2f} s (worst of 5: {max(seconds):.2f} s),"
         f" of which {min(used):.2f} s of processor time"

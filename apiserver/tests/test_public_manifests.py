@@ -1,4 +1,4 @@
-"""What manifests and definitions of public projects need, each answered as by a real server."""
+"""Manifests and definitions like those of public projects, each answered as by a real server."""
 
 import json
 from typing import Any

@@ -181,18 +181,13 @@ class Codec(Generic[T]):
             else:  # converted by its own class: a subclass may have more fields
                 wire: Any = obj if self._same else msgspec.convert(obj, form(obj.__class__), from_attributes=True)
                 body = encode_struct(wire)
-        except (Unencodable, msgspec.ValidationError) as error:
-            raise self._unencodable(obj, error) from error.__cause__
+        except Unencodable as error:
+            raise self._named(obj, error) from error.__cause__
+        except msgspec.ValidationError as error:
+            raise self._named(obj, _located(obj, error)) from error
         return self._head + body[1:] if len(body) > 2 else self._head[:-1] + b"}"
 
-    def _unencodable(self, obj: T, error: Exception) -> Unencodable:
-        """Return the error with the name of the object, and the place and remedy if a value has no JSON form."""
-        if not isinstance(error, Unencodable):
-            try:
-                encode_value(obj)
-                error = Unencodable("", text_of(error))
-            except Unencodable as detailed:
-                error = detailed
+    def _named(self, obj: T, error: Unencodable) -> Unencodable:
         name = text_of(getattr(getattr(obj, "metadata", None), "name", ""))
         location = f"{error.where.removeprefix('.')} of " if error.where else ""
         return Unencodable(f"{location}{self.api.kind} {name}", error.cause)
@@ -228,6 +223,15 @@ class Codec(Generic[T]):
 
     def _not_a_list(self, cause: str) -> Undecodable:
         return Undecodable(f"{self.api.kind}List", ObjectMeta(), cause)
+
+
+def _located(obj: object, error: msgspec.ValidationError) -> Unencodable:
+    """Return the error with the place and the remedy, if a value has no JSON form."""
+    try:
+        encode_value(obj)
+    except Unencodable as located:
+        return located
+    return Unencodable("", text_of(error))
 
 
 def _page_of(kind: str, item: Any) -> type[msgspec.Struct]:

@@ -84,7 +84,7 @@ def same(value: Any, other: Any) -> bool:
         if not isinstance(value, dict | list):
             value, other = _decode(encoded), _decode(other_encoded)
     except _UNENCODABLE:
-        pass  # nested too deep, or not JSON: compare what there is
+        pass  # nested too deep, or not JSON: compare the values themselves
     return _equal_values_are_same(value, other)
 
 

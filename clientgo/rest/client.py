@@ -62,7 +62,7 @@ A = TypeVar("A", bound=_Response)
 
 
 class _Call(NamedTuple):
-    """What all attempts of a request have in common."""
+    """Values shared by all attempts of a request."""
 
     method: str
     body: bytes | None

@@ -1,4 +1,4 @@
-"""The sample controller with workers that wait for ever, as for a lock that nobody releases."""
+"""The sample controller with workers that wait for ever, as for a lock that is never released."""
 
 import sys
 import threading
@@ -9,7 +9,7 @@ from main import main
 
 
 def hang(_: Controller, key: ObjectName) -> None:
-    """Wait for ever, whatever the program does."""
+    """Wait for ever, also after a stop."""
     print(f"hanging at {key}", file=sys.stderr, flush=True)
     threading.Event().wait()
 

@@ -130,6 +130,11 @@ def _compared(overload: str, _: Argument | None, args: list[Argument]) -> Estima
     return CostEstimate(int(smallest > 0), smallest).scaled(TRAVERSAL), None
 
 
+def _concatenated(_: str, __: Argument | None, args: list[Argument]) -> Estimate:
+    total = args[0].size.plus(args[1].size)
+    return total.scaled(TRAVERSAL), total
+
+
 def _replace(_: str, target: Argument | None, args: list[Argument]) -> Estimate:
     assert target is not None
     size, old, new = target.size, args[0].size, args[1].size
@@ -256,6 +261,7 @@ CALLS: dict[str, CallCost] = {
     **{f"{order}{_}_{kind}": _compared for order in ("less", "greater") for _ in ("", "_equals") for kind in _ORDERED},
     **dict.fromkeys(("equals", "not_equals"), _compared),
     **dict.fromkeys(("starts_with_string", "ends_with_string"), _argument_reading(TRAVERSAL, 0)),
+    **dict.fromkeys(("add_string", "add_bytes"), _concatenated),
     "replace": _replace,
     "split": _split,
     "join": _join,

@@ -7,7 +7,6 @@ from clientgo_apiserver.cel.callcosts import (
     CALLS,
     LIST,
     ONE,
-    TRAVERSAL,
     UNKNOWN,
     ZERO,
     Argument,
@@ -234,8 +233,8 @@ class _Estimator:
             return costs[0].plus(costs[1].union(costs[2])), args[1].size.union(args[2].size)
         if overload in ("add_list", "add_string", "add_bytes"):
             self._merge_entries(node, node.args)
-            total = args[0].size.plus(args[1].size)
-            return (ONE if overload == "add_list" else total.scaled(TRAVERSAL)).plus(of_args), total
+        if overload == "add_list":
+            return ONE.plus(of_args), args[0].size.plus(args[1].size)
         estimate = CALLS.get(overload) or CALLS.get(node.function)
         cost, size = estimate(overload, target, args) if estimate else (ONE, None)
         return cost.plus(of_args), size

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import Any
 
 from clientgo_apiserver.cel.allowance import use_allowance
-from clientgo_apiserver.cel.callcosts import CALLS, TRAVERSAL, Argument, fixed
+from clientgo_apiserver.cel.callcosts import CALLS, Argument, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
 from clientgo_apiserver.cel.functions.operators import optional_member
@@ -143,13 +143,11 @@ class _Compiler:
         ids = self._checked.overloads.get(node, ())
         overload = ids[0] if len(ids) == 1 else ""
         estimate = CALLS.get(overload) or CALLS.get(node.function)
-        if estimate is None and overload not in ("add_string", "add_bytes"):
+        if estimate is None:
             return None
         types = [self._checked.types[arg] for arg in nodes]
 
         def cost_of(lengths: list[int]) -> int:
-            if estimate is None:
-                return fixed(sum(lengths)).scaled(TRAVERSAL).max
             args = [
                 Argument(arg, kind, fixed(length), None)
                 for arg, kind, length in zip(nodes, types, lengths, strict=True)
@@ -161,7 +159,7 @@ class _Compiler:
 
     def _argument_checks(self, node: CallNode, name: str, nodes: list[SyntaxNode]) -> Overloads:
         """Return the parameters of the possible overloads if the types of the arguments are known only at run time."""
-        # An index may be any number, whatever the overloads say.
+        # An index may be any number: the overloads do not limit it.
         if name == "_[_]" or all(self._checked.types[arg].kind != "dyn" for arg in nodes):
             return None
         ids = self._checked.overloads.get(node, ())

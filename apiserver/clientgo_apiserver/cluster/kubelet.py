@@ -280,8 +280,8 @@ class KubeletSimulation(InternalController):
             since = before["lastTransitionTime"] if before.get("status") == str(is_true) else now
             condition = {"type": kind, "status": str(is_true), "lastProbeTime": None, "lastTransitionTime": since}
             conditions.append({**condition, **({} if is_true and kind != "Initialized" else reason)})
-        other_items = [item for item in conditions_of(pod) if item.get("type") not in values]
-        return [*conditions, *other_items]
+        other_conditions = [item for item in conditions_of(pod) if item.get("type") not in values]
+        return [*conditions, *other_conditions]
 
 
 def _acted_on(pod: Object) -> tuple[object, ...]:

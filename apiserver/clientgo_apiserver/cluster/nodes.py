@@ -141,8 +141,8 @@ class NodeSimulation(InternalController):
         if values.get("Ready", ready) == ready:
             return
         changed = {"status": ready, "lastTransitionTime": self._now()}
-        rendered = [{**item, **changed} if item["type"] == "Ready" else item for item in conditions]
-        self._store.put(PODS, {**pod, "status": {**pod["status"], "conditions": rendered}})
+        updated = [{**item, **changed} if item["type"] == "Ready" else item for item in conditions]
+        self._store.put(PODS, {**pod, "status": {**pod["status"], "conditions": updated}})
 
     def _evict(self, namespace: str, name: str, uid: str) -> None:
         pod = self._store.get(PODS, namespace, name)

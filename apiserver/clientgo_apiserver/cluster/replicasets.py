@@ -66,10 +66,10 @@ class ReplicaSetController(WorkloadController):
         self._again_at(due, *name_of(obj))
 
     def _conditions(self, obj: Object, failure: tuple[str, str] | None) -> list[Object] | None:
-        before, other_items = condition_of(obj, _FAILURE), other_conditions(obj, _FAILURE)
+        before, remaining = condition_of(obj, _FAILURE), other_conditions(obj, _FAILURE)
         if failure is None:
-            return other_items or None
+            return remaining or None
         if before.get("reason") == failure[0]:
-            return [*other_items, before]
+            return [*remaining, before]
         condition = {"type": _FAILURE, "status": "True", "reason": failure[0], "message": failure[1]}
-        return [*other_items, {**condition, "lastTransitionTime": self._now()}]
+        return [*remaining, {**condition, "lastTransitionTime": self._now()}]

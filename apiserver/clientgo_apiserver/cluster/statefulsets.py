@@ -88,8 +88,8 @@ class StatefulSetController(RevisionedController):
         spec |= {"hostname": name, "subdomain": obj["spec"].get("serviceName") or ""}
         if volumes:
             mounted = {volume["name"] for volume in volumes}
-            other_items = [volume for volume in spec.get("volumes") or () if volume["name"] not in mounted]
-            spec["volumes"] = [*other_items, *volumes]
+            other_volumes = [volume for volume in spec.get("volumes") or () if volume["name"] not in mounted]
+            spec["volumes"] = [*other_volumes, *volumes]
         self._create_pod(pod)
 
     def _claims(self, obj: Object, pod_name: str) -> list[Object]:

@@ -168,17 +168,17 @@ class NamespaceController(InternalController):
         finalizers = [
             f"{name} in {count} resource instances" for name, count in termination.finalizers.items() if count > 0
         ]
-        result = {}
+        reasons = {}
         if kinds:
             text = f"Some resources are remaining: {', '.join(sorted(kinds))}"
-            result["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
+            reasons["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
         if finalizers:
             text = f"Some content in the namespace has finalizers remaining: {', '.join(sorted(finalizers))}"
-            result["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
-        conditions = [self._condition(namespace, kind, result.get(kind)) for kind in _DONE]
+            reasons["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
+        conditions = [self._condition(namespace, kind, reasons.get(kind)) for kind in _DONE]
         status = namespace.get("status") or {}
-        other_items = [each for each in status.get("conditions") or () if each.get("type") not in _DONE]
-        return {**namespace, "status": {**status, "conditions": [*other_items, *conditions]}}
+        other_conditions = [each for each in status.get("conditions") or () if each.get("type") not in _DONE]
+        return {**namespace, "status": {**status, "conditions": [*other_conditions, *conditions]}}
 
     def _condition(self, namespace: Object, kind: str, remaining: tuple[str, str] | None) -> Object:
         before, status = condition_of(namespace, kind), str(remaining is not None)

@@ -52,10 +52,10 @@ class SelectorIndex:
     def candidates(self, namespace: str, labels: Labels) -> Iterator[Name]:
         """Yield the objects whose selector may select these labels, each once."""
         yield from tuple(self._others.get(namespace, ()))
-        result: set[Name] = set()
+        names: set[Name] = set()
         for key, value in labels.items():
-            result |= self._by_label.get((namespace, key, value), set())
-        yield from result
+            names |= self._by_label.get((namespace, key, value), set())
+        yield from names
 
 
 class LabelIndex:

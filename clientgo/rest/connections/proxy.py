@@ -10,16 +10,14 @@ from contextlib import ExitStack
 from http.client import HTTPException
 from socket import socket
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from urllib3.connection import HTTPConnection, HTTPSConnection, ProxyConfig
 from urllib3.exceptions import HTTPError, LocationParseError
 from urllib3.util import parse_url
 
 from clientgo.errors import ConfigError
-from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import ProtocolError
-from clientgo.rest.connections.proxyrules import without_password
+from clientgo.rest.connections.proxyrules import user_of, without_password
 from clientgo.rest.connections.tcp import OpenSocket, interruptible
 
 
@@ -123,9 +121,7 @@ class Proxy:
 
 
 def _credentials(url: str) -> dict[str, str]:
-    address = urlsplit(url)
-    if not address.username:
+    user = user_of(url)
+    if user is None:
         return {}
-    name, password = unquote(address.username), unquote(address.password or "")
-    register_secret(password)
-    return {"proxy-authorization": f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"}
+    return {"proxy-authorization": f"Basic {base64.b64encode(':'.join(user).encode()).decode()}"}

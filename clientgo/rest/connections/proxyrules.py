@@ -2,9 +2,10 @@
 
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from clientgo.errors import ConfigError
+from clientgo.log import register_secret
 from clientgo.rest.connections.http1 import is_header_value
 
 SOCKS = ("socks5", "socks5h")
@@ -81,6 +82,16 @@ def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
         return ipaddress.ip_address(text)
     except ValueError:
         return None
+
+
+def user_of(url: str) -> tuple[str, str] | None:
+    """Return the user and password in a proxy's URL, which log lines do not show from then on; None without a user."""
+    address = urlsplit(url)
+    if not address.username:
+        return None
+    password = unquote(address.password or "")
+    register_secret(password)
+    return unquote(address.username), password
 
 
 def without_password(url: str) -> str:

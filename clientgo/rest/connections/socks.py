@@ -2,10 +2,10 @@
 
 from socket import socket
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from clientgo.errors import ConfigError
-from clientgo.log import register_secret
+from clientgo.rest.connections.proxyrules import user_of
 from clientgo.rest.connections.tcp import OpenSocket, interruptible
 
 try:
@@ -25,9 +25,8 @@ class SocksProxy:
         address = urlsplit(url)
         self._host = address.hostname or ""
         self._port = address.port or PORT
-        self._user = unquote(address.username) if address.username else None
-        self._password = unquote(address.password or "") if address.username else None
-        register_secret(self._password or "")
+        user: tuple[str | None, str | None] = user_of(url) or (None, None)
+        self._user, self._password = user
         self._open = open_socket
 
     def __repr__(self) -> str:

@@ -155,7 +155,7 @@ class DeletesByName(Session):
     """Bug: an old copy in the cache leads to the deletion of the new ConfigMap of that name."""
 
     def delete(self, existing: ConfigMap) -> None:
-        """Delete whatever has the name."""
+        """Delete any object of that name."""
         self.client.delete(existing, missing_ok=True)
 
 

@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -88,20 +88,29 @@ def test_plain_request_is_forwarded_with_its_full_url() -> None:
         transport.close()
 
 
-class Tunnel:
-    """A proxy that connects each CONNECT client with one server, for any requested host."""
+CONNECT = (b"HTTP/1.1 200 Connection established\r\n\r\n",)
+"""Responses of an HTTP proxy to a client that it connects."""
 
-    def __init__(self, port: int) -> None:
-        self.asked: list[bytes] = []
+SOCKS = (b"\5\2", b"\1\0", b"\5\0\0\1\0\0\0\0\0\0")
+"""Responses of a SOCKS5 proxy that requires a user."""
+
+
+class Tunnel:
+    """A proxy that connects one client with one server, for any requested host, after these responses."""
+
+    def __init__(self, port: int, responses: Sequence[bytes]) -> None:
+        self.requests: list[bytes] = []
         self._port = port
+        self._responses = responses
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
 
     def serve_one(self, group: Group) -> None:
         client, _ = self._listener.accept()
         self._listener.close()
-        self.asked.append(client.recv(4096))
-        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        for response in self._responses:
+            self.requests.append(client.recv(4096))
+            client.sendall(response)
         server = socket.create_connection(("127.0.0.1", self._port))
         group.start(pump, server, client, name="back")
         pump(client, server)
@@ -117,18 +126,25 @@ def pump(source: socket.socket, target: socket.socket) -> None:
         target.shutdown(socket.SHUT_WR)
 
 
-@pytest.mark.e2e
-def test_tls_uses_a_tunnel_and_verifies_the_server(certificates: Path) -> None:
+def requests_of_a_tunnel(certificates: Path, scheme: str, responses: Sequence[bytes]) -> list[bytes]:
+    """Send a request over TLS through a proxy, and return what the proxy received before."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
     with loopback([http(b"ok")], tls=context) as server, Group() as group:
-        tunnel = Tunnel(server.port)
+        tunnel = Tunnel(server.port, responses)
         group.start(tunnel.serve_one, Group(), name="tunnel")
-        config = Config("https://api.example:6443", ca_file=str(certificates / "ca.pem"), proxy_url=tunnel.address)
+        url = scheme + tunnel.address
+        config = Config("https://api.example:6443", ca_file=str(certificates / "ca.pem"), proxy_url=url)
         transport = PoolTransport(Dialer(config, environ={}))
         assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
         transport.close()
-    assert tunnel.asked[0].startswith(b"CONNECT api.example:6443 HTTP/1.")
+    return tunnel.requests
+
+
+@pytest.mark.e2e
+def test_tls_uses_a_tunnel_and_verifies_the_server(certificates: Path) -> None:
+    requests = requests_of_a_tunnel(certificates, "http://", CONNECT)
+    assert requests[0].startswith(b"CONNECT api.example:6443 HTTP/1.")
 
 
 def test_proxy_that_rejects_the_tunnel_is_named() -> None:
@@ -160,42 +176,10 @@ def test_unreachable_proxy_is_named() -> None:
     assert failed.value.refused
 
 
-class Socks:
-    """A SOCKS5 proxy that connects one client with one server, for any requested host; with a user `me`."""
-
-    def __init__(self, port: int) -> None:
-        self.requests: list[bytes] = []
-        self._port = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-
-    def serve_one(self, group: Group) -> None:
-        client, _ = self._listener.accept()
-        self._listener.close()
-        for response in (b"\5\2", b"\1\0", b"\5\0\0\1\0\0\0\0\0\0"):
-            self.requests.append(client.recv(4096))
-            client.sendall(response)
-        server = socket.create_connection(("127.0.0.1", self._port))
-        group.start(pump, server, client, name="back")
-        pump(client, server)
-        group.join(5)
-        client.close()
-        server.close()
-
-
 @pytest.mark.e2e
 def test_socks_proxy_resolves_the_name_and_the_server_is_verified(certificates: Path) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
-    with loopback([http(b"ok")], tls=context) as server, Group() as group:
-        socks = Socks(server.port)
-        group.start(socks.serve_one, Group(), name="socks")
-        url = f"socks5://me:pass%20word@{socks.address}"
-        config = Config("https://api.example:6443", ca_file=str(certificates / "ca.pem"), proxy_url=url)
-        transport = PoolTransport(Dialer(config, environ={}))
-        assert transport.request("GET", "/", (), None, 5.0).body == b"ok"
-        transport.close()
-    assert socks.requests[1:] == [b"\1\2me\x09pass word", b"\5\1\0\3\x0bapi.example" + (6443).to_bytes(2, "big")]
+    requests = requests_of_a_tunnel(certificates, "socks5://me:pass%20word@", SOCKS)
+    assert requests[1:] == [b"\1\2me\x09pass word", b"\5\1\0\3\x0bapi.example" + (6443).to_bytes(2, "big")]
 
 
 @pytest.mark.parametrize(

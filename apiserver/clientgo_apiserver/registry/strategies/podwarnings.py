@@ -88,7 +88,7 @@ def selector_term_warnings(term: Object, path: str, *, values: bool) -> Iterator
 
 
 def fraction_warnings(quantities: Object | None, path: str, resources: tuple[str, ...]) -> Iterator[str]:
-    """Yield a warning for each of the resources whose quantity is no whole number of bytes."""
+    """Yield a warning for each of the resources whose quantity is not a whole number of bytes."""
     for resource in resources:
         quantity = (quantities or {}).get(resource)
         if quantity is not None and -ParsedQuantity(quantity).value * 1000 // 1 % 1000:
@@ -173,12 +173,12 @@ def _security_warnings(spec: Object, annotations: Object, path: str) -> Iterator
     if "seccomp.security.alpha.kubernetes.io/pod" in annotations and "seccompProfile" not in context:
         yield f"{path}[seccomp.security.alpha.kubernetes.io/pod]: {_SECCOMP}"
     for container, _ in _containers(spec, "") if annotations else ():
-        local, name = container.get("securityContext") or {}, container.get("name") or ""
+        own_context, name = container.get("securityContext") or {}, container.get("name") or ""
         seccomp = f"container.seccomp.security.alpha.kubernetes.io/{name}"
-        if seccomp in annotations and "seccompProfile" not in local:
+        if seccomp in annotations and "seccompProfile" not in own_context:
             yield f"{path}[{seccomp}]: {_SECCOMP}"
         apparmor = f"container.apparmor.security.beta.kubernetes.io/{name}"
-        if apparmor in annotations and "appArmorProfile" not in local and "appArmorProfile" not in context:
+        if apparmor in annotations and "appArmorProfile" not in own_context and "appArmorProfile" not in context:
             yield f"{path}[{apparmor}]: {_APPARMOR}"
 
 

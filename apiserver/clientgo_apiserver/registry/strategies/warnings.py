@@ -89,8 +89,8 @@ def _stateful_set(new: Object, old: Object | None) -> Iterator[str]:
         path = f"spec.volumeClaimTemplates[{index}]{'' if old is None else '.Spec'}"
         yield from claim_warnings(claim.get("spec") or {}, path)
     if (spec.get("revisionHistoryLimit") or 0) < 0:
-        stored = "a negative value retains all historical revisions; a value >= 0 is recommended"
-        yield f"spec.revisionHistoryLimit: {stored}"
+        advice = "a negative value retains all historical revisions; a value >= 0 is recommended"
+        yield f"spec.revisionHistoryLimit: {advice}"
 
 
 def _job_spec_warnings(spec: Object, path: str) -> Iterator[str]:
