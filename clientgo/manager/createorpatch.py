@@ -1,9 +1,15 @@
 """Create-or-patch and create-or-update: write an object only where it differs from the desired state."""
 
+import json
+import threading
 from collections.abc import Callable
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
+from clientgo.internal.boundeddict import BoundedDict
+from clientgo.internal.forks import fork_safe
 from clientgo.manager.client import Client
 from clientgo.meta.codec import to_dict
 from clientgo.meta.names import object_name
@@ -12,6 +18,15 @@ from clientgo.meta.patches import mergepatch
 from clientgo.meta.scheme import api_of
 
 T = TypeVar("T", bound=ApiObject)
+
+MAX_WRITTEN = 10_000
+"""Maximum number of desired states that are remembered for each client."""
+
+_METADATA = ("labels", "annotations", "ownerReferences", "finalizers")
+
+_lock = fork_safe(threading.Lock())
+_written: "WeakKeyDictionary[Client, BoundedDict[tuple[str, bytes], bytes]]" = WeakKeyDictionary()
+"""Digest of what the server stored for a desired state, by client, and by uid and digest of that state."""
 
 
 class OperationResult(StrEnum):
@@ -52,7 +67,9 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
     """Create the object with the name of `obj`, or replace it by the result of `change`; return it and the outcome.
 
     A status subresource stays as it is. Fields that are not sent are removed, including those that the class does not
-    have: use `create_or_patch` if others write to the object too.
+    have: use `create_or_patch` if others write to the object too. Defaults that the server adds are no difference: the
+    client remembers what the server stored for a desired state, and sends the state again only if one of them changes.
+    An update that changes nothing on the server, such as the first one after a restart, is `UNCHANGED`.
 
     Raises:
         Conflict: the object has changed; the next reconciliation reads it again.
@@ -61,9 +78,43 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
     """
     existing, desired = _existing_and_desired(client, obj, change)
     if existing is None:
-        return client.create(desired), OperationResult.CREATED
+        stored = client.create(desired)
+        _remember(client, desired, stored)
+        return stored, OperationResult.CREATED
     patch, _ = difference(existing, desired)
-    return (client.update(desired), OperationResult.UPDATED) if patch else (existing, OperationResult.UNCHANGED)
+    if not patch or _is_written(client, existing, desired):
+        return existing, OperationResult.UNCHANGED
+    stored = client.update(desired)
+    _remember(client, desired, stored)
+    # A server that has nothing to change retains the version.
+    version = existing.metadata.resource_version
+    is_same = bool(version) and stored.metadata.resource_version == version
+    return stored, OperationResult.UNCHANGED if is_same else OperationResult.UPDATED
+
+
+def _remember(client: Client, desired: ApiObject, stored: ApiObject) -> None:
+    """Remember what the server stored for the desired state."""
+    key, digest = (stored.metadata.uid, _digest(desired)), _digest(stored)
+    with _lock:
+        _written.setdefault(client, BoundedDict(MAX_WRITTEN))[key] = digest
+
+
+def _is_written(client: Client, existing: ApiObject, desired: ApiObject) -> bool:
+    """Return True if the object is as the server stored it for the desired state, except for its metadata."""
+    before, after = (to_dict(obj).get("metadata") or {} for obj in (existing, desired))
+    if any(before.get(key) != after.get(key) for key in _METADATA):
+        return False
+    key = (existing.metadata.uid, _digest(desired))
+    with _lock:
+        stored = _written[client].use(key) if client in _written else None
+    return stored is not None and stored == _digest(existing)
+
+
+def _digest(obj: ApiObject) -> bytes:
+    """Return a digest of the object without its metadata and its status subresource."""
+    ignored = ("metadata", "status") if api_of(type(obj)).status else ("metadata",)
+    body = {key: value for key, value in to_dict(obj).items() if key not in ignored}
+    return blake2b(json.dumps(body, sort_keys=True, default=str).encode(), digest_size=16).digest()
 
 
 def _with_status(client: Client, created: T, desired: T) -> T:
