@@ -39,13 +39,14 @@ from clientgo_apiserver.http.status import (
     not_found,
     too_large,
 )
+from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.state import Call, State
 from clientgo_apiserver.storage.selection import one_name
 
 log = get_logger(__name__)
 
-Answer = HTTPResponse | Stream | nonresource.Deferred
+Answer = HTTPResponse | Stream | nonresource.Deferred | Upgrade
 # Runs before every request; a response from a hook replaces the server's.
 RequestHook = Callable[[HTTPRequest], Answer | None]
 

@@ -248,7 +248,9 @@ class ApiServer:
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=300,
-            ws="none",
+            ws="wsproto" if self._options.pods else "none",
+            ws_per_message_deflate=False,
+            ws_ping_interval=None,
         )
         config.load()
         config.ssl = self._certificates.context if self._certificates is not None else None

@@ -1,17 +1,20 @@
 """Subresources that connect to a pod, service or node: log, exec, attach, portforward and proxy.
 
-No node and no pod can be reached from this server; only the logs of simulated pods are answered, with the text of their
-annotation `simulation.clientgo.dev/logs`. Any other request fails as on a real server whose network is down, and
-before that for the same reasons as on a real server: an unknown container, a pod without a node, no endpoints.
+No node and no pod can be reached from this server. Of simulated pods, logs are answered with the text of their
+annotation `simulation.clientgo.dev/logs`, exec and attach by `containers`. Any other request fails as on a real server
+whose network is down, and before that for the same reasons as on a real server: an unknown container, a pod without a
+node, no endpoints.
 """
 
 import ipaddress
 from typing import Any
 
+from clientgo_apiserver.handlers import containers
 from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, not_found
+from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.printers.values import dig
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -31,8 +34,10 @@ _LOG_OPTIONS = {
 }
 
 
-def connect(state: State, resource: Resource, target: tuple[str, str, str], request: HTTPRequest) -> HTTPResponse:
-    """Answer a request to the subresource `target` (namespace, name and subresource): 204 or an error."""
+def connect(
+    state: State, resource: Resource, target: tuple[str, str, str], request: HTTPRequest
+) -> HTTPResponse | Upgrade:
+    """Answer a request to the subresource `target` (namespace, name and subresource)."""
     namespace, name, part = target
     if part == "proxy":
         raise _proxy_failure(state, resource, namespace, name)
@@ -46,8 +51,8 @@ def connect(state: State, resource: Resource, target: tuple[str, str, str], requ
             return HTTPResponse(204)
         raise bad_request(f"pod {name} does not have a host assigned")
     kubelet = _kubelet(state, resource, node)
-    if part == "log" and state.options.pods:
-        return _log(pod, request)
+    if state.options.pods and part != "portforward":
+        return _log(pod, request) if part == "log" else _run(state, pod, container, request, part)
     if part == "log":
         url = f"https://{kubelet}/containerLogs/{namespace}/{name}/{container}"
         raise ApiFailure(500, "", f'Get "{url}": {_refused(kubelet)}')
@@ -56,14 +61,27 @@ def connect(state: State, resource: Resource, target: tuple[str, str, str], requ
     raise ApiFailure(500, "", f"error dialing backend: {_refused(kubelet)}")
 
 
+def _run(state: State, pod: Object, container: str, request: HTTPRequest, part: str) -> Upgrade:
+    """Return the upgrade to a program of a simulated container (400, 404)."""
+    if dig(pod, "status", "phase") != "Running":
+        raise ApiFailure(404, "NotFound", f'unable to upgrade connection: container not found ("{container}")')
+    if part == "exec":
+        return containers.execute(state, pod, request)
+    return containers.attach(state, request, _log_of(pod))
+
+
 def _log(pod: Object, request: HTTPRequest) -> HTTPResponse:
     """Return the log of a simulated container: the text of the pod's annotation."""
-    lines = str(dig(pod, "metadata", "annotations", LOGS) or "").splitlines(keepends=True)
+    lines = _log_of(pod).splitlines(keepends=True)
     if "tailLines" in request.query:
         lines = lines[max(0, len(lines) - read_number(request.query, "tailLines")) :]
     limit = read_number(request.query, "limitBytes")
     body = "".join(lines).encode()[: limit or None]
     return HTTPResponse(200, body, content_type="text/plain")
+
+
+def _log_of(pod: Object) -> str:
+    return str(dig(pod, "metadata", "annotations", LOGS) or "")
 
 
 def _check_log_options(request: HTTPRequest, name: str) -> None:

@@ -25,6 +25,7 @@ from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
 from clientgo_apiserver.http.steps import run_step
+from clientgo_apiserver.http.upgrades import Upgrade
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
 from clientgo_apiserver.registry.views import served, shown, shown_entry
 from clientgo_apiserver.resources import Object, Resource
@@ -121,7 +122,7 @@ def _selection(route: RequestInfo, request: HTTPRequest) -> SelectionPredicate:
     return select(route.resource, request.query.get("labelSelector", ""), fields)
 
 
-async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
     handler = _NOT_STORED.get(route.resource.storage)
     if handler is not None:
         return await handler(state, route, request)
@@ -180,7 +181,7 @@ async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
     return json_response(await act(state, write, request.headers.get("content-type", "")), 201)
 
 
-async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Upgrade:
     if route.verb == "get" and route.subresource in _UPGRADED:
         require_create(state, _write(state, request, route, "CreateOptions"))
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
@@ -217,7 +218,7 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
     )
 
 
-Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream]]
+Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]
 
 _NOT_STORED: Mapping[Key, Handler] = {
     ("", "bindings"): _act,
@@ -244,6 +245,6 @@ _VERBS: dict[str, Handler] = {
 }
 
 
-async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream:
+async def handle(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Stream | Upgrade:
     """Answer a routed request."""
     return await _SUBRESOURCES.get(route.subresource, _VERBS[route.verb])(state, route, request)

@@ -139,6 +139,7 @@ class HTTPRequest:
     user: User = ANONYMOUS
     internal: bool = False
     served: bool = False  # by an event loop, which must not wait for one request
+    upgradable: bool = False  # to a WebSocket, which the connection then is
     source: str = ""  # address of the client
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""

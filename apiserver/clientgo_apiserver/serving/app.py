@@ -26,6 +26,8 @@ from clientgo_apiserver.http.messages import (
 )
 from clientgo_apiserver.http.rendering import compress, is_compressible
 from clientgo_apiserver.http.status import ApiFailure, too_large
+from clientgo_apiserver.http.upgrades import Upgrade
+from clientgo_apiserver.serving import sockets
 from clientgo_apiserver.serving.watchdog import PATH, RunningRequests
 from clientgo_apiserver.serving.wire import BufferedTransport, sink, watch_stalls
 from clientgo_apiserver.users import ANONYMOUS
@@ -67,6 +69,8 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request, as ASGI defines it."""
+        if scope["type"] == "websocket":
+            await self._upgrade(scope, (receive, send))
         if scope["type"] != "http":
             return
         transport: BufferedTransport = scope["state"]["transport"]
@@ -111,6 +115,23 @@ class App:
             watch_stalls(transport, options.stall_seconds)
         else:
             await self._stream(response, request, connection, transport, matching)
+
+    async def _upgrade(self, scope: Scope, connection: tuple[Receive, Send]) -> None:
+        """Handle a request for a WebSocket."""
+        transport: BufferedTransport = scope["state"]["transport"]
+        headers = {**read_headers(scope["headers"]), "sec-websocket-protocol": ",".join(scope["subprotocols"])}
+        request = _read_request(scope, headers, b"")
+        request.upgradable = True
+        matching = self._faults.matching(request)
+        result = await self._faulty(request, matching) if matching else await self.api.answer(request)
+        if isinstance(result, Upgrade):
+            await sockets.serve(result, connection, transport.abort)
+            return
+        response = None if result is None else await self._completed(result)
+        if isinstance(response, HTTPResponse):
+            await sockets.refuse(response, connection)
+        else:
+            transport.abort()
 
     async def _send(
         self, response: HTTPResponse, request: HTTPRequest, send: Send, transport: BufferedTransport
@@ -252,7 +273,7 @@ def _piece(body: bytes, *, more: bool = True) -> dict[str, Any]:
 def _read_request(scope: Scope, headers: dict[str, str], body: bytes) -> HTTPRequest:
     query = parse_query(scope["query_string"].decode("latin-1"))
     user = scope["state"].get("user", ANONYMOUS)  # from the client certificate
-    request = HTTPRequest(scope["method"], scope["path"], query, headers, body, user, served=True)
+    request = HTTPRequest(scope.get("method", "GET"), scope["path"], query, headers, body, user, served=True)
     sent = headers.get("audit-id", "")
     request.audit_id = sent if sent and sent.isprintable() else f"{_AUDIT_PREFIX}{next(_audit_numbers):012x}"
     request.source = (scope.get("client") or ("",))[0]

@@ -119,6 +119,11 @@ class Connection(HttpToolsProtocol):
         self._in_head, self._head, self._buffered.arrived = True, 0, True
         super().on_message_complete()
 
+    def _should_upgrade(self) -> bool:
+        # Other requests are answered as if they had not asked for an upgrade.
+        path = self.url.partition(b"?")[0]
+        return path.endswith((b"/exec", b"/attach")) and super()._should_upgrade()
+
     def _expect(self) -> None:
         self._waiting = self.loop.call_later(self._patience, self.transport.abort)
 

@@ -1,0 +1,159 @@
+"""Programs of simulated containers: what `exec` and `attach` answer.
+
+The annotation `simulation.clientgo.dev/exec` of a pod is a YAML list of rules. The first whose `command` is the
+beginning of the command line is used; without `command`, a rule is for all of them.
+
+| field | |
+| --- | --- |
+| `stdout`, `stderr` | what the command prints |
+| `exitCode` | its exit code (0) |
+| `delay` | seconds until it prints anything |
+| `disconnect` | true: the connection is lost before the command ends |
+
+A command without a rule prints its own command line and its standard input, and succeeds; `cat` prints the input
+alone. `attach` prints the pod's logs, then the input.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import msgspec
+import yaml
+
+from clientgo.meta.yamlio import read_yaml
+from clientgo_apiserver.http.messages import HTTPRequest, json_response
+from clientgo_apiserver.http.status import bad_request
+from clientgo_apiserver.http.upgrades import (
+    CLOSE,
+    ERROR,
+    STDERR,
+    STDIN,
+    STDOUT,
+    LostConnection,
+    SocketChannels,
+    Upgrade,
+    choose_protocol,
+)
+from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.resources import Object
+from clientgo_apiserver.state import State
+
+EXEC = "simulation.clientgo.dev/exec"
+_PIECE = 32 * 1024
+
+
+class _Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    command: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+    delay: float = 0.0
+    disconnect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """A command that runs: its rule, whether it then prints its input, and which streams the client asked for."""
+
+    rule: _Rule
+    copies_input: bool
+    streams: frozenset[int]
+
+
+def execute(state: State, pod: Object, request: HTTPRequest) -> Upgrade:
+    """Return the upgrade that runs a command in a simulated container (400)."""
+    words = [value for name, value in request.query.pairs if name == "command"]
+    if not words:
+        raise bad_request("you must specify at least 1 command")
+    line = " ".join(words)
+    rule = next((rule for rule in _rules(pod) if line.startswith(rule.command)), None)
+    if rule is None:
+        echoed = _Rule(stdout="" if words == ["cat"] else f"{line}\n")
+        return _upgrade(state, request, echoed, copies_input=True)
+    return _upgrade(state, request, rule, copies_input=False)
+
+
+def attach(state: State, request: HTTPRequest, logs: str) -> Upgrade:
+    """Return the upgrade that attaches to a simulated container (400)."""
+    return _upgrade(state, request, _Rule(stdout=logs), copies_input=True)
+
+
+def _upgrade(state: State, request: HTTPRequest, rule: _Rule, *, copies_input: bool) -> Upgrade:
+    query = request.query
+    streams = frozenset(
+        channel
+        for channel, name in ((STDIN, "stdin"), (STDOUT, "stdout"), (STDERR, "stderr"))
+        if query.flag(name) and not (channel == STDERR and query.flag("tty"))
+    )
+    if not streams:
+        raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
+    program = _Program(rule, copies_input and STDIN in streams, streams)
+    return Upgrade(choose_protocol(request), partial(_run, state, program))
+
+
+def _rules(pod: Object) -> list[_Rule]:
+    text = dig(pod, "metadata", "annotations", EXEC)
+    if not text:
+        return []
+    try:
+        (document,) = read_yaml(text)
+        return msgspec.convert(document, list[_Rule])
+    except (ValueError, yaml.YAMLError) as error:
+        raise bad_request(f"annotation {EXEC}: expected a YAML list of rules: {error}") from error
+
+
+async def _run(state: State, program: _Program, channels: SocketChannels) -> None:
+    rule, output = program.rule, sorted(program.streams - {STDIN})
+    channels.reading = program.copies_input
+    for channel in output[:1]:
+        await channels.send(channel, b"")  # tells the client that the connection is open
+    if rule.delay:
+        await _pause(state, rule.delay)
+    for channel, text in ((STDOUT, rule.stdout), (STDERR, rule.stderr)):
+        # A terminal has one output.
+        await _print(channels, program, channel if channel in program.streams else STDOUT, text.encode())
+    while program.copies_input:
+        channel, data = await channels.receive()
+        if channel == CLOSE and data[:1] == bytes((STDIN,)):
+            break
+        if channel == STDIN:
+            await _print(channels, program, STDOUT, data)
+    if rule.disconnect:
+        raise LostConnection
+    await channels.send(ERROR, json_response(_status(rule.exit_code)).body)
+
+
+async def _print(channels: SocketChannels, program: _Program, channel: int, data: bytes) -> None:
+    if channel in program.streams:
+        for start in range(0, len(data), _PIECE):
+            await channels.send(channel, data[start : start + _PIECE])
+
+
+async def _pause(state: State, seconds: float) -> None:
+    """Wait by the server's clock."""
+    due: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def resolve() -> None:
+        if not due.done():
+            due.set_result(None)
+
+    handle = state.scheduler.call_later(seconds, resolve)
+    try:
+        await due
+    finally:
+        handle.cancel()
+
+
+def _status(code: int) -> dict[str, Any]:
+    """Return the kubelet's Status of a command that ended with this exit code."""
+    if not code:
+        return {"metadata": {}, "status": "Success"}
+    return {
+        "metadata": {},
+        "status": "Failure",
+        "message": f"command terminated with non-zero exit code: command terminated with exit code {code}",
+        "reason": "NonZeroExitCode",
+        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+    }
