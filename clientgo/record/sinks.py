@@ -5,10 +5,13 @@ Both groups serve the same stored objects under different field names, so events
 
 from typing import Protocol
 
-from clientgo.errors import NotFound
+import msgspec
+
+from clientgo.errors import Forbidden, NotFound
 from clientgo.kubernetes.types import core_events, events_v1
 from clientgo.kubernetes.types.core_events import Event
 from clientgo.log import get_logger
+from clientgo.meta.codec import encode_value
 from clientgo.rest.request import STRATEGIC_PATCH, Requester
 from clientgo.typed.client import TypedClient
 from clientgo.typed.clientset import BaseClientset
@@ -82,9 +85,20 @@ class SeriesSink:
         return self._core.create(event)
 
     def patch(self, namespace: str, name: str, patch: bytes) -> Event:
-        """Patch the event's series, which has the same field names in both groups."""
+        """Patch the event's series, which has the same field names in both groups.
+
+        A note can change only in core/v1. If that is not permitted, the stored event retains its note.
+        """
         if not self._is_served:
             return self._core.patch(namespace, name, patch)
+        changed = msgspec.json.decode(patch, type=dict[str, object])
+        if "message" in changed:
+            try:
+                return self._core.patch(namespace, name, patch)
+            except (Forbidden, NotFound) as error:
+                log.debug("note of the series remains as it is", extra={"event": f"{namespace}/{name}", "err": error})
+            del changed["message"]
+            patch = encode_value(changed)
         client = SeriesEventClient(self._requester, namespace)
         return from_events_v1(client.patch(name, patch, content_type=STRATEGIC_PATCH))
 
