@@ -207,11 +207,12 @@ def until(
     source: ListerWatcher[T],
     resource_version: str,
     *,
+    options: ListOptions = ListOptions(),  # noqa: B008  # options are a value
     timeout: float | None = None,
     restart_delay: float = RESTART_DELAY,
     clock: Clock = SYSTEM_CLOCK,
 ) -> WatchEvent[T] | None:
-    """Watch from `resource_version`, repeatedly if necessary, until all conditions have held.
+    """Watch with `options` from `resource_version`, repeatedly if necessary, until all conditions have held.
 
     Raises:
         Interrupted: `timeout` seconds have passed.
@@ -219,7 +220,7 @@ def until(
         Unauthorized, Forbidden: the watch is not permitted.
         ValueError: the version is "" or "0".
     """
-    watcher = RetryWatcher(source, resource_version, restart_delay=restart_delay, clock=clock)
+    watcher = RetryWatcher(source, resource_version, options=options, restart_delay=restart_delay, clock=clock)
     with _deadline(watcher, timeout, clock) as late:
         return _wait(conditions, watcher, late)
 
