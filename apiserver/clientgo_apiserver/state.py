@@ -10,6 +10,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Registry
+from clientgo_apiserver.storage.containerfiles import ContainerFiles
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.users import User
 from clientgo_apiserver.webhookclient import ANY_SERVICE as ANY_SERVICE
@@ -95,6 +96,7 @@ class State:
     store: Store = field(default_factory=Store)
     calls: Counter[Call] = field(default_factory=Counter)
     ready: bool = True
+    files: ContainerFiles = field(default_factory=ContainerFiles)  # of simulated containers
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     # Callbacks that react to the current write before it is answered, in order.
     before_response: deque[Callable[[], object]] = field(default_factory=deque)

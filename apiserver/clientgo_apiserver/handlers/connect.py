@@ -66,7 +66,7 @@ def _run(state: State, pod: Object, container: str, request: HTTPRequest, part: 
     if dig(pod, "status", "phase") != "Running":
         raise ApiFailure(404, "NotFound", f'unable to upgrade connection: container not found ("{container}")')
     if part == "exec":
-        return containers.execute(state, pod, request)
+        return containers.execute(state, pod, container, request)
     return containers.attach(state, request, _log_of(pod))
 
 

@@ -11,7 +11,8 @@ beginning of the command line is used; without `command`, a rule is for all of t
 | `disconnect` | true: the connection is lost before the command ends |
 
 A command without a rule prints its own command line and its standard input, and succeeds; `cat` prints the input
-alone. `attach` prints the pod's logs, then the input.
+alone; `tar -x`, `tar -c` and `test -d` are about files in memory, so that `kubectl cp` works. `attach` prints the pod's
+logs, then the input.
 """
 
 import asyncio
@@ -23,6 +24,7 @@ import msgspec
 import yaml
 
 from clientgo.meta.yamlio import read_yaml
+from clientgo_apiserver.handlers.containertar import FileCommand, file_command
 from clientgo_apiserver.http.messages import HTTPRequest, json_response
 from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.http.upgrades import (
@@ -62,13 +64,17 @@ class _Program:
     streams: frozenset[int]
 
 
-def execute(state: State, pod: Object, request: HTTPRequest) -> Upgrade:
+def execute(state: State, pod: Object, container: str, request: HTTPRequest) -> Upgrade:
     """Return the upgrade that runs a command in a simulated container (400)."""
     words = [value for name, value in request.query.pairs if name == "command"]
     if not words:
         raise bad_request("you must specify at least 1 command")
     line = " ".join(words)
     rule = next((rule for rule in _rules(pod) if line.startswith(rule.command)), None)
+    command = file_command(state, (pod["metadata"]["uid"], container), words) if rule is None else None
+    if command is not None:
+        program = _Program(_Rule(), command.reads, _streams(request))
+        return Upgrade(choose_protocol(request), partial(_run_files, command, program))
     if rule is None:
         echoed = _Rule(stdout="" if words == ["cat"] else f"{line}\n")
         return _upgrade(state, request, echoed, copies_input=True)
@@ -81,6 +87,12 @@ def attach(state: State, request: HTTPRequest, logs: str) -> Upgrade:
 
 
 def _upgrade(state: State, request: HTTPRequest, rule: _Rule, *, copies_input: bool) -> Upgrade:
+    streams = _streams(request)
+    program = _Program(rule, copies_input and STDIN in streams, streams)
+    return Upgrade(choose_protocol(request), partial(_run, state, program))
+
+
+def _streams(request: HTTPRequest) -> frozenset[int]:
     query = request.query
     streams = frozenset(
         channel
@@ -89,8 +101,7 @@ def _upgrade(state: State, request: HTTPRequest, rule: _Rule, *, copies_input: b
     )
     if not streams:
         raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
-    program = _Program(rule, copies_input and STDIN in streams, streams)
-    return Upgrade(choose_protocol(request), partial(_run, state, program))
+    return streams
 
 
 def _rules(pod: Object) -> list[_Rule]:
@@ -123,6 +134,20 @@ async def _run(state: State, program: _Program, channels: SocketChannels) -> Non
     if rule.disconnect:
         raise LostConnection
     await channels.send(ERROR, json_response(_status(rule.exit_code)).body)
+
+
+async def _run_files(command: FileCommand, program: _Program, channels: SocketChannels) -> None:
+    channels.reading = command.reads
+    for channel in sorted(program.streams - {STDIN})[:1]:
+        await channels.send(channel, b"")
+    while command.reads:
+        channel, data = await channels.receive()
+        if channel == CLOSE or (channel == STDIN and command.add(data)):
+            break
+    async for piece in command.output():
+        await _print(channels, program, STDOUT, piece)
+    await _print(channels, program, STDERR, command.errors.encode())
+    await channels.send(ERROR, json_response(_status(command.code)).body)
 
 
 async def _print(channels: SocketChannels, program: _Program, channel: int, data: bytes) -> None:

@@ -1,8 +1,10 @@
 """Exec and attach in simulated containers, over WebSockets and by kubectl."""
 
 import base64
+import io
 import json
 import shutil
+import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,3 +209,50 @@ def test_kubectl_runs_commands_and_attaches(tmp_path: Path) -> None:
         assert kubectl.run("exec", "-i", "p", "--", "cat", stdin=[{"a": "b"}]) == "a: b\n"
         assert kubectl.run("exec", "p", "--", "fail", code=3).startswith("err")
         assert kubectl.run("attach", "-i", "p", stdin=[{"a": "b"}]).startswith("a: b\n")
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+def test_kubectl_copies_files_and_folders_both_ways(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "empty").mkdir(parents=True)
+    (folder / "data").write_bytes(bytes(range(256)) * 4096)
+    (folder / "link").symlink_to("data")
+    bundled = BundledServer(secure=True, pods=True, kubeconfig=tmp_path / "kubeconfig", ready_seconds=0.1)
+    with Environment(server=bundled):
+        kubectl = Kubectl(tmp_path)
+        kubectl.run("run", "p", "--image=i")
+        kubectl.run("wait", "--for=condition=Ready", "pod/p", "--timeout=20s")
+        kubectl.run("cp", str(folder), "p:/tmp")
+        kubectl.run("cp", "p:/tmp/folder", str(tmp_path / "back"))
+        kubectl.run("cp", str(folder / "data"), "p:/etc/data")
+        kubectl.run("cp", "p:/etc/data", str(tmp_path / "data"))
+        assert "No such file or directory" in kubectl.run("cp", "p:/none", str(tmp_path / "none"), code=2)
+    data = (folder / "data").read_bytes()
+    assert [(tmp_path / name).read_bytes() for name in ("back/data", "data")] == [data, data]
+    assert (tmp_path / "back" / "empty").is_dir()
+
+
+@pytest.mark.integration
+def test_archive_ends_by_itself_without_an_end_of_the_input(client: Client) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        member = tarfile.TarInfo("\u00e9" * 200)
+        member.size = 1500
+        archive.addfile(member, io.BytesIO(bytes(1500)))
+    connection = client.connect("p/exec?command=tar&command=-xmf&command=-&command=-C&command=/x&stdin=1&stderr=1", V4)
+    for start in range(0, len(packed.getvalue()), 700):
+        connection.send_binary(b"\x00" + packed.getvalue()[start : start + 700])
+    assert json.loads(received(connection)[3]) == SUCCESS
+    copied = received(client.connect("p/exec?command=tar&command=cf&command=-&command=/x&stdout=1", V4))[1]
+    with tarfile.open(fileobj=io.BytesIO(copied)) as archive:
+        assert [(stored.name, stored.size) for stored in archive] == [("x/" + "\u00e9" * 200, 1500)]
+
+
+@pytest.mark.integration
+def test_invalid_archive_is_an_error_of_tar(client: Client) -> None:
+    connection = client.connect("p/exec?command=tar&command=xf&command=-&stdin=1&stderr=1", V4)
+    connection.send_binary(b"\x00" + b"x" * 512)
+    channels = received(connection)
+    assert channels[2].startswith(b"tar: ")
+    assert json.loads(channels[3])["details"]["causes"][0]["message"] == "2"

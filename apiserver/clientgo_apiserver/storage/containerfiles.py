@@ -1,0 +1,112 @@
+"""Files of simulated containers: what `tar` has put into them, in memory, until their pod is gone."""
+
+import io
+import posixpath
+import tarfile
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_BLOCK = tarfile.BLOCKSIZE
+_PIECE = 32 * 1024
+_LIMIT = 512 * 1024 * 1024
+
+ContainerKey = tuple[str, str]
+"""The UID of a pod, and the name of a container."""
+
+
+class ArchiveReader:
+    """The bytes of an archive as they arrive; `complete` once its end has, which the connection need not have."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.complete = False
+        self._position = 0
+
+    def __repr__(self) -> str:
+        return f"<ArchiveReader {len(self.data)} bytes>"
+
+    def add(self, data: bytes) -> None:
+        """Add bytes.
+
+        Raises:
+            OSError: they are too many.
+            tarfile.TarError: they are no archive.
+        """
+        self.data += data
+        if len(self.data) > _LIMIT:
+            raise OSError("No space left on device")
+        while not self.complete and len(self.data) >= self._position + _BLOCK:
+            block = bytes(self.data[self._position : self._position + _BLOCK])
+            if not any(block):
+                self.complete = True
+                return
+            size = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape").size
+            self._position += _BLOCK + -(-size // _BLOCK) * _BLOCK
+
+
+class _File(NamedTuple):
+    info: tarfile.TarInfo
+    data: memoryview
+
+
+class ContainerFiles:
+    """Files of all simulated containers, at most half a GiB together."""
+
+    def __init__(self) -> None:
+        self._containers: dict[ContainerKey, dict[str, _File]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self._containers)} containers>"
+
+    def keep(self, live: set[str]) -> None:
+        """Drop the files of pods that are not among these UIDs."""
+        self._containers = {key: files for key, files in self._containers.items() if key[0] in live}
+
+    def extract(self, container: ContainerKey, archive: bytearray, folder: str) -> None:
+        """Put the members of an archive into a folder.
+
+        Raises:
+            OSError: there is no space left.
+            tarfile.TarError: the archive is invalid.
+        """
+        used = sum(len(file.data) for files in self._containers.values() for file in files.values())
+        if used + len(archive) > _LIMIT:
+            raise OSError("No space left on device")
+        files, view = self._containers.setdefault(container, {}), memoryview(archive)
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as opened:
+            for member in opened:
+                start, size = member.offset_data, member.size if member.isreg() else 0
+                files[_absolute(posixpath.join(folder, member.name.lstrip("/")))] = _File(
+                    member, view[start : start + size]
+                )
+
+    def is_folder(self, container: ContainerKey, path: str) -> bool:
+        """Return whether a path is a folder."""
+        path, files = _absolute(path), self._containers.get(container, {})
+        stored = files.get(path)
+        if path in ("/", "/tmp") or (stored is not None and stored.info.isdir()):  # nosec B108  # of the container
+            return True
+        return any(name.startswith(path + "/") for name in files)
+
+    def archive(self, container: ContainerKey, path: str) -> Iterator[bytes]:
+        """Return an archive of a file, or of a folder and all below it, in pieces; raise `FileNotFoundError`."""
+        path, files = _absolute(path), self._containers.get(container, {})
+        below = [name for name in sorted(files) if name == path or name.startswith(path.rstrip("/") + "/")]
+        if not below:
+            raise FileNotFoundError(path)
+        return _pieces([(name.lstrip("/"), files[name]) for name in below])
+
+
+def _absolute(path: str) -> str:
+    return posixpath.normpath(posixpath.join("/", path))
+
+
+def _pieces(files: list[tuple[str, _File]]) -> Iterator[bytes]:
+    for name, (info, data) in files:
+        renamed = info.replace(name=name, deep=False)
+        renamed.pax_headers = {}
+        yield renamed.tobuf(tarfile.GNU_FORMAT)
+        for start in range(0, len(data), _PIECE):
+            yield bytes(data[start : start + _PIECE])
+        yield bytes(-len(data) % _BLOCK)
+    yield bytes(2 * _BLOCK)
