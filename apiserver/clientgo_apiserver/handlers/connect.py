@@ -1,15 +1,16 @@
 """Subresources that connect to a pod, service or node: log, exec, attach, portforward and proxy.
 
 No node and no pod can be reached from this server. Of simulated pods, logs are answered with the text of their
-annotation `simulation.clientgo.dev/logs`, exec and attach by `containers`. Any other request fails as on a real server
-whose network is down, and before that for the same reasons as on a real server: an unknown container, a pod without a
-node, no endpoints.
+annotation `simulation.clientgo.dev/logs`, exec and attach by `containers`, portforward by `forwarding`. Any other
+request fails as on a real server whose network is down, and before that for the same reasons as on a real server: an
+unknown container, a pod without a node, no endpoints.
 """
 
 import ipaddress
 from typing import Any
 
 from clientgo_apiserver.handlers import containers
+from clientgo_apiserver.handlers.forwarding import forward
 from clientgo_apiserver.handlers.options import read_number
 from clientgo_apiserver.handlers.reading import get
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse
@@ -51,7 +52,7 @@ def connect(
             return HTTPResponse(204)
         raise bad_request(f"pod {name} does not have a host assigned")
     kubelet = _kubelet(state, resource, node)
-    if state.options.pods and part != "portforward":
+    if state.options.pods:
         return _log(pod, request) if part == "log" else _run(state, pod, container, request, part)
     if part == "log":
         url = f"https://{kubelet}/containerLogs/{namespace}/{name}/{container}"
@@ -65,6 +66,8 @@ def _run(state: State, pod: Object, container: str, request: HTTPRequest, part: 
     """Return the upgrade to a program of a simulated container (400, 404)."""
     if dig(pod, "status", "phase") != "Running":
         raise ApiFailure(404, "NotFound", f'unable to upgrade connection: container not found ("{container}")')
+    if part == "portforward":
+        return forward(pod, request)
     if part == "exec":
         return containers.execute(state, pod, container, request)
     return containers.attach(state, request, _log_of(pod))

@@ -16,7 +16,7 @@ CLOSE = 255
 """Channel of version 5, whose message is the number of a channel that the client closes."""
 
 V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
-_BASE64 = "v4.base64.channel.k8s.io"
+BASE64 = "v4.base64.channel.k8s.io"
 _WAITING = 8
 
 Send = Callable[[bytes | str], Awaitable[None]]
@@ -70,7 +70,7 @@ class Upgrade:
     status: int = 101
 
 
-def choose_protocol(request: HTTPRequest, supported: tuple[str, ...] = (V5, V4, _BASE64)) -> str:
+def choose_protocol(request: HTTPRequest, supported: tuple[str, ...] = (V5, V4, BASE64)) -> str:
     """Return the first subprotocol of the client that is supported (400)."""
     if not request.upgradable:
         raise bad_request("Upgrade request required")

@@ -122,7 +122,7 @@ class Connection(HttpToolsProtocol):
     def _should_upgrade(self) -> bool:
         # Other requests are answered as if they had not asked for an upgrade.
         path = self.url.partition(b"?")[0]
-        return path.endswith((b"/exec", b"/attach")) and super()._should_upgrade()
+        return path.endswith((b"/exec", b"/attach", b"/portforward")) and super()._should_upgrade()
 
     def _expect(self) -> None:
         self._waiting = self.loop.call_later(self._patience, self.transport.abort)

@@ -23,6 +23,7 @@ from clientgo.rest import RESTClient
 from clientgo.rest.config import Config
 from clientgo_apiserver.handlers.connect import LOGS
 from clientgo_apiserver.handlers.containers import EXEC
+from clientgo_apiserver.handlers.forwarding import PORTS
 from clientgo_apiserver.server import ApiServer
 from clientgo_apiserver.state import ServerOptions
 
@@ -39,19 +40,23 @@ END_OF_INPUT = b"\xff\x00"
 
 def pod(name: str, rules: str = RULES, **annotations: str) -> Pod:
     metadata = {"name": name, "annotations": {EXEC: rules, LOGS: "log\n", **annotations}}
-    return from_dict(Pod, {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    return from_dict(
+        Pod,
+        {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]}},
+    )
 
 
 @contextmanager
 def running() -> Iterator[ApiServer]:
-    """Return a server with two running pods, of which one has invalid rules."""
+    """Return a server with running pods, of which two have invalid annotations."""
     with ApiServer(options=ServerOptions(pods=True, ready_seconds=0.0)) as server:
         clientset = Clientset(Config(server.url))
         pods = clientset.core_v1.pods("default")
         pods.create(pod("p"))
         pods.create(pod("invalid", rules="- {code: 3}"))
+        pods.create(pod("other", **{PORTS: "{80: '10.0.0.1:80'}"}))
         with pods.watch() as events:
-            changes, pending = iter(events), {"p", "invalid"}
+            changes, pending = iter(events), {"p", "invalid", "other"}
             while pending:
                 event = next(changes)
                 if event.object.status.phase == "Running":
@@ -168,6 +173,10 @@ def test_invalid_message_closes_the_connection(client: Client, message: bytes) -
         ("p/exec?stdout=1", V5, 400, "you must specify at least 1 command"),
         ("p/exec?command=a", V5, 400, "you must specify at least 1 of stdin, stdout, stderr"),
         ("p/exec?command=a&stdout=1", "v9", 400, "unsupported protocols ['v9']: use one of v5.channel.k8s.io"),
+        ("p/portforward", V4, 400, 'query parameter "ports" is required'),
+        ("p/portforward?ports=70000", V4, 400, 'unable to parse "70000" as a port'),
+        ("p/portforward?ports=80", V5, 400, "unsupported protocols"),
+        ("other/portforward?ports=80", V4, 400, "'10.0.0.1:80' is not a loopback address with a port"),
         ("invalid/exec?command=a&stdout=1", V5, 400, f"annotation {EXEC}: expected a YAML list of rules"),
     ],
 )
@@ -195,6 +204,30 @@ def test_stop_of_the_server_ends_a_waiting_command() -> None:
         server.stop()
         assert connection.recv_data()[0] == websocket.ABNF.OPCODE_CLOSE
         client.close()
+
+
+@pytest.mark.integration
+def test_declared_port_returns_what_it_receives_and_others_refuse(client: Client) -> None:
+    connection = client.connect("p/portforward?ports=80&ports=81", V4)
+    opened = [b"\x00P\x00", b"\x01P\x00", b"\x02Q\x00", b"\x03Q\x00"]
+    refusal = b"\x03failed to connect to localhost:81: connect: connection refused"
+    assert [connection.recv() for _ in range(5)] == [*opened, refusal]
+    connection.send_binary(b"\x00" + bytes(10_000))
+    assert connection.recv() == b"\x00" + bytes(10_000)
+
+
+@pytest.mark.integration
+def test_port_is_forwarded_to_a_server_of_this_machine(client: Client, server: ApiServer) -> None:
+    address = server.url.removeprefix("http://")
+    clientset = Clientset(Config(server.url))
+    patch = {"metadata": {"annotations": {PORTS: f"{{81: '{address}'}}"}}}
+    clientset.core_v1.pods("default").patch("p", patch)
+    clientset.close()
+    connection = client.connect("p/portforward?ports=81", V4)
+    connection.send_binary(b"\x00GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    channels = received(connection)
+    assert channels[0].startswith(b"Q\x00HTTP/1.1 200 OK")
+    assert channels[1] == b"Q\x00"
 
 
 @pytest.mark.e2e

@@ -1,0 +1,109 @@
+"""Port forwarding to simulated pods.
+
+The annotation `simulation.clientgo.dev/ports` of a pod is a YAML mapping of its ports to addresses of this machine,
+such as `{8080: "127.0.0.1:3000"}`. Any other port that a container declares returns what it receives; all others
+refuse.
+"""
+
+import asyncio
+import ipaddress
+from functools import partial
+
+import msgspec
+import yaml
+
+from clientgo.meta.yamlio import read_yaml
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.status import bad_request
+from clientgo_apiserver.http.upgrades import BASE64, V4, SocketChannels, Upgrade, choose_protocol
+from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.resources import Object
+
+PORTS = "simulation.clientgo.dev/ports"
+_ECHO, _REFUSE = "echo", "refuse"
+_PIECE = 32 * 1024
+
+
+def forward(pod: Object, request: HTTPRequest) -> Upgrade:
+    """Return the upgrade that forwards the ports of the query (400)."""
+    ports = [value for name, value in request.query.pairs if name == "ports"]
+    if not ports:
+        raise bad_request('query parameter "ports" is required')
+    for port in ports:
+        if not (port.isdecimal() and port.isascii() and 0 < int(port[:6]) < 65536):
+            raise bad_request(f'unable to parse "{port}" as a port')
+    addresses = _addresses(pod)
+    targets = [(int(port), addresses.get(int(port), _REFUSE)) for port in ports]
+    return Upgrade(choose_protocol(request, (V4, BASE64)), partial(_run, targets))
+
+
+def _addresses(pod: Object) -> dict[int, str]:
+    containers = pod["spec"].get("containers") or ()
+    declared = {port["containerPort"]: _ECHO for container in containers for port in container.get("ports") or ()}
+    text = dig(pod, "metadata", "annotations", PORTS)
+    if not text:
+        return declared
+    try:
+        (document,) = read_yaml(text)
+        addresses = msgspec.convert(document, dict[int, str])
+        for address in addresses.values():
+            host, _, port = address.rpartition(":")
+            # Whoever creates pods must not reach other machines by this one.
+            if not ipaddress.ip_address(host.strip("[]")).is_loopback or not port.isdecimal():
+                raise ValueError(f"{address!r} is not a loopback address with a port")
+    except (ValueError, yaml.YAMLError) as error:
+        raise bad_request(f"annotation {PORTS}: expected a YAML mapping of ports to addresses: {error}") from error
+    return declared | addresses
+
+
+async def _run(targets: list[tuple[int, str]], channels: SocketChannels) -> None:
+    channels.reading = True
+    for channel in range(2 * len(targets)):
+        await channels.send(channel, targets[channel // 2][0].to_bytes(2, "little"))
+    writers: dict[int, asyncio.StreamWriter | None] = {}
+    copies: list[asyncio.Future[None]] = []
+    try:
+        for index, (port, address) in enumerate(targets):
+            try:
+                reader, writers[2 * index] = await _open(address)
+            except OSError:
+                refusal = f"failed to connect to localhost:{port}: connect: connection refused"
+                await channels.send(2 * index + 1, refusal.encode())
+            else:
+                copies += [asyncio.ensure_future(_copy(reader, channels, 2 * index))] if reader is not None else []
+        if writers:
+            copies.append(asyncio.ensure_future(_write(writers, channels)))
+            await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for copy in copies:
+            copy.cancel()
+        await asyncio.gather(*copies, return_exceptions=True)
+        for writer in writers.values():
+            if writer is not None:
+                writer.close()
+
+
+async def _open(address: str) -> tuple[asyncio.StreamReader | None, asyncio.StreamWriter | None]:
+    """Connect to a target; return None for one that returns what it receives."""
+    if address == _ECHO:
+        return None, None
+    if address == _REFUSE:
+        raise ConnectionRefusedError
+    host, _, port = address.rpartition(":")
+    return await asyncio.open_connection(host.strip("[]"), int(port))
+
+
+async def _copy(reader: asyncio.StreamReader, channels: SocketChannels, channel: int) -> None:
+    while data := await reader.read(_PIECE):
+        await channels.send(channel, data)
+
+
+async def _write(writers: dict[int, asyncio.StreamWriter | None], channels: SocketChannels) -> None:
+    while True:
+        channel, data = await channels.receive()
+        writer = writers.get(channel)
+        if writer is not None:
+            writer.write(data)
+            await writer.drain()
+        elif channel in writers:
+            await channels.send(channel, data)
