@@ -1,0 +1,88 @@
+"""Server-side apply and deletion of YAML with objects of several kinds."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from clientgo.dynamic import DynamicClientset
+from clientgo.dynamic.manifests import ManifestError, apply_yaml, create_yaml, delete_yaml
+from clientgo.envtest import BundledServer, Environment
+from clientgo.errors import ConfigError
+from clientgo.meta import GroupVersionResource
+
+pytestmark = pytest.mark.integration
+
+ARTIFACTS = Path(__file__).parents[2] / "artifacts"
+CONFIG_MAPS = GroupVersionResource("", "v1", "configmaps")
+TEXT = """
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: later}, data: {a: b}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: later}
+"""
+
+
+@pytest.fixture
+def clientset() -> Iterator[DynamicClientset]:
+    with Environment(server=BundledServer(simulate=False)) as config, closing(DynamicClientset(config)) as built:
+        yield built
+
+
+def results(outcomes: list[object]) -> list[str]:
+    return [str(item).rpartition(": ")[2] for item in outcomes]
+
+
+def test_objects_are_applied_in_order_and_the_second_time_unchanged(clientset: DynamicClientset) -> None:
+    outcomes = apply_yaml(clientset, TEXT, field_manager="test")
+    assert [(item.kind, item.name, str(item.result)) for item in outcomes] == [
+        ("Namespace", "later", "created"), ("ConfigMap", "a", "created"), ("ConfigMap", "b", "created"),
+    ]  # fmt: skip
+    version = clientset.resource(CONFIG_MAPS, "later").get("a").metadata.resource_version
+    assert results([*apply_yaml(clientset, TEXT, field_manager="test")]) == ["unchanged"] * 3
+    assert clientset.resource(CONFIG_MAPS, "later").get("a").metadata.resource_version == version
+    changed = TEXT.replace("a: b", "a: c")
+    for dry_run in (True, False):
+        outcomes = apply_yaml(clientset, changed, field_manager="test", dry_run=dry_run)
+        assert results([*outcomes]) == ["unchanged", "configured", "unchanged"]
+
+
+def test_objects_are_deleted_in_reverse_order(clientset: DynamicClientset) -> None:
+    apply_yaml(clientset, TEXT, field_manager="test")
+    assert [item.name for item in delete_yaml(clientset, TEXT)] == ["b", "a", "later"]
+    assert results([*delete_yaml(clientset, TEXT)])[:2] == ["absent", "absent"]
+
+
+def test_custom_resources_follow_their_definition(clientset: DynamicClientset, tmp_path: Path) -> None:
+    foo = "apiVersion: samplecontroller.k8s.io/v1alpha1\nkind: Foo\nmetadata: {name: f}\n"
+    (tmp_path / "a.yaml").write_text(foo + "spec: {deploymentName: d, replicas: 1}\n")
+    for file in (ARTIFACTS / "crd").glob("*foos.yaml"):
+        (tmp_path / file.name).write_text(file.read_text())
+    for expected in ("created", "unchanged"):
+        assert set(results([*apply_yaml(clientset, tmp_path, field_manager="test")])) == {expected}
+
+
+def test_failed_object_is_named_and_prevents_no_other(clientset: DynamicClientset) -> None:
+    text = "{apiVersion: example.com/v1, kind: Missing, metadata: {name: m}}\n---\n" + TEXT.strip()
+    with pytest.raises(ManifestError, match=r"1 of 4 objects failed:\ntext, document 1: Missing m: no match") as error:
+        apply_yaml(clientset, text, field_manager="test")
+    assert [str(item.result) for item in error.value.results] == ["created", "None", "created", "created"]
+
+
+@pytest.mark.parametrize("text", ["a: [", "just text", "{apiVersion: v1, kind: ConfigMap}"])
+def test_invalid_yaml_is_rejected_before_any_write(clientset: DynamicClientset, text: str) -> None:
+    with pytest.raises(ConfigError, match="text"):
+        apply_yaml(clientset, f"{TEXT}\n---\n{text}", field_manager="test")
+    assert "later" not in str(clientset.resource(GroupVersionResource("", "v1", "namespaces"), namespaced=False).list())
+
+
+def test_created_objects_that_exist_are_errors(clientset: DynamicClientset) -> None:
+    assert results([*create_yaml(clientset, TEXT)]) == ["created"] * 3
+    with pytest.raises(ManifestError, match="3 of 3 objects failed"):
+        create_yaml(clientset, TEXT)
