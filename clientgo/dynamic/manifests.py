@@ -15,9 +15,8 @@ from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import WaitTimeout, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.codec import from_dict
-from clientgo.meta.manifests import name_of
+from clientgo.meta.manifests import name_of, read_files, read_text
 from clientgo.meta.objects import GroupVersionKind
-from clientgo.meta.yamlio import InvalidYAML, read_yaml
 
 ESTABLISHED_TIMEOUT = 60.0
 """Maximum seconds until an applied CustomResourceDefinition is served."""
@@ -204,38 +203,23 @@ def _rank(kind: str) -> int:
 
 
 def _read(manifests: Path | str) -> list[_Document]:
-    if isinstance(manifests, str):
-        return list(_documents("text", manifests))
-    if not manifests.exists():
-        raise ConfigError(f"{manifests} does not exist")
-    files = sorted([*manifests.glob("*.yaml"), *manifests.glob("*.yml")]) if manifests.is_dir() else [manifests]
-    return [document for file in files for document in _documents(str(file), _text(file))]
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file} cannot be read as YAML: {error}") from error
-
-
-def _documents(source: str, text: str) -> Iterator[_Document]:
-    try:
-        contents = list(read_yaml(text))
-    except InvalidYAML as error:
-        raise ConfigError(f"{source} cannot be read as YAML: {error}") from error
-    for number, content in enumerate(contents, 1):
-        if content is not None:
-            yield from _flat(f"{source}, document {number}", content)
+    texts = [("text", read_text("text", manifests))] if isinstance(manifests, str) else read_files(manifests)
+    return [
+        document
+        for source, contents in texts
+        for number, content in enumerate(contents, 1)
+        if content is not None
+        for document in _flat(f"{source}, document {number}", content)
+    ]
 
 
 def _flat(source: str, content: object) -> Iterator[_Document]:
-    if not isinstance(content, dict) or not content.get("apiVersion") or not content.get("kind"):
-        raise ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")
-    if str(content["kind"]).endswith("List") and isinstance(content.get("items"), list):
-        for item in content["items"]:
-            yield from _flat(source, item)
-    elif not name_of(content):
-        raise ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")
-    else:
-        yield _Document(source, content)
+    if isinstance(content, dict) and content.get("apiVersion") and content.get("kind"):
+        if str(content["kind"]).endswith("List") and isinstance(content.get("items"), list):
+            for item in content["items"]:
+                yield from _flat(source, item)
+            return
+        if name_of(content):
+            yield _Document(source, content)
+            return
+    raise ConfigError(f"{source} is not an object: it needs apiVersion, kind and metadata.name")

@@ -22,7 +22,7 @@ T = TypeVar("T", bound=ApiObject)
 MAX_WRITTEN = 10_000
 """Maximum number of desired states that are remembered for each client."""
 
-_METADATA = ("labels", "annotations", "ownerReferences", "finalizers")
+_METADATA = frozenset({"labels", "annotations", "ownerReferences", "finalizers"})
 
 _lock = fork_safe(threading.Lock())
 _written: "WeakKeyDictionary[Client, BoundedDict[tuple[str, bytes], bytes]]" = WeakKeyDictionary()
@@ -82,7 +82,8 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
         _remember(client, desired, stored)
         return stored, OperationResult.CREATED
     patch, _ = difference(existing, desired)
-    if not patch or _is_written(client, existing, desired):
+    is_same_metadata = _METADATA.isdisjoint(patch.get("metadata") or ())
+    if not patch or (is_same_metadata and _is_written(client, existing, desired)):
         return existing, OperationResult.UNCHANGED
     stored = client.update(desired)
     _remember(client, desired, stored)
@@ -101,9 +102,6 @@ def _remember(client: Client, desired: ApiObject, stored: ApiObject) -> None:
 
 def _is_written(client: Client, existing: ApiObject, desired: ApiObject) -> bool:
     """Return True if the object is as the server stored it for the desired state, except for its metadata."""
-    before, after = (to_dict(obj).get("metadata") or {} for obj in (existing, desired))
-    if any(before.get(key) != after.get(key) for key in _METADATA):
-        return False
     key = (existing.metadata.uid, _digest(desired))
     with _lock:
         stored = _written[client].use(key) if client in _written else None

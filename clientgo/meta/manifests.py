@@ -1,6 +1,6 @@
 """Objects and CustomResourceDefinitions in YAML files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +34,33 @@ def read_documents(paths: Iterable[Path]) -> list[Object]:
     Raises:
         ConfigError: a path does not exist or is not YAML.
     """
-    documents: list[Object] = []
-    for path in paths:
-        if not path.exists():
-            raise ConfigError(f"{path} does not exist")
-        files = sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]
-        for file in files:
-            documents += _documents(file)
-    return documents
+    contents = (content for path in paths for _, contents in read_files(path) for content in contents)
+    return [content for content in contents if isinstance(content, dict)]
+
+
+def read_files(path: Path) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name and all documents of a YAML file, or of each in a directory, in the order of their names.
+
+    Raises:
+        ConfigError: the path does not exist or is not YAML.
+    """
+    if not path.exists():
+        raise ConfigError(f"{path} does not exist")
+    for file in sorted([*path.glob("*.yaml"), *path.glob("*.yml")]) if path.is_dir() else [path]:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"{file} cannot be read as YAML: {error}") from error
+        yield str(file), read_text(str(file), text)
+
+
+def read_text(source: str, text: str) -> list[Any]:
+    """Return all documents of a YAML text; `ConfigError` with the name of its source if it is not YAML."""
+    try:
+        return read_yaml(text)
+    except InvalidYAML as error:
+        line = f" in line {error.line}" if error.line else ""
+        raise ConfigError(f"{source} cannot be read as YAML: {error}{line}") from error
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -54,11 +73,3 @@ def name_of(obj: Mapping[str, Any]) -> str:
 def _is_patch(crd: Object) -> bool:
     spec = crd.get("spec")
     return isinstance(spec, dict) and not spec.keys() & {"names", "versions"}
-
-
-def _documents(file: Path) -> list[Object]:
-    try:
-        return [doc for doc in read_yaml(file.read_text(encoding="utf-8")) if isinstance(doc, dict)]
-    except (OSError, InvalidYAML, UnicodeDecodeError) as error:
-        line = f" in line {error.line}" if isinstance(error, InvalidYAML) and error.line else ""
-        raise ConfigError(f"{file} cannot be read as YAML: {error}{line}") from error
