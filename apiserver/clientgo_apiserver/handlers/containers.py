@@ -16,12 +16,12 @@ logs, then the input.
 """
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-import yaml
 
 from clientgo.meta.yamlio import read_yaml
 from clientgo_apiserver.handlers.containertar import FileCommand, file_command
@@ -30,6 +30,7 @@ from clientgo_apiserver.http.status import bad_request
 from clientgo_apiserver.http.upgrades import (
     CLOSE,
     ERROR,
+    PIECE,
     STDERR,
     STDIN,
     STDOUT,
@@ -43,7 +44,8 @@ from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 
 EXEC = "simulation.clientgo.dev/exec"
-_PIECE = 32 * 1024
+
+T = TypeVar("T")
 
 
 class _Rule(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -105,21 +107,24 @@ def _streams(request: HTTPRequest) -> frozenset[int]:
 
 
 def _rules(pod: Object) -> list[_Rule]:
-    text = dig(pod, "metadata", "annotations", EXEC)
+    return read_annotation(pod, EXEC, "list of rules", lambda document: msgspec.convert(document, list[_Rule])) or []
+
+
+def read_annotation(pod: Object, name: str, expected: str, convert: Callable[[Any], T]) -> T | None:
+    """Return the value of a YAML annotation, or None; `convert` raises `ValueError` if the value is wrong (400)."""
+    text = dig(pod, "metadata", "annotations", name)
     if not text:
-        return []
+        return None
     try:
         (document,) = read_yaml(text)
-        return msgspec.convert(document, list[_Rule])
-    except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"annotation {EXEC}: expected a YAML list of rules: {error}") from error
+        return convert(document)
+    except ValueError as error:
+        raise bad_request(f"annotation {name}: expected a YAML {expected}: {error}") from error
 
 
 async def _run(state: State, program: _Program, channels: SocketChannels) -> None:
-    rule, output = program.rule, sorted(program.streams - {STDIN})
-    channels.reading = program.copies_input
-    for channel in output[:1]:
-        await channels.send(channel, b"")  # tells the client that the connection is open
+    rule = program.rule
+    await _begin(channels, program, reading=program.copies_input)
     if rule.delay:
         await _pause(state, rule.delay)
     for channel, text in ((STDOUT, rule.stdout), (STDERR, rule.stderr)):
@@ -133,13 +138,11 @@ async def _run(state: State, program: _Program, channels: SocketChannels) -> Non
             await _print(channels, program, STDOUT, data)
     if rule.disconnect:
         raise LostConnection
-    await channels.send(ERROR, json_response(_status(rule.exit_code)).body)
+    await _end(channels, rule.exit_code)
 
 
 async def _run_files(command: FileCommand, program: _Program, channels: SocketChannels) -> None:
-    channels.reading = command.reads
-    for channel in sorted(program.streams - {STDIN})[:1]:
-        await channels.send(channel, b"")
+    await _begin(channels, program, reading=command.reads)
     while command.reads:
         channel, data = await channels.receive()
         if channel == CLOSE or (channel == STDIN and command.add(data)):
@@ -147,13 +150,23 @@ async def _run_files(command: FileCommand, program: _Program, channels: SocketCh
     async for piece in command.output():
         await _print(channels, program, STDOUT, piece)
     await _print(channels, program, STDERR, command.errors.encode())
-    await channels.send(ERROR, json_response(_status(command.code)).body)
+    await _end(channels, command.code)
+
+
+async def _begin(channels: SocketChannels, program: _Program, *, reading: bool) -> None:
+    channels.reading = reading
+    for channel in sorted(program.streams - {STDIN})[:1]:
+        await channels.send(channel, b"")  # tells the client that the connection is open
+
+
+async def _end(channels: SocketChannels, code: int) -> None:
+    await channels.send(ERROR, json_response(_status(code)).body)
 
 
 async def _print(channels: SocketChannels, program: _Program, channel: int, data: bytes) -> None:
     if channel in program.streams:
-        for start in range(0, len(data), _PIECE):
-            await channels.send(channel, data[start : start + _PIECE])
+        for start in range(0, len(data), PIECE):
+            await channels.send(channel, data[start : start + PIECE])
 
 
 async def _pause(state: State, seconds: float) -> None:

@@ -10,18 +10,15 @@ import ipaddress
 from functools import partial
 
 import msgspec
-import yaml
 
-from clientgo.meta.yamlio import read_yaml
+from clientgo_apiserver.handlers.containers import read_annotation
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import bad_request
-from clientgo_apiserver.http.upgrades import BASE64, V4, SocketChannels, Upgrade, choose_protocol
-from clientgo_apiserver.printers.values import dig
+from clientgo_apiserver.http.upgrades import BASE64, PIECE, V4, SocketChannels, Upgrade, choose_protocol
 from clientgo_apiserver.resources import Object
 
 PORTS = "simulation.clientgo.dev/ports"
 _ECHO, _REFUSE = "echo", "refuse"
-_PIECE = 32 * 1024
 
 
 def forward(pod: Object, request: HTTPRequest) -> Upgrade:
@@ -40,20 +37,17 @@ def forward(pod: Object, request: HTTPRequest) -> Upgrade:
 def _addresses(pod: Object) -> dict[int, str]:
     containers = pod["spec"].get("containers") or ()
     declared = {port["containerPort"]: _ECHO for container in containers for port in container.get("ports") or ()}
-    text = dig(pod, "metadata", "annotations", PORTS)
-    if not text:
-        return declared
-    try:
-        (document,) = read_yaml(text)
-        addresses = msgspec.convert(document, dict[int, str])
-        for address in addresses.values():
-            host, _, port = address.rpartition(":")
-            # Whoever creates pods must not reach other machines by this one.
-            if not ipaddress.ip_address(host.strip("[]")).is_loopback or not port.isdecimal():
-                raise ValueError(f"{address!r} is not a loopback address with a port")
-    except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"annotation {PORTS}: expected a YAML mapping of ports to addresses: {error}") from error
-    return declared | addresses
+    return declared | (read_annotation(pod, PORTS, "mapping of ports to addresses", _loopback_addresses) or {})
+
+
+def _loopback_addresses(document: object) -> dict[int, str]:
+    addresses = msgspec.convert(document, dict[int, str])
+    for address in addresses.values():
+        host, _, port = address.rpartition(":")
+        # Users who may create pods must not reach other machines through this one.
+        if not ipaddress.ip_address(host.strip("[]")).is_loopback or not port.isdecimal():
+            raise ValueError(f"{address!r} is not a loopback address with a port")
+    return addresses
 
 
 async def _run(targets: list[tuple[int, str]], channels: SocketChannels) -> None:
@@ -94,7 +88,7 @@ async def _open(address: str) -> tuple[asyncio.StreamReader | None, asyncio.Stre
 
 
 async def _copy(reader: asyncio.StreamReader, channels: SocketChannels, channel: int) -> None:
-    while data := await reader.read(_PIECE):
+    while data := await reader.read(PIECE):
         await channels.send(channel, data)
 
 

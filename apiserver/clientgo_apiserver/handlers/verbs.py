@@ -25,7 +25,7 @@ from clientgo_apiserver.http.decode import read_object
 from clientgo_apiserver.http.messages import STREAMED, Form, HTTPRequest, HTTPResponse, Stream, json_response, negotiate
 from clientgo_apiserver.http.status import not_acceptable
 from clientgo_apiserver.http.steps import run_step
-from clientgo_apiserver.http.upgrades import Upgrade
+from clientgo_apiserver.http.upgrades import SUBRESOURCES, Upgrade
 from clientgo_apiserver.registry.strategies.warnings import ORPHANED_PODS
 from clientgo_apiserver.registry.views import served, shown, shown_entry
 from clientgo_apiserver.resources import Object, Resource
@@ -44,7 +44,6 @@ _TOKEN = Resource(
     verbs=("create",),
 )
 _WITHOUT_TABLE = ("approval", "ephemeralcontainers", "resize")
-_UPGRADED = ("attach", "exec", "portforward")  # need permission to create, even by GET
 
 
 class RequestInfo(NamedTuple):
@@ -182,7 +181,7 @@ async def _act(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
 
 
 async def _connect(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse | Upgrade:
-    if route.verb == "get" and route.subresource in _UPGRADED:
+    if route.verb == "get" and route.subresource in SUBRESOURCES:  # they need permission to create
         require_create(state, _write(state, request, route, "CreateOptions"))
     return connect(state, route.resource, (route.namespace, route.name, route.subresource), request)
 

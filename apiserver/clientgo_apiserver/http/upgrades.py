@@ -17,6 +17,12 @@ CLOSE = 255
 
 V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
 BASE64 = "v4.base64.channel.k8s.io"
+SUBRESOURCES = ("attach", "exec", "portforward")
+"""Subresources of pods that become WebSockets."""
+
+PIECE = 32 * 1024
+"""Maximum bytes of a message to the client."""
+
 _WAITING = 8
 
 Send = Callable[[bytes | str], Awaitable[None]]
@@ -30,7 +36,7 @@ class SocketChannels:
         self._base64 = "base64" in protocol
         self._received: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue(_WAITING)
         self.reading = False
-        """True once somebody receives: until then messages are dropped, as by a program that does not read."""
+        """True once messages are received: until then messages are dropped, as by a program that does not read."""
 
     async def send(self, channel: int, data: bytes) -> None:
         """Send a message; wait while the client does not read."""

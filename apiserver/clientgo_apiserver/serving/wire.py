@@ -10,7 +10,10 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from clientgo_apiserver.http.upgrades import SUBRESOURCES
 from clientgo_apiserver.users import User, authenticated
+
+_UPGRADED = tuple(f"/{name}".encode() for name in SUBRESOURCES)
 
 MAX_HEAD = 1024 * 1024  # the limit of Go's HTTP server
 _TOO_LARGE = (
@@ -122,7 +125,7 @@ class Connection(HttpToolsProtocol):
     def _should_upgrade(self) -> bool:
         # Other requests are answered as if they had not asked for an upgrade.
         path = self.url.partition(b"?")[0]
-        return path.endswith((b"/exec", b"/attach", b"/portforward")) and super()._should_upgrade()
+        return path.endswith(_UPGRADED) and super()._should_upgrade()
 
     def _expect(self) -> None:
         self._waiting = self.loop.call_later(self._patience, self.transport.abort)

@@ -66,7 +66,7 @@ class ContainerFiles:
         """Put the members of an archive into a folder.
 
         Raises:
-            OSError: there is no space left.
+            OSError: the files exceed the limit.
             tarfile.TarError: the archive is invalid.
         """
         used = sum(len(file.data) for files in self._containers.values() for file in files.values())
