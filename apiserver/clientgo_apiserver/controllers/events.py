@@ -146,9 +146,10 @@ class EventExpiry(InternalController):
     def _sync(self, *names: str) -> None:
         now = self._state.clock.time()
         while self._expiring and self._expiring[0][0] <= now:
-            _, name, version = self._expiring.popleft()
+            _, name, version = self._expiring[0]
             event = self._store.get(EVENTS, *name)
             if event is not None and event["metadata"]["resourceVersion"] == version:
                 self._store.remove(EVENTS, *name)
+            self._expiring.popleft()  # only now: a write that fails is tried again
         if self._expiring:
             self._later(max(0.0, self._expiring[0][0] - now), self._sync)

@@ -98,8 +98,8 @@ class NamespaceController(InternalController):
         if termination is None:
             termination = self._terminations[name] = self._begin(name)
         for _ in range(min(_BATCH, len(termination.due))):
-            key, target = termination.due.popleft()
-            self._delete(key, target)
+            self._delete(*termination.due[0])
+            termination.due.popleft()  # only now: a write that fails is tried again
         if not termination.due and termination.pods_only and not termination.remaining[PODS]:
             termination.pods_only = False
             termination.due.extend(self._objects(name))

@@ -86,6 +86,16 @@ def test_event_expires_an_hour_after_its_last_write(recording: Recording) -> Non
     assert recording.events() == []
 
 
+def test_event_whose_removal_failed_expires_once_the_server_writes_again(recording: Recording) -> None:
+    recording.recorder.record(recording.map, "Tested", "old")
+    recording.state.store.full = True
+    recording.step(3600)
+    assert recording.events() == [("old", 1)]
+    recording.state.store.full = False
+    recording.step(60)
+    assert recording.events() == []
+
+
 def test_no_event_is_recorded_in_a_terminating_namespace(recording: Recording) -> None:
     space = recording.state.store.get(("", "namespaces"), "", "default")
     assert space is not None
