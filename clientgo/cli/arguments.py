@@ -119,13 +119,10 @@ def _init(command: Parser) -> None:
     add("--project-name", help="name of the project and prefix of its objects (default: name of the folder)")
     add("--repo", default="", help="URL of the source repository, recorded in PROJECT")
     add("--owner", default="", help="copyright owner named in generated files")
-    add(
-        "--license",
-        choices=("apache2", "none"),
-        default="none",
-        help="license header of generated files (default: %(default)s)",
-    )
-    add("--license-file", default="", metavar="FILE", help="file with your own license header")
+    # Without a default: argparse would not notice one that is given explicitly.
+    licence = command.add_mutually_exclusive_group().add_argument
+    licence("--license", choices=("apache2", "none"), help="license header of generated files (default: none)")
+    licence("--license-file", default="", metavar="FILE", help="file with your own license header")
     add("--clientgo-from", type=Path, metavar="PATH",
         help="install clientgo in the project, its CI and image from this wheel or checkout")  # fmt: skip
     _layout(command)

@@ -173,19 +173,8 @@ class Output:
         self.texts.update({root / text.path: self.header.of(text.sources) + text.body for text in texts})
 
     def add_manifests(self, folder: Path, files: Manifests) -> None:
-        """Add a folder of manifests, with a kustomization.yaml that lists them, unless there is a hand-written one."""
+        """Add a folder of manifests."""
         self.folders.append(folder)
-        index_path = folder / "kustomization.yaml"
-        if files and (not index_path.exists() or self.header.marks(index_path)):
-            kustomization = {
-                "apiVersion": "kustomize.config.k8s.io/v1beta1",
-                "kind": "Kustomization",
-                "resources": sorted(files),
-            }
-            files = {
-                **files,
-                index_path.name: ([kustomization], {source for _, sources in files.values() for source in sources}),
-            }
         for name, (documents, sources) in files.items():
             text = "---\n".join(to_yaml(document) for document in documents)
             self.texts[folder / name] = self.header.of(sorted(set(sources))) + text

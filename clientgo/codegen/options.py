@@ -8,7 +8,7 @@ from typing import Any
 
 from clientgo.codegen.names import is_dotted
 
-COMMAND = "hack/update-codegen.sh"
+COMMAND = "clientgo-codegen"
 
 SUBPACKAGES = {
     "client": ("clientset", "types"),

@@ -180,6 +180,15 @@ def test_boilerplate_has_the_license_and_owner(tmp_path: Path, arguments: tuple[
     assert (tmp_path / "p/hack/boilerplate.py.txt").read_text().startswith(head)
 
 
+@pytest.mark.parametrize("licence", ["apache2", "none"])
+def test_two_licenses_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str], licence: str) -> None:
+    (tmp_path / "licence.txt").write_text("Ours alone.\n")
+    with pytest.raises(SystemExit):
+        clientgo(tmp_path, "init", "--license", licence, "--license-file", "licence.txt")
+    assert "argument --license-file: not allowed with argument --license" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["licence.txt"]
+
+
 def test_missing_license_file_is_reported_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -348,15 +348,22 @@ def test_role_namespace_keeps_cluster_scoped_permissions_in_a_cluster_role(tmp_p
     ]
 
 
-def test_handwritten_kustomization_is_kept_and_a_generated_one_is_updated(tmp_path: Path, monkeypatch: Any) -> None:
+def test_folders_of_manifests_have_only_objects_that_kubectl_applies(tmp_path: Path, monkeypatch: Any) -> None:
+    crds = ("--input-module", KINDS, "--crd-dir", str(tmp_path / "crd"))
+    assert declare(tmp_path, monkeypatch, SOURCE, *crds) == 0
+    kinds = {path.parent.name: set[str]() for path in tmp_path.rglob("*.yaml")}
+    for path in tmp_path.rglob("*.yaml"):
+        kinds[path.parent.name] |= {str(each["apiVersion"]).partition("/")[0] for each in documents(path)}
+    assert kinds == {
+        "crd": {"apiextensions.k8s.io"},
+        "rbac": {"rbac.authorization.k8s.io"},
+    }
+
+
+def test_handwritten_kustomization_is_kept(tmp_path: Path, monkeypatch: Any) -> None:
     mine = "resources:\n- role.yaml\n- binding.yaml\n"
     (tmp_path / "rbac").mkdir()
     (tmp_path / "rbac/kustomization.yaml").write_text(mine)
     assert declare(tmp_path, monkeypatch, SOURCE) == 0
     assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 0
     assert (tmp_path / "rbac/kustomization.yaml").read_text() == mine
-    (tmp_path / "rbac/kustomization.yaml").unlink()
-    assert declare(tmp_path, monkeypatch, SOURCE, "--verify") == 1
-    assert declare(tmp_path, monkeypatch, SOURCE) == 0
-    (kustomization,) = documents(tmp_path / "rbac/kustomization.yaml")
-    assert kustomization["resources"] == ["role.yaml"]
