@@ -6,6 +6,8 @@ wait_for(clientset, pod, condition=lambda pod: pod.status.phase == "Running")
 wait_for(clientset, namespace, condition="deleted")
 """
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -14,6 +16,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
 from clientgo.errors import ApiError, ConnectionFailed, NotFound
 from clientgo.log import get_logger
+from clientgo.meta import jsonpath
 from clientgo.meta.codec import to_dict
 from clientgo.meta.listwatch import ListOptions, WatchEvent
 from clientgo.meta.names import object_name
@@ -31,8 +34,13 @@ T = TypeVar("T", bound=ApiObject)
 DELETED = "deleted"
 """Condition of an object that no longer exists, or that has been replaced by another one of its name."""
 
+JSON_PATH = "jsonpath="
+"""Prefix of a condition that is a JSON path, with or without the value that it must lead to."""
+
 MAX_EVENTS = 3
 """Maximum number of events in the message of a `WaitTimeout`."""
+
+_EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
 
 _EVENTS = GroupVersionResource("", "v1", "events")
 
@@ -55,10 +63,11 @@ def wait_for(
     """Wait until each object has the state, within `timeout` seconds for all; return their last states.
 
     A `condition` is the type of a status condition that must be `True` (`Ready`) or have the status that is given
-    (`Ready=False`); `deleted`; or a function of the object. As in kubectl, a condition of an older generation does not
-    count.
+    (`Ready=False`); a `jsonpath={.status.phase}=Running`, or without a value for a field that must exist; `deleted`; or
+    a function of the object. As in kubectl, a condition of an older generation does not count.
 
     Raises:
+        ValueError: the JSON path is invalid, or leads to several values, an object or a list to be compared.
         WaitTimeout: an object did not reach the state; the message has its conditions and last events.
         NotFound: an object does not exist, and its deletion is not awaited.
         WatchClosed: the program stops.
@@ -76,6 +85,7 @@ class _Wait:
         self._requester = requester
         self._clock = clock
         self._condition = condition
+        self._is_met = _test_of(condition)
         self._last = obj
         self._uid = obj.metadata.uid
         self._name = object_name(obj)
@@ -114,7 +124,7 @@ class _Wait:
             self._uid = self._uid or obj.metadata.uid
             return bool(obj.metadata.uid != self._uid)
         self._last = obj
-        return has_condition(obj, self._condition) if isinstance(self._condition, str) else self._condition(obj)
+        return self._is_met(obj)
 
     def _message(self, timeout: float) -> str:
         what = self._condition if isinstance(self._condition, str) else "the condition"
@@ -137,6 +147,33 @@ class _Wait:
             return []
         items.sort(key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
         return [f"{event.get('reason')}: {event.get('message')}" for event in items[-MAX_EVENTS:]]
+
+
+def _test_of(condition: str | Callable[[Any], bool]) -> Callable[[Any], bool]:
+    if not isinstance(condition, str):
+        return condition
+    if not condition.startswith(JSON_PATH):
+        return lambda obj: has_condition(obj, condition)
+    text, braces, value = condition.removeprefix(JSON_PATH).partition("}=")
+    if braces:
+        text += "}"
+    elif not text.endswith("}"):
+        text, *values = _EQUALS.split(text, maxsplit=1)
+        braces, value = ("=", values[0]) if values else ("", "")
+    path = jsonpath.parse(text)
+    if not path.steps:
+        raise ValueError(f"invalid condition {condition!r}: expected jsonpath={{.field}} or jsonpath={{.field}}=value")
+    return lambda obj: _leads_to(path, obj, value if braces else None)
+
+
+def _leads_to(path: jsonpath.JSONPath, obj: ApiObject, expected: str | None) -> bool:
+    values = path.find(to_dict(obj))
+    if expected is None or not values:
+        return bool(values)
+    if len(values) > 1 or isinstance(values[0], dict | list):
+        raise ValueError(f"JSON path {path.text!r} leads to {values!r}: expected a single number, text or boolean")
+    (value,) = values
+    return (value if isinstance(value, str) else json.dumps(value)).strip() == expected.strip()
 
 
 def has_condition(obj: ApiObject, expected: str) -> bool:

@@ -16,12 +16,13 @@ from typing import Any, Self, TypeVar
 
 from clientgo.cache.lister import not_found
 from clientgo.dynamic.unstructured import Unstructured
+from clientgo.dynamic.waiting import wait_for
 from clientgo.errors import NotFound
 from clientgo.manager.cache import Cache, KindCache, check_indexed, index_name
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference
-from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester
+from clientgo.manager.requesters import FieldValidation, RecordingRequester, ValidatingRequester, limit_of_wait
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
@@ -223,6 +224,14 @@ class Client:
             objects = cached.list(namespace)
         matching = (obj for obj in objects if selector.empty or selector.matches(obj.metadata.labels))
         return List(islice(matching, limit or None))
+
+    def wait(self, *objects: T, condition: str | Callable[[T], bool] = "Ready", timeout: float = 60.0) -> List[T]:
+        """Wait until each object has the state, by watch, and return the last states; see `waiting.wait_for`.
+
+        No longer than the time limit of the reconciliation. The cache may show the states later. In a reconciler, an
+        event or `requeue_after` is better: a wait occupies a worker.
+        """
+        return wait_for(self._writer, *objects, condition=condition, timeout=limit_of_wait(timeout))
 
     def add_index(self, cls: type[T], field: str, values: Callable[[T], Iterable[str]]) -> None:
         """Index the cached objects of a kind by a field; the same function again changes nothing.

@@ -74,6 +74,38 @@ def test_function_is_awaited(clientset: Clientset, create: Callable[[str], Pod])
     assert last.metadata.labels == {"color": "red"}
 
 
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "jsonpath={.status.phase}=Running",
+        "jsonpath=.status.phase=Running",
+        "jsonpath={.status.phase}",
+        'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True',
+        "jsonpath={.status.conditions[0].observedGeneration}=3",
+    ],
+)
+def test_value_at_a_json_path_is_awaited(
+    clientset: Clientset, create: Callable[[str], Pod], condition: str, request: pytest.FixtureRequest
+) -> None:
+    pod = create(str(request.node.callspec.indices["condition"]))
+    ready = PodCondition(type="Ready", status="True", observed_generation=3)
+    running = replace(pod, status=PodStatus(phase="Running", conditions=(ready,)))
+    (last,) = in_background(
+        lambda: clientset.core_v1.pods("default").update_status(running),
+        lambda: wait_for(clientset, pod, condition=condition, timeout=20),
+    )
+    assert last.status.phase == "Running"
+
+
+@pytest.mark.parametrize("path", ["{.metadata}=a", "{.metadata.*}=a", "{.a[}=b", "{}=a", ""])
+def test_json_path_that_leads_to_no_single_value_is_an_error(
+    clientset: Clientset, create: Callable[[str], Pod], path: str, request: pytest.FixtureRequest
+) -> None:
+    pod = create(str(request.node.callspec.indices["path"]))
+    with pytest.raises(ValueError, match=r"JSON path|invalid condition"):
+        wait_for(clientset, pod, condition=f"jsonpath={path}", timeout=5)
+
+
 def test_deletion_is_awaited(clientset: Clientset, create: Callable[[str], Pod]) -> None:
     pod = create("a")
     in_background(

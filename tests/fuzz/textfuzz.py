@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 
 from clientgo.errors import BadRequest
 from clientgo.log import redact
+from clientgo.meta import jsonpath
 from clientgo.meta.listwatch import at_least, compare_resource_versions
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.rest.request import Request, target_of
-from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.builtin import builtin_resources
 from clientgo_apiserver.resources import Resource

@@ -12,6 +12,7 @@ from clientgo.commandline import FlagParser, flag
 from clientgo.flags import seconds
 from clientgo.log import redact, register_secret
 from clientgo.log.values import to_json_value
+from clientgo.meta import jsonpath
 from clientgo.meta.quantities import canonical
 from clientgo.meta.selectors import SelectorError, parse_selector
 from clientgo.meta.shallow_json import elements, members, names_alone
@@ -19,7 +20,6 @@ from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.pki import CertificateAuthority, merge_bundle
 from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
-from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
 from clientgo_apiserver.formats import text_format
 from clientgo_apiserver.handlers.options import check_timeout

@@ -4,14 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from clientgo.dynamic.waiting import WaitTimeout
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Pod
 from clientgo.kubernetes.types.policy_v1 import Eviction
 from clientgo.manager import Client, Manager, Options
 from clientgo.manager.client import DirectClient
 from clientgo.manager.kinds import ApiReader, Kinds
+from clientgo.manager.requesters import limited
 from clientgo.meta import ObjectMeta, replace
 from clientgo.rest.request import EventStream, Request
+from clientgo.testing.client import FakeClient
+from clientgo.testing.clock import FakeClock
 from clientgo.testing.fake import FakeRequester
 from clientgo.typed.options import DeleteOptions, Preconditions
 from clientgo.typed.scale import Scale, ScaleSpec
@@ -156,3 +160,12 @@ def test_reader_returns_no_more_than_the_limit_that_a_server_ignores() -> None:
     requester.prepend_reactor("list", "configmaps", lambda _: (True, objects))
     reader = ApiReader(requester, Kinds())
     assert [len(reader.list(ConfigMap, limit=limit)) for limit in (0, 1, 2, 5)] == [3, 1, 2, 3]
+
+
+def test_client_waits_for_the_state_of_an_object_within_the_limit_of_the_reconciliation() -> None:
+    client = FakeClient(new_foo("a"), new_foo("b"))
+    foos = client.list(Foo)
+    assert client.wait(*foos, condition="jsonpath={.spec.replicas}=1") == foos
+    clock = FakeClock()
+    with limited(0.1, clock=clock), pytest.raises(WaitTimeout, match=r"Foo ns/a: timed out after 0.1 s waiting for Re"):
+        client.wait(foos[0], condition="Ready", timeout=60)

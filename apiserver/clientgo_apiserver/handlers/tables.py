@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.meta import jsonpath
 from clientgo.meta.scheme import Column
-from clientgo_apiserver.apiextensions import jsonpath
 from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo_apiserver.apiextensions.jsonpath import parse
+from clientgo.meta.jsonpath import parse
 
 DOCUMENT: dict[str, Any] = {
     "metadata": {

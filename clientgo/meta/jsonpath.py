@@ -1,8 +1,8 @@
-r"""JSON paths of printed columns in CustomResourceDefinitions.
+r"""JSON paths of printed columns in CustomResourceDefinitions, and of awaited values (`kubectl wait`).
 
 `.spec.replicas`, `.metadata.annotations['a\.b/c']`, `.metadata.labels.app\.kubernetes\.io/name`, `.items[0]`, `[-1]`,
 `[1:3]`, `[*]`, `[]` for the first, and filters such as `.status.conditions[?(@.type=="Ready")].status`. A path is
-parsed once. Absent fields give no result and no error, so that a column stays empty.
+parsed once. Absent fields lead to no value, which is no error.
 """
 
 import operator
