@@ -70,6 +70,11 @@ class PodCluster:
         self.internal.delete(key, namespace, name, propagation=propagation)
         self.scheduler.run()
 
+    def evict(self, name: str) -> None:
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        self.internal._send("create", (PODS, "default", name), eviction, subresource="eviction")
+        self.scheduler.run()
+
     def step(self, seconds: float = 1.0, times: int = 1) -> None:
         for _ in range(times):
             self.clock.step(seconds)

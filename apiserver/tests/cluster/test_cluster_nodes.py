@@ -1,17 +1,14 @@
 import pytest
 
 from apiserver.tests.cluster.podcluster import (
-    DAEMON_SETS,
     DEPLOYMENTS,
     NODES,
     PODS,
     PodCluster,
-    image_change,
     pod_template,
 )
 
 LEASES = ("coordination.k8s.io", "leases")
-COUNTS = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled")
 
 
 @pytest.fixture
@@ -108,39 +105,3 @@ def test_pods_of_a_deleted_node_are_deleted_and_replaced(cluster: PodCluster) ->
     cluster.delete(NODES, "node-1", "")
     cluster.step(times=3)
     assert (cluster.counts(DEPLOYMENTS, "readyReplicas"), "node-1" in placed(cluster)) == ((3,), False)
-
-
-def test_daemon_set_runs_on_each_node_also_on_new_and_cordoned_ones(cluster: PodCluster) -> None:
-    cluster.patch(NODES, "node-1", {"spec": {"unschedulable": True}}, "")
-    cluster.workload(DAEMON_SETS)
-    assert placed(cluster) == ["node-1", "node-2", "node-3"]
-    cluster.create(NODES, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-4"}}, "")
-    cluster.step()
-    assert placed(cluster) == ["node-1", "node-2", "node-3", "node-4"]
-    assert cluster.counts(DAEMON_SETS, *COUNTS) == (4, 4, 4, 4)
-    cluster.delete(NODES, "node-4", "")
-    cluster.step(times=2)
-    assert cluster.counts(DAEMON_SETS, *COUNTS) == (3, 3, 3, 3)
-
-
-def test_daemon_set_leaves_nodes_that_it_does_not_select_or_tolerate(cluster: PodCluster) -> None:
-    cluster.patch(NODES, "node-2", {"spec": {"taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]}}, "")
-    cluster.workload(DAEMON_SETS)
-    assert placed(cluster) == ["node-1", "node-3"]
-    cluster.change(DAEMON_SETS, template={"spec": {"nodeSelector": {"kubernetes.io/hostname": "node-3"}}})
-    cluster.step(times=3)
-    assert placed(cluster) == ["node-3"]
-
-
-def test_daemon_set_replaces_pods_one_by_one_and_with_on_delete_not_at_all(cluster: PodCluster) -> None:
-    cluster.workload(DAEMON_SETS)
-    cluster.step()
-    cluster.change(DAEMON_SETS, template=image_change("j"))
-    for _ in range(8):
-        assert cluster.counts(DAEMON_SETS, "numberReady")[0] >= 2
-        cluster.step()
-    assert cluster.images() == ["j"] * 3
-    cluster.change(DAEMON_SETS, updateStrategy={"type": "OnDelete", "rollingUpdate": None}, template=image_change("k"))
-    cluster.step(times=5)
-    assert cluster.images() == ["j"] * 3
-    assert cluster.counts(DAEMON_SETS, *COUNTS) == (3, 3, 3, 0)

@@ -1,0 +1,247 @@
+"""Life cycles as data, and what plays them on a cluster with pods: YAML files of steps and end states.
+
+A step is a mapping whose first key is its verb: `create`, `change`, `delete` or `evict` an object `PLURAL/NAME`, where
+`pods/#0` is the first pod by name; `drain` a node; `wait` for seconds. `refused: CODE` expects the step to fail, and
+`always` holds after each second of a wait. An end state has the fields of objects' statuses, conditions by their type,
+other fields by a path that starts with a period, and views of all pods. The page of end states is written by
+`python -m apiserver.tests.cluster.lifecycles > apiserver/docs/life-cycles.md`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from apiserver.tests.cluster.podcluster import NODES, PODS, REPLICA_SETS, Object, PodCluster, pod_template
+from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.storage.stored import Key
+
+FOLDER = Path(__file__).with_name("lifecycledata")
+_KINDS: dict[str, tuple[Key, str]] = {
+    "deployments": (("apps", "deployments"), "apps/v1 Deployment"),
+    "replicasets": (REPLICA_SETS, "apps/v1 ReplicaSet"),
+    "statefulsets": (("apps", "statefulsets"), "apps/v1 StatefulSet"),
+    "daemonsets": (("apps", "daemonsets"), "apps/v1 DaemonSet"),
+    "jobs": (("batch", "jobs"), "batch/v1 Job"),
+    "cronjobs": (("batch", "cronjobs"), "batch/v1 CronJob"),
+    "controllerrevisions": (("apps", "controllerrevisions"), "apps/v1 ControllerRevision"),
+    "pods": (PODS, "v1 Pod"),
+    "nodes": (NODES, "v1 Node"),
+    "namespaces": (("", "namespaces"), "v1 Namespace"),
+    "configmaps": (("", "configmaps"), "v1 ConfigMap"),
+    "services": (("", "services"), "v1 Service"),
+    "endpoints": (("", "endpoints"), "v1 Endpoints"),
+    "resourcequotas": (("", "resourcequotas"), "v1 ResourceQuota"),
+    "persistentvolumeclaims": (("", "persistentvolumeclaims"), "v1 PersistentVolumeClaim"),
+    "poddisruptionbudgets": (("policy", "poddisruptionbudgets"), "policy/v1 PodDisruptionBudget"),
+    "events": (("", "events"), "v1 Event"),
+}
+_CLUSTER_SCOPED = ("nodes", "namespaces")
+_META = ("labels", "annotations", "finalizers", "ownerReferences")
+
+
+@dataclass(frozen=True)
+class LifeCycle:
+    """Steps, the state in which they must end, and the rule of Kubernetes that says so."""
+
+    name: str
+    rule: str
+    steps: list[Object]
+    end: Object
+
+
+def life_cycles() -> Iterator[tuple[str, LifeCycle]]:
+    """Yield the life cycles with the names of their files."""
+    for path in sorted(FOLDER.glob("*.yaml")):
+        for item in yaml.safe_load(path.read_text()):
+            yield path.stem, LifeCycle(**item)
+
+
+class Player:
+    """Plays the steps of one life cycle on a cluster."""
+
+    def __init__(self, cluster: PodCluster) -> None:
+        self.cluster = cluster
+
+    def play(self, step: Object) -> None:
+        """Take a step."""
+        verb, target = next(iter(step.items()))
+        take: Callable[[str, Object], None] = {
+            "create": self._create,
+            "change": self._change,
+            "delete": self._delete,
+            "evict": self._evict,
+            "drain": self._drain,
+            "wait": self._wait,
+        }[verb]
+        refused = 0
+        try:
+            take(target, {key: value for key, value in step.items() if key not in (verb, "refused")})
+        except ApiFailure as failure:
+            if "refused" not in step:
+                raise
+            refused = failure.code
+        assert refused == step.get("refused", 0), step
+
+    def observed(self, expected: Object) -> Object:
+        """Return the state of the cluster in the shape of the expected one."""
+        return {subject: self._observe(subject, value) for subject, value in expected.items()}
+
+    def _find(self, target: str, namespace: str = "default") -> tuple[Key, str, str]:
+        """Return key, namespace and name of an object, which `#N` names by its position."""
+        plural, _, name = target.partition("/")
+        namespace = "" if plural in _CLUSTER_SCOPED else namespace
+        key = _KINDS[plural][0]
+        if name.startswith("#"):
+            name = self.cluster.store.list(key, namespace)[int(name[1:])]["metadata"]["name"]
+        return key, namespace, name
+
+    def _create(self, target: str, fields: Object) -> None:
+        key, namespace, name = self._find(target, fields.pop("in", "default"))
+        api_version, kind = _KINDS[target.partition("/")[0]][1].split()
+        meta = {"name": name, **{field: fields.pop(field) for field in _META if field in fields}}
+        obj = {"apiVersion": api_version, "kind": kind, "metadata": meta}
+        base = _base(target.partition("/")[0], name, fields.pop("image", "i"))
+        self.cluster.create(key, _merged(_merged(base, obj), fields), namespace)
+
+    def _change(self, target: str, fields: Object) -> None:
+        key, namespace, name = self._find(target, fields.pop("in", "default"))
+        if "status" in fields:
+            self.cluster.internal.patch(key, namespace, name, fields, subresource="status")
+            self.cluster.scheduler.run()
+            return
+        patch: Object = {"metadata": {field: fields.pop(field) for field in _META if field in fields}, **fields}
+        if "image" in patch:
+            template = {"spec": {"containers": [{"name": "c", "image": patch.pop("image")}]}}
+            patch["spec"] = _merged({"template": template}, patch.get("spec") or {})
+        self.cluster.patch(key, name, patch, namespace)
+
+    def _delete(self, target: str, fields: Object) -> None:
+        key, namespace, name = self._find(target, fields.get("in", "default"))
+        self.cluster.delete(key, name, namespace, propagation=fields.get("propagation", "Background"))
+
+    def _evict(self, target: str, fields: Object) -> None:
+        self.cluster.evict(self._find(target)[2])
+
+    def _drain(self, node: str, fields: Object) -> None:
+        """Cordon a node and evict its pods, but those of DaemonSets, as `kubectl drain` does."""
+        self.cluster.patch(NODES, node, {"spec": {"unschedulable": True}}, "")
+        for _ in range(fields.get("seconds", 10)):
+            for pod in self.cluster.pods():
+                owners = pod["metadata"].get("ownerReferences") or [{"kind": ""}]
+                is_leaving = "deletionTimestamp" in pod["metadata"] or owners[0]["kind"] == "DaemonSet"
+                if pod["spec"].get("nodeName") == node and not is_leaving:
+                    self._evict_if_allowed(pod["metadata"]["name"])
+            self._wait("1", {})
+
+    def _evict_if_allowed(self, name: str) -> None:
+        try:
+            self.cluster.evict(name)
+        except ApiFailure as failure:
+            if failure.code != 429:
+                raise
+
+    def _wait(self, seconds: str, fields: Object) -> None:
+        step = fields.get("by", 1)
+        for _ in range(int(seconds) // step):
+            self.cluster.step(step)
+            limits = fields.get("always") or {}
+            for subject, bounds in limits.items():
+                for field, (least, most) in bounds.items():
+                    value = self._observe(subject, {field: 0})[field]
+                    assert least <= value <= most, f"{subject} has {field} {value}"
+
+    def _observe(self, subject: str, expected: Any) -> Any:
+        if "/" not in subject:
+            return self._view(subject, expected)
+        plural_and_name, _, namespace = subject.partition(" in ")
+        try:
+            obj = self.cluster.store.get(*self._find(plural_and_name, namespace or "default"))
+        except IndexError:
+            obj = None
+        if obj is None or not isinstance(expected, dict):
+            return "gone" if obj is None else "exists"
+        return {field: _field(obj, field, value) for field, value in expected.items()}
+
+    def _view(self, name: str, expected: Any) -> Any:
+        """Return a view of the whole cluster: its pods, ReplicaSets or events, or the names of objects of one kind."""
+        pods = self.cluster.pods()
+        events = Counter[str]()
+        for event in self.cluster.store.list(("", "events")):
+            events[event["reason"]] += event["count"]
+        views: dict[str, Callable[[], Object]] = {
+            "pods": lambda: dict(Counter(f"{_image(pod)} {_state(pod)}" for pod in pods)),
+            "all pods": lambda: {"number": len(pods)},
+            "named pods": lambda: {pod["metadata"]["name"]: f"{_image(pod)} {_state(pod)}" for pod in pods},
+            "nodes of pods": lambda: dict(Counter(pod["spec"].get("nodeName", "") for pod in pods)),
+            "sizes by image": lambda: {
+                each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"]
+                for each in self.cluster.store.list(REPLICA_SETS)
+            },
+            "events": lambda: {reason: events[reason] for reason in expected},
+        }
+        if name in views:
+            return views[name]()
+        return [each["metadata"]["name"] for each in self.cluster.store.list(_KINDS[name][0])]
+
+
+def _base(plural: str, name: str, image: str) -> Object:
+    """Return what a step that creates an object need not say."""
+    template = pod_template(name, image)
+    once = {"template": {"spec": {**template["spec"], "restartPolicy": "Never"}}}
+    selector = {"matchLabels": {"app": name}}
+    replicated = {"spec": {"selector": selector, "template": template}}
+    bases: Object = {
+        "deployments": replicated,
+        "replicasets": replicated,
+        "statefulsets": replicated,
+        "daemonsets": replicated,
+        "jobs": {"spec": once},
+        "cronjobs": {"spec": {"jobTemplate": {"spec": once}}},
+        "pods": {"metadata": template["metadata"], "spec": template["spec"]},
+        "services": {"spec": {"selector": {"app": name}, "ports": [{"port": 80}]}},
+        "poddisruptionbudgets": {"spec": {"selector": selector}},
+    }
+    base: Object = bases.get(plural, {})
+    return base
+
+
+def _merged(base: Object, over: Object) -> Object:
+    """Return `base` with the fields of `over`, mappings merged."""
+    merged = dict(base)
+    for field, value in over.items():
+        before = merged.get(field)
+        merged[field] = _merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _field(obj: Object, field: str, expected: Any) -> Any:
+    """Return a field of the status, a condition, or what is at a path; an absent number is 0."""
+    value: Any = obj.get("status") or {}
+    if field.startswith("."):
+        value = obj
+        for name in field[1:].split("."):
+            value = value[int(name)] if isinstance(value, list) else (value or {}).get(name)
+    elif field[0].isupper():
+        conditions = {each["type"]: each for each in value.get("conditions") or ()}
+        condition = conditions.get(field)
+        return None if condition is None else " ".join(filter(None, (condition["status"], condition.get("reason"))))
+    else:
+        value = value.get(field)
+    return type(expected)() if value is None and expected is not None else value
+
+
+def _image(pod: Object) -> str:
+    return str(pod["spec"]["containers"][0]["image"])
+
+
+def _state(pod: Object) -> str:
+    """Return the state of a pod: its phase, or that it is ready or being deleted."""
+    status = pod.get("status") or {}
+    if "deletionTimestamp" in pod["metadata"]:
+        return "Terminating"
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions") or ())
+    return "Ready" if ready else str(status.get("phase", ""))
