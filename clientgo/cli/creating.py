@@ -15,7 +15,7 @@ from clientgo.cli.names import CommandError, domain, project_name, proposed
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_api, begin, begin_allowed, resource_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
-from clientgo.cli.webhooks import add_webhooks, asked
+from clientgo.cli.webhooks import add_webhooks, asked, confine_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of
 
@@ -269,10 +269,12 @@ def confine(writer: ScaffoldWriter, project: Project, *, namespaced: bool) -> No
     if project.namespaced and not namespaced:
         raise CommandError(
             "cannot undo --namespaced automatically: remove role-namespace from hack/manifests.yaml, WATCH_NAMESPACE"
-            " from config/manager/manager.yaml, the Namespace's patch from config/default/kustomization.yaml, and"
-            " namespaced from PROJECT; then bind the ClusterRole in config/rbac/role_binding.yaml"
+            " from config/manager/manager.yaml, the Namespace's patch and any namespaceSelector from"
+            " config/default/kustomization.yaml, and namespaced from PROJECT; then bind the ClusterRole in"
+            " config/rbac/role_binding.yaml"
         )
     if namespaced:
         project.namespaced = True
         for part in parts("namespaced", {"project": project.name}):
             writer.add(part)
+        confine_webhooks(writer, project)

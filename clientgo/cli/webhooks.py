@@ -20,6 +20,7 @@ CONVERSION_PATH = "/convert"
 
 _CLASSES = {"defaulting": "Defaulter", "validation": "Validator", "conversion": "Conversion"}
 _FLAGS = {"defaulting": "--defaulting", "validation": "--programmatic-validation"}
+_CONFIGURATIONS = {"defaulting": "MutatingWebhookConfiguration", "validation": "ValidatingWebhookConfiguration"}
 _PREFIXES = {"defaulting": "mutate", "validation": "validate"}
 
 _IGNORE = """\
@@ -85,9 +86,18 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     for archive in archives:
         for part in parts(archive, words):
             writer.add(part)
+    confine_webhooks(writer, project)
     for spoke in requested.spokes:
         theirs = words_of(project, spoke)
         for part in parts("spoke", {**words, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
+            writer.add(part)
+
+
+def confine_webhooks(writer: ScaffoldWriter, project: Project) -> None:
+    """Limit the admission webhooks of a namespaced project to its namespace."""
+    sorts = [sort for sort in _CONFIGURATIONS if any(resource.webhooks.get(sort) for resource in project.resources)]
+    for sort in sorts if project.namespaced else ():
+        for part in parts("confined", {"configuration": _CONFIGURATIONS[sort]}):
             writer.add(part)
 
 

@@ -7,7 +7,7 @@ from clientgo.codegen.crd.manifest import top_schema
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.files import Manifests
 from clientgo.codegen.inputs.apitypes import OwnKind
-from clientgo.codegen.inputs.declarations import Declared
+from clientgo.codegen.inputs.declarations import Declared, label_selector
 from clientgo.codegen.model import group_versions, non_empty
 from clientgo.codegen.rbac import limited, roles, user_roles
 from clientgo.meta.declarations import RbacRule, WebhookDeclaration
@@ -103,12 +103,15 @@ def _webhook(hook: WebhookDeclaration) -> Manifest:
         "operations": [verb.upper() for verb in hook.verbs],
         "resources": list(hook.resources),
     }
+    conditions = [{"name": name, "expression": expression} for name, expression in hook.match_conditions.items()]
     return {
         "admissionReviewVersions": list(hook.admission_review_versions),
         "clientConfig": {"url": hook.url} if hook.url else {"service": service},
         "failurePolicy": hook.failure_policy,
-        **non_empty({"matchPolicy": hook.match_policy}),
+        **non_empty({"matchConditions": conditions, "matchPolicy": hook.match_policy}),
         "name": hook.name,
+        **non_empty({"namespaceSelector": label_selector(hook.namespace_selector)}),
+        **non_empty({"objectSelector": label_selector(hook.object_selector)}),
         **non_empty({"reinvocationPolicy": hook.reinvocation_policy}),
         "rules": [rule],
         "sideEffects": hook.side_effects,

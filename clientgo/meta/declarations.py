@@ -2,10 +2,10 @@
 
 The generators make ClusterRoles, webhook configurations and client methods from them; at run time they have no effect.
 `@rbac(...)` and `@admission_webhook(...)` decorate a class or function, or are used as module-level expressions. Their
-generator parses the source and runs nothing, so arguments must be strings, or constants of the same module.
+generator parses the source and runs nothing, so arguments must be literals, or constants of the same module.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -36,22 +36,27 @@ class RbacRule(_Declaration, frozen=True, kw_only=True):
 
 
 class WebhookDeclaration(_Declaration, frozen=True, kw_only=True):
-    """One admission webhook: its rules and its address.
+    """One admission webhook: its rules, the objects that it checks, and its address.
 
-    `configuration` is the name of its configuration object, by default `mutating-webhook-configuration` or
-    `validating-webhook-configuration`; use another one for webhooks that are installed separately.
+    A selector is text, such as `"team=a,tier in (web,cache)"`, or a dict of labels; `match_conditions` are CEL
+    expressions by name, all of which must hold. `configuration` is the name of its configuration object, by default
+    `mutating-webhook-configuration` or `validating-webhook-configuration`; use another one for webhooks that are
+    installed separately.
     """
 
     path: str
     mutating: bool
-    failure_policy: Literal["Fail", "Ignore"]
-    groups: tuple[str, ...]
-    resources: tuple[str, ...]
-    verbs: tuple[str, ...]
-    versions: tuple[str, ...]
+    groups: Names
+    resources: Names
+    verbs: Names
+    versions: Names
     name: str
+    failure_policy: Literal["Fail", "Ignore"] = "Fail"
     side_effects: Literal["None", "NoneOnDryRun", "Some", "Unknown"] = "None"
-    admission_review_versions: tuple[str, ...] = ("v1",)
+    admission_review_versions: Names = ("v1",)
+    namespace_selector: str | Mapping[str, str] = ""
+    object_selector: str | Mapping[str, str] = ""
+    match_conditions: Mapping[str, str] = {}
     match_policy: Literal["", "Exact", "Equivalent"] = ""
     timeout_seconds: int = 0
     reinvocation_policy: Literal["", "Never", "IfNeeded"] = ""
@@ -61,6 +66,12 @@ class WebhookDeclaration(_Declaration, frozen=True, kw_only=True):
     url: str = ""
     configuration: str = ""
 
+    def __post_init__(self) -> None:
+        for name in ("groups", "resources", "verbs", "versions", "admission_review_versions"):
+            msgspec.structs.force_setattr(self, name, _several(getattr(self, name)))
+
+
+admission_webhook = WebhookDeclaration
 
 Declaration = RbacRule | WebhookDeclaration
 
@@ -87,32 +98,6 @@ def rbac(
         urls=_several(urls),
         namespace=namespace,
         role_name=role_name,
-    )
-
-
-def admission_webhook(
-    *,
-    path: str,
-    mutating: bool,
-    groups: Names,
-    resources: Names,
-    verbs: Names,
-    versions: Names,
-    name: str,
-    failure_policy: Literal["Fail", "Ignore"] = "Fail",
-    **more: Any,
-) -> WebhookDeclaration:
-    """Declare an admission webhook; `more` are the other fields of `WebhookDeclaration`."""
-    return WebhookDeclaration(
-        path=path,
-        mutating=mutating,
-        failure_policy=failure_policy,
-        groups=_several(groups),
-        resources=_several(resources),
-        verbs=_several(verbs),
-        versions=_several(versions),
-        name=name,
-        **more,
     )
 
 

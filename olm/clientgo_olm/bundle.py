@@ -15,6 +15,7 @@ from clientgo_olm.rendered import render
 from clientgo_olm.rules import SEMVER, required
 from clientgo_olm.serviceversion import Release
 from clientgo_olm.suites import SUITES
+from clientgo_olm.webhookdefinitions import dropped_filters
 
 Say = Callable[[str], object]
 
@@ -35,7 +36,10 @@ def make_bundle(options: argparse.Namespace, root: Path, *, say: Say) -> int:
     writer.close()
     release = Release(options.package or project.name, options.version, options.image, options.use_image_digests)
     channels = Channels(tuple(options.channels.split(",")), options.default_channel)
-    files = bundle_files(render(root, os.environ.get("KUBECTL") or "kubectl"), release, channels)
+    rendered = render(root, os.environ.get("KUBECTL") or "kubectl")
+    for sentence in dropped_filters(rendered, own_namespace=project.namespaced):
+        say(f"{'warning':<8} {sentence}")
+    files = bundle_files(rendered, release, channels)
     for done, path in write(root, files):
         say(f"{done:<8} {path}")
     return 0

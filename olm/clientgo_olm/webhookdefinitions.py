@@ -33,6 +33,19 @@ def webhook_definitions(rendered: Rendered) -> list[Object]:
     return sorted(definitions, key=lambda definition: (definition["generateName"], definition["type"]))
 
 
+def dropped_filters(rendered: Rendered, *, own_namespace: bool) -> Iterator[str]:
+    """Yield a sentence for each filter of a webhook that a bundle cannot express.
+
+    In a bundle for its own namespace, OLM selects that namespace.
+    """
+    filters = ("matchConditions",) if own_namespace else ("matchConditions", "namespaceSelector")
+    for configuration in rendered.webhooks:
+        for webhook in mappings(configuration.get("webhooks")):
+            for name in filters:
+                if webhook.get(name):
+                    yield f"OLM has no {name}: check it in the webhook {text(webhook.get('name'))} itself"
+
+
 def without_certificates(rendered: Rendered, pod: Object) -> Object:
     """Remove certificates of cert-manager from a pod, with the flags that name their folders.
 

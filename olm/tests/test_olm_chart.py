@@ -16,6 +16,13 @@ from tests.cli.projects import FOO, clientgo, foo_project, run
 pytestmark = [pytest.mark.timeout(180), pytest.mark.feature("A-76")]
 
 IMAGE = "registry.example.com/foo:0.2.0"
+FILTERS = """\
+    namespace_selector="team in (a,b)",
+    object_selector={"tier": "web"},
+    match_conditions={"named": "object.metadata.name != ''"},
+    match_policy="Exact",
+    timeout_seconds=7,
+"""
 _JSON = re.compile(r"\{\{ toJson \.Values\.(\w+) \}\}")
 _RELEASE = {"{{ .Release.Namespace }}": "foo-system", "{{ .Release.Service }}": "kustomize"}
 
@@ -25,6 +32,8 @@ def project(tmp_path_factory: pytest.TempPathFactory, variables: Mapping[str, st
     """Project with Foo, a webhook and its chart."""
     built = foo_project(tmp_path_factory.mktemp("chart") / "foo")
     assert clientgo(built, "create", "webhook", *FOO, "--defaulting") == 0
+    webhook = built / "webhooks/v1alpha1/foo_defaulter.py"
+    webhook.write_text(webhook.read_text().replace("    mutating=True,\n", f"    mutating=True,\n{FILTERS}"))
     output = run(built, variables, "make", "helm-chart", "VERSION=0.2.0", f"IMG={IMAGE}")
     assert "helm install foo dist/chart --namespace foo-system" in output
     return built
@@ -56,6 +65,11 @@ def test_chart_with_default_values_renders_what_deploy_applies(project: Path, va
     assert [pod.pop(name) for name in ("nodeSelector", "tolerations", "affinity")] == [{}, [], {}]
     crd = built["CustomResourceDefinition", "foos.samplecontroller.c9g.io"]["metadata"]
     assert crd.pop("annotations") == {"helm.sh/resource-policy": "keep"}
+    [webhook] = built["MutatingWebhookConfiguration", "foo-mutating-webhook-configuration"]["webhooks"]
+    assert webhook["namespaceSelector"]["matchExpressions"][0]["values"] == ["a", "b"]
+    assert webhook["objectSelector"] == {"matchLabels": {"tier": "web"}}
+    assert webhook["matchConditions"][0]["name"] == "named"
+    assert (webhook["matchPolicy"], webhook["timeoutSeconds"]) == ("Exact", 7)
     assert built == expected
 
 

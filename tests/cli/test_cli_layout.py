@@ -125,9 +125,16 @@ def test_namespaced_project_is_the_same_by_init_or_edit(tmp_path: Path) -> None:
     for folder, arguments in ((at_once, ("--namespaced",)), (later, ())):
         folder.mkdir()
         assert clientgo(folder, "init", "--domain", "c9g.io", "--project-name", "foo", *arguments) == 0
+    for folder in (at_once, later):
+        assert clientgo(folder, "create", "api", *FOO, *BOTH) == 0
+        assert clientgo(folder, "create", "webhook", *FOO, "--defaulting", "--programmatic-validation") == 0
     assert clientgo(later, "edit", "--namespaced") == 0
 
-    assert read_files(at_once) == read_files(later)
+    trees = [
+        {path: sorted(text.splitlines()) for path, text in read_files(folder).items() if path[0] != "."}
+        for folder in (at_once, later)
+    ]
+    assert trees[0] == trees[1]
     assert project_file(later)["namespaced"] is True
     assert yaml.safe_load((later / "config/rbac/role_binding.yaml").read_text())["kind"] == "RoleBinding"
     deployment = list(yaml.safe_load_all((later / "config/manager/manager.yaml").read_text()))[1]
@@ -144,11 +151,12 @@ def test_multigroup_namespaced_project_passes_its_checks(tmp_path: Path, variabl
     assert clientgo(project, "init", "--domain", "c9g.io", "--project-name", "p", "--multigroup", "--namespaced") == 0
     assert clientgo(project, "create", "api", *FOO, *BOTH) == 0
     assert clientgo(project, "create", "api", *FRIGATE, *BOTH) == 0
+    assert clientgo(project, "create", "webhook", *FRIGATE, "--defaulting", "--programmatic-validation") == 0
     run(project, variables, "make", "manifests", "generate")
 
     run(project, variables, "ruff", "check", "--no-cache")
     run(project, variables, "ruff", "format", "--no-cache", "--check")
-    assert "21 passed" in run(project, variables, "python", "-m", "pytest")
+    assert "23 passed" in run(project, variables, "python", "-m", "pytest")
     rendered = list(yaml.safe_load_all(run(project, variables, "kubectl", "kustomize", "config/default")))
     [namespace] = [item for item in rendered if item["kind"] == "Namespace"]
     # Workloads of the controllers run in the same namespace and need not meet the profile of the manager's pod.
@@ -157,6 +165,8 @@ def test_multigroup_namespaced_project_passes_its_checks(tmp_path: Path, variabl
     assert ("Role", "p-manager-role") in roles
     assert ("RoleBinding", "p-manager-rolebinding") in roles
     assert ("ClusterRole", "p-manager-role") not in roles
+    selectors = [hook["namespaceSelector"] for item in rendered for hook in item.get("webhooks", ())]
+    assert selectors == 2 * [{"matchLabels": {"kubernetes.io/metadata.name": "p-system"}}]
 
 
 @pytest.mark.feature("E-08")

@@ -244,7 +244,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 FOO = ("--input", "controller.api.v1alpha1", "--output-package", "generated", "--crd-dir", "artifacts/crd",
-       "--header", "hack/boilerplate.py.txt")  # fmt: skip
+       "--header", "hack/boilerplate.py.txt", "--command", "hack/update-codegen.sh")  # fmt: skip
 
 
 def test_new_field_of_foo_is_generated_everywhere(checkout: Path) -> None:

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
 
 import pytest
 
 from clientgo.errors import Conflict
-from clientgo.meta import replace
+from clientgo.meta import ObjectMeta, api_type, change, replace
 from clientgo.meta.patches.jsonpatch import apply
 from clientgo.webhook import (
     AdmissionHandler,
@@ -23,7 +25,7 @@ from clientgo.webhook import (
     validating,
 )
 from clientgo.webhook.admission import read_review
-from tests.webhook.homes import Home, HomeDefaulter, HomeValidator, home, review
+from tests.webhook.homes import GROUP, Home, HomeDefaulter, HomeValidator, home, review
 from tests.webhook.recording import recorded
 
 Object = dict[str, Any]
@@ -59,6 +61,50 @@ def test_defaulter_is_called_for_creations_and_updates_only() -> None:
     assert defaulter.asked == []
     assert handler(read_review(recorded("update"))).patch == ()
     assert [item.operation for item in defaulter.asked] == ["UPDATE"]
+
+
+class Size(Enum):
+    SMALL = "small"
+    LARGE = "large"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxSpec:
+    policy: Literal["Allow", "Forbid"] = "Allow"
+    sizes: tuple[Size, ...] = ()
+    level: Literal[1, 2] | None = None
+    label: str | None = None
+
+
+@api_type(group=GROUP, version="v1", kind="Home", status=False)
+@dataclass(frozen=True, slots=True)
+class Box:
+    metadata: ObjectMeta
+    spec: BoxSpec = BoxSpec()
+
+
+class Labeller:
+    def default(self, obj: Box, request: AdmissionRequest, /) -> Box:
+        return change(obj, lambda o: o.spec.label).to("x")
+
+
+class Nothing:
+    def validate_create(self, obj: Box, request: AdmissionRequest, /) -> None:
+        return None
+
+    def validate_update(self, old: Box, new: Box, request: AdmissionRequest, /) -> None:
+        return None
+
+    validate_delete = validate_create
+
+
+@pytest.mark.parametrize("spec", [{"policy": "Sometimes"}, {"sizes": ["small", "huge"]}, {"level": 3}])
+def test_value_outside_an_enum_is_left_to_the_schema_which_lists_the_supported_ones(spec: Object) -> None:
+    created = request("CREATE", {**home(), "spec": spec})
+    assert validating(Box, Nothing())(created).allowed
+    response = defaulting(Box, Labeller())(created)
+    assert response.allowed
+    assert apply(created.object, response.patch)["spec"] == {**spec, "label": "x"}
 
 
 def test_defaulter_with_a_wrong_result_is_a_bug() -> None:

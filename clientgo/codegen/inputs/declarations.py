@@ -10,14 +10,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
+import msgspec
+
+from clientgo.codegen.model import non_empty
 from clientgo.codegen.problems import Problems, reason_of, shown
-from clientgo.meta.declarations import Declaration, RbacRule, WebhookDeclaration, admission_webhook, rbac
+from clientgo.meta.declarations import Declaration, RbacRule, WebhookDeclaration, rbac
+from clientgo.meta.selectors import SelectorLike, is_qualified_name, selector_of
 
 _HOME = RbacRule.__module__
 _MAKERS: Mapping[str, Callable[..., Declaration]] = {
-    f"{_HOME}.{maker.__name__}": maker for maker in (rbac, admission_webhook, RbacRule, WebhookDeclaration)
+    f"{_HOME}.rbac": rbac,
+    f"{_HOME}.admission_webhook": WebhookDeclaration,
+    f"{_HOME}.RbacRule": RbacRule,
+    f"{_HOME}.WebhookDeclaration": WebhookDeclaration,
 }
 
 
@@ -69,6 +76,9 @@ class SourceModule:
             return self.value(self.constants[node.id], within=within | {node.id})
         if isinstance(node, ast.Tuple | ast.List):
             return tuple(value for part in node.elts for value in self._items(part, within))
+        if isinstance(node, ast.Dict) and None not in node.keys:
+            pairs = zip(node.keys, node.values, strict=True)
+            return {self.value(key, within=within): self.value(value, within=within) for key, value in pairs if key}
         return ast.literal_eval(node)
 
     def _items(self, node: ast.expr, within: frozenset[str]) -> tuple[Any, ...]:
@@ -141,11 +151,21 @@ def _declared(call: ast.Call, source: SourceModule, problems: Problems) -> Itera
             problems.at_module(source.file, keyword.value.lineno, f"{text}: use strings, or constants of this module")
             return
     try:
-        declaration = make(*map(source.value, call.args), **words)
+        declaration = _checked(make(*map(source.value, call.args), **words))
     except (TypeError, ValueError) as error:
         problems.at_module(source.file, call.lineno, f"invalid declaration: {error}")
         return
     yield Declared(declaration, source.name, source.file, call.lineno)
+
+
+def _checked(declaration: Declaration) -> Declaration:
+    """Return the declaration; raise ValueError if a value has a wrong type, or is none of the possible ones."""
+    for member in msgspec.structs.fields(declaration):
+        value, options = getattr(declaration, member.name), get_args(member.type)
+        if get_origin(member.type) is Literal and value not in options:
+            raise ValueError(f"invalid {member.name} {value!r}: expected {' or '.join(filter(None, options))}")
+    msgspec.convert(msgspec.structs.asdict(declaration), type(declaration))
+    return declaration
 
 
 _VERBS = frozenset({
@@ -153,6 +173,7 @@ _VERBS = frozenset({
     "impersonate", "approve", "sign", "attest", "post", "put", "head", "options",
 })  # fmt: skip
 _HOOK_VERBS = frozenset({"*", "create", "update", "delete", "connect"})
+_MOST_SECONDS = 30
 
 
 Plurals = Mapping[str, set[str]]
@@ -196,6 +217,44 @@ def _of_webhook(hook: WebhookDeclaration) -> Iterator[str]:
         yield "reinvocation_policy requires mutating=True"
     if hook.mutating and hook.side_effects in ("Some", "Unknown"):
         yield "the API server rejects these side effects: use side_effects='None' or 'NoneOnDryRun'"
+    yield from _of_filters(hook)
+
+
+def _of_filters(hook: WebhookDeclaration) -> Iterator[str]:
+    if not 0 <= hook.timeout_seconds <= _MOST_SECONDS:
+        yield f"invalid timeout_seconds {hook.timeout_seconds}: expected 1 to {_MOST_SECONDS}, or 0 for the default"
+    for name in ("namespace_selector", "object_selector"):
+        try:
+            label_selector(getattr(hook, name))
+        except ValueError as error:
+            yield f"invalid {name}: {error}"
+    for name, expression in hook.match_conditions.items():
+        if not is_qualified_name(name):
+            yield f"invalid name {name!r} in match_conditions: expected letters, digits, '-', '_' and '.'"
+        if not expression.strip():
+            yield f'empty expression {name!r} in match_conditions: expected CEL, such as "object.spec.size > 1"'
+
+
+_OPERATORS = {"=": "In", "in": "In", "!=": "NotIn", "notin": "NotIn", "exists": "Exists", "!": "DoesNotExist"}
+
+
+def label_selector(selector: SelectorLike) -> dict[str, Any]:
+    """Return a selector as in manifests, empty if it selects everything.
+
+    Raises:
+        ValueError: it is invalid, or compares numbers.
+    """
+    labels: dict[str, str] = {}
+    expressions: list[dict[str, Any]] = []
+    for requirement in selector_of(selector).requirements:
+        key, operator = requirement.key, _OPERATORS.get(requirement.operator)
+        if operator is None:
+            raise ValueError(f"{str(requirement)!r} compares numbers, which manifests cannot: list the values")
+        if requirement.operator == "=" and key not in labels:
+            labels[key] = requirement.values[0]
+        else:
+            expressions.append({"key": key, "operator": operator, **non_empty({"values": list(requirement.values)})})
+    return non_empty({"matchLabels": labels, "matchExpressions": expressions})
 
 
 def _unknown(declaration: Declaration, own_plurals: Plurals, built_in: Plurals) -> Iterator[str]:

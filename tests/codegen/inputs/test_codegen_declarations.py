@@ -107,7 +107,16 @@ def test_webhooks_are_sorted_in_two_configurations(tmp_path: Path) -> None:
             "admissionReviewVersions": ["v1"],
             "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": "/mutate-ships"}},
             "failurePolicy": "Ignore",
+            "matchConditions": [
+                {"name": "named", "expression": "object.metadata.name != ''"},
+                {"name": "not-harbour", "expression": "!('harbour' in object.spec)"},
+            ],
             "name": "mship.fleet.example.com",
+            "namespaceSelector": {
+                "matchLabels": {"fleet": "north"},
+                "matchExpressions": [{"key": "closed", "operator": "DoesNotExist"}],
+            },
+            "objectSelector": {"matchLabels": {"rigged": "no"}},
             "reinvocationPolicy": "IfNeeded",
             "rules": [
                 {
@@ -166,6 +175,17 @@ HOOK = (
         (HOOK.replace("/x", "x") % 'name="a.b.c"', "invalid path 'x': expected a leading /"),
         (HOOK.replace("create", "read") % 'name="a.b.c"', "invalid verb 'read'"),
         (HOOK % 'name="a.b.c", reinvocation_policy="Never"', "reinvocation_policy requires mutating=True"),
+        (HOOK % 'name="a.b.c", match_policy="Some"', "invalid match_policy 'Some': expected Exact or Equivalent"),
+        (HOOK % 'name="a.b.c", failure_policy="No"', "invalid failure_policy 'No': expected Fail or Ignore"),
+        (HOOK % 'name="a.b.c", timeout_seconds=31', "invalid timeout_seconds 31: expected 1 to 30, or 0"),
+        (HOOK % 'name="a.b.c", timeout_seconds="5"', "Expected `int`, got `str` - at `$.timeout_seconds`"),
+        (HOOK % 'name="a.b.c", namespace_selector="a in b"', "invalid namespace_selector: "),
+        (HOOK % 'name="a.b.c", object_selector={"a": "x y"}', "invalid object_selector: "),
+        (HOOK % 'name="a.b.c", object_selector="size>3"', "'size>3' compares numbers, which manifests cannot"),
+        (HOOK % 'name="a.b.c", match_conditions={"a b": "true"}', "invalid name 'a b' in match_conditions"),
+        (HOOK % 'name="a.b.c", match_conditions={"a": " "}', "empty expression 'a' in match_conditions"),
+        (HOOK % 'name="a.b.c", match_conditions=("true",)', "Expected `object`, got `array`"),
+        (HOOK % 'name="a.b.c", match_condition={}', "Unexpected keyword argument 'match_condition'"),
     ],
 )
 def test_invalid_declaration_is_reported_with_its_line_and_nothing_is_written(

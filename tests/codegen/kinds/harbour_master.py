@@ -2,6 +2,7 @@
 
 from clientgo.meta.declarations import admission_webhook, rbac
 
+NOT_HARBOUR = "not-harbour"
 EVENTS = rbac(groups="core", resources="events", verbs=("create", "patch"))
 LEASES = (
     rbac(groups="coordination.k8s.io", resources="leases", verbs=("get", "update"), namespace="fleet"),
@@ -34,6 +35,9 @@ class HarbourMaster:
         failure_policy="Ignore",
         reinvocation_policy="IfNeeded",
         timeout_seconds=5,
+        namespace_selector="fleet=north,!closed",
+        object_selector={"rigged": "no"},
+        match_conditions={"named": "object.metadata.name != ''", NOT_HARBOUR: "!('harbour' in object.spec)"},
     )
     def rig(self) -> None:
         """Set defaults of a Ship."""
