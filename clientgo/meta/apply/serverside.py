@@ -1,5 +1,6 @@
 """Server-side apply: merging an apply configuration into an object, with conflict detection."""
 
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -132,14 +133,39 @@ def merge(live: Any, config: Any, rules: MergeRules, path: FieldPath) -> Any:
     if config is None and isinstance(live, dict) and not atomic:
         return live  # a null owns the field but changes nothing
     if isinstance(live, list) and isinstance(config, list) and rule is not None and rule.list_type in ("map", "set"):
-        mine = dict(items(config, rule))
-        members = [
-            (element, merge(item, mine[element], rules, path) if element in mine else item)
-            for element, item in items(live, rule)
-        ]
-        elements = {element for element, _ in members}
-        return [item for _, item in members] + [item for element, item in mine.items() if element not in elements]
+        return _merge_items(items(live, rule), dict(items(config, rule)), rules, path)
     return config
+
+
+def _merge_items(live: list[tuple[str, Any]], mine: dict[str, Any], rules: MergeRules, path: FieldPath) -> list[Any]:
+    """Merge items in the order of structured-merge-diff.
+
+    Items of both lists are in the order of the configuration; those of the live list alone stay between the same items
+    as far as possible. An item that is twice in the live list is replaced.
+    """
+    times = Counter(element for element, _ in live)
+    before = {element: item for element, item in live if times[element] == 1}
+    shared = deque(element for element in mine if element in times)
+    remaining, applied, merged, result = deque(live), deque(mine), set[str](), list[Any]()
+    while remaining or applied:
+        if remaining:
+            element, item = remaining[0]
+            if element not in mine:
+                result.append(item)
+                remaining.popleft()
+                continue
+            if applied and element != applied[0] and shared and element != shared[0]:
+                remaining.popleft()  # another of both lists comes first
+                continue
+            if element in merged or (applied and element == applied[0]):
+                remaining.popleft()
+        if applied:
+            element = applied.popleft()
+            merged.add(element)
+            result.append(merge(before.get(element), mine[element], rules, path))
+            if shared and shared[0] == element:
+                shared.popleft()
+    return result
 
 
 def _prune(merged: Object, before: Tree, applied: Tree, other_entries: list[Object], rules: MergeRules) -> Object:
