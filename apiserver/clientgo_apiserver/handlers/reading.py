@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import re
 from dataclasses import dataclass
 from itertools import islice
 
@@ -155,7 +156,18 @@ def _versioned(value: Object, form: Form) -> Object:
     return {**value, "apiVersion": api_version}
 
 
-_INVALID_TOKEN = (binascii.Error, msgspec.DecodeError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+_INVALID_TOKEN = (binascii.Error, msgspec.DecodeError, RecursionError, ValueError)
+_TOKEN_TEXT = re.compile("[A-Za-z0-9_-]*")
+_INCORRECT_REVISION = f"incorrect encoded start resourceVersion (version {_TOKEN_VERSION})"
+_EMPTY_START = f"encoded start key empty (version {_TOKEN_VERSION})"
+
+
+class _Token(msgspec.Struct):
+    """A decoded continue token."""
+
+    v: str = ""
+    rv: msgspec.Raw = msgspec.Raw(b"0")
+    start: str = ""
 
 
 def encode_continue(revision: int, after: Name) -> str:
@@ -166,15 +178,28 @@ def encode_continue(revision: int, after: Name) -> str:
 
 
 def decode_continue(token: str) -> tuple[int, Name]:
-    """Return the revision and the last name of a continue token (kube-apiserver: DecodeContinue); 400 if invalid."""
+    """Return the revision and the last name of a continue token (kube-apiserver: DecodeContinue); 400 if invalid.
+
+    A negative revision continues in the present, as the token of an expired list does.
+    """
     try:
-        raw = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        namespace, _, name = raw["start"].rstrip("\u0000").rpartition("/")
-        if raw["v"] != _TOKEN_VERSION:
-            raise ValueError("server does not recognize this encoded version")
-        return int(raw["rv"]), (namespace, name)
+        if _TOKEN_TEXT.fullmatch(token) is None:
+            raise ValueError("illegal base64 data")
+        content = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=_Token)
+        if content.v != _TOKEN_VERSION:
+            raise ValueError(f"server does not recognize this encoded version {content.v}")
+        revision = int(bytes(content.rv))  # unlike msgspec, without floats such as 2.0
+        if revision == 0 or not -(1 << 63) <= revision < 1 << 63:
+            raise ValueError(_INCORRECT_REVISION)
+        if not content.start:
+            raise ValueError(_EMPTY_START)
+        start = content.start.removeprefix("/")
+        if start and not {"", ".", ".."}.isdisjoint(start.split("/")):
+            raise ValueError(content.start)
     except _INVALID_TOKEN as error:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    namespace, _, name = start.rstrip("\u0000").rpartition("/")
+    return revision, (namespace, name)
 
 
 def _too_large(requested: int, current: int) -> ApiFailure:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.tests.inprocess import CONFIG_MAPS, Kube, names
 from clientgo_apiserver.handlers.reading import decode_continue, encode_continue
 from clientgo_apiserver.http.status import ApiFailure
 
@@ -19,7 +20,7 @@ def token(**members: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
 
 
-@given(st.integers(1, 2**63), st.just("") | NAMES, NAMES)
+@given(st.integers(1, 2**63 - 1), st.just("") | NAMES, NAMES)
 def test_token_leads_back_to_its_revision_and_name(revision: int, namespace: str, name: str) -> None:
     assert decode_continue(encode_continue(revision, (namespace, name))) == (revision, (namespace, name))
 
@@ -41,6 +42,19 @@ def test_token_has_the_form_of_a_real_servers() -> None:
         token(rv="soon"),
         token(rv=None),
         token(rv=[1]),
+        token(rv=2.5),
+        token(rv=2.0),
+        token(rv="5"),
+        token(rv=True),
+        token(rv=0),
+        token(rv=10**30),
+        token(start=""),
+        token(start="../a"),
+        token(start="a//b"),
+        token(start="default/./a"),
+        token(start="default/a/"),
+        token() + "=",
+        token().replace("e", "+e", 1),
         token(start=None),
         token(start=5),
         base64.urlsafe_b64encode(b"[]").decode(),
@@ -54,6 +68,16 @@ def test_malformed_token_is_a_bad_request(text: str) -> None:
     with pytest.raises(ApiFailure, match="invalid continue token: continue key is not valid") as caught:
         decode_continue(text)
     assert caught.value.code == 400
+
+
+@pytest.mark.parametrize("revision", [-1, -2])
+def test_negative_revision_continues_in_the_present_as_on_a_real_server(revision: int) -> None:
+    kube = Kube()
+    for name in ("a", "b"):
+        kube.ok("POST", CONFIG_MAPS, {"metadata": {"name": name}})
+    url = f"{CONFIG_MAPS}?limit=1&continue={token(rv=revision)}"
+    page = kube.ok("GET", url)
+    assert (names(page), page["metadata"]["resourceVersion"]) == (["b"], str(kube.api.state.store.revision))
 
 
 @given(st.text() | st.binary().map(lambda raw: base64.urlsafe_b64encode(raw).decode()))
