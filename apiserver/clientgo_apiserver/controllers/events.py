@@ -1,17 +1,19 @@
 """Events: those that simulated controllers record about objects, and the expiry of all.
 
 Repeated events are counted, similar ones combined, and many about one object dropped, as client-go's recorder does.
+An event that the store rejects is written later.
 """
 
 import uuid
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.controllers.base import InternalController, is_deleting
 from clientgo_apiserver.internal import Internal
-from clientgo_apiserver.registry.metadata import timestamp
+from clientgo_apiserver.registry.metadata import rfc3339
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key, Name, name_of
@@ -21,8 +23,20 @@ TTL_SECONDS = 3600.0
 """Lifetime of an event after its last write (kube-apiserver's --event-ttl)."""
 
 _MAX_REMEMBERED = 4096  # objects and events, as client-go's caches
+_MAX_WAITING = 1000  # events to be written, as client-go's queue
 _SIMILAR, _SIMILAR_SECONDS = 10, 600.0
 _BURST, _SECONDS_PER_EVENT = 25, 300.0
+
+
+class _Recorded(NamedTuple):
+    """An event to be written, about an object."""
+
+    obj: Object
+    reason: str
+    message: str
+    kind: str
+    host: str
+    at: float
 
 
 @dataclass(slots=True)
@@ -47,6 +61,7 @@ class ComponentEvents:
     def __init__(self, state: State, component: str) -> None:
         self._state = state
         self._component = component
+        self._waiting: deque[_Recorded] = deque(maxlen=_MAX_WAITING)
         self._buckets: BoundedDict[str, _Bucket] = BoundedDict(_MAX_REMEMBERED)
         self._stored: BoundedDict[tuple[str, ...], Name] = BoundedDict(_MAX_REMEMBERED)
         # Messages of one reason about one object, and the time of the first one.
@@ -57,23 +72,35 @@ class ComponentEvents:
 
     def record(self, obj: Object, reason: str, message: str, *, kind: str = "Normal", host: str = "") -> None:
         """Record an event about an object; `kind` is Normal or Warning, `host` the node of a kubelet."""
-        meta, now = obj["metadata"], self._state.clock.time()
-        bucket = self._buckets.use(meta["uid"])
+        uid, now = obj["metadata"]["uid"], self._state.clock.time()
+        bucket = self._buckets.use(uid)
         if bucket is None:
-            bucket = self._buckets[meta["uid"]] = _Bucket(float(_BURST), now)
-        if not bucket.take(now):
-            return
-        group = (meta["uid"], kind, reason)
-        message, is_combined = self._combined(group, message, now)
+            bucket = self._buckets[uid] = _Bucket(float(_BURST), now)
+        if bucket.take(now):
+            self._waiting.append(_Recorded(obj, reason, message, kind, host, now))
+            self._state.call_with_retry(self._write_all)
+
+    def _write_all(self) -> None:
+        written: list[_Recorded] = []
+        while self._waiting:
+            self._write(self._waiting[0])
+            written.append(self._waiting.popleft())  # only now: a write that fails is tried again
+        if not self._state.store.committed:
+            self._state.store.when_committed(lambda failure: self._waiting.extend(written) if failure else None)
+
+    def _write(self, recorded: _Recorded) -> None:
+        uid, reason = recorded.obj["metadata"]["uid"], recorded.reason
+        group = (uid, recorded.kind, reason)
+        message, is_combined = self._combined(group, recorded.message, recorded.at)
         key = group if is_combined else (*group, message)
         stored = self._stored.use(key)
         event = self._state.store.get(EVENTS, *stored) if stored is not None else None
         if event is not None:
-            moment = timestamp(self._state.clock)
+            moment = rfc3339(int(recorded.at))
             counted = {**event, "count": event["count"] + 1, "lastTimestamp": moment, "message": message}
             self._state.store.put(EVENTS, counted)
             return
-        event = self._new(obj, reason, message, kind, host)
+        event = self._new(recorded, message)
         namespace = self._state.store.get(NAMESPACES, "", event["metadata"]["namespace"])
         if namespace is not None and not is_deleting(namespace):  # else a creation would be rejected
             self._state.store.put(EVENTS, event)
@@ -91,8 +118,9 @@ class ComponentEvents:
         messages.discard(message)
         return f"(combined from similar events): {message}", True
 
-    def _new(self, obj: Object, reason: str, message: str, kind: str, host: str) -> Object:
-        meta, now = obj["metadata"], timestamp(self._state.clock)
+    def _new(self, recorded: _Recorded, message: str) -> Object:
+        obj, host, now = recorded.obj, recorded.host, rfc3339(int(recorded.at))
+        meta = obj["metadata"]
         involved = {
             "kind": obj["kind"],
             "namespace": meta.get("namespace", ""),
@@ -112,13 +140,13 @@ class ComponentEvents:
                 "creationTimestamp": now,
             },
             "involvedObject": {field: value for field, value in involved.items() if value},
-            "reason": reason,
+            "reason": recorded.reason,
             "message": message[:1024],
             "source": {"component": self._component, **({"host": host} if host else {})},
             "firstTimestamp": now,
             "lastTimestamp": now,
             "count": 1,
-            "type": kind,
+            "type": recorded.kind,
             "eventTime": None,
             "reportingComponent": self._component,
             "reportingInstance": host,

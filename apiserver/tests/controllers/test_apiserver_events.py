@@ -96,6 +96,19 @@ def test_event_whose_removal_failed_expires_once_the_server_writes_again(recordi
     assert recording.events() == []
 
 
+def test_event_that_the_store_rejects_is_written_later_with_its_time(recording: Recording) -> None:
+    recording.state.store.full = True
+    recording.recorder.record(recording.map, "Tested", "rejected")
+    for _ in range(40):  # more attempts than events may follow one another
+        recording.step(60)
+    assert recording.events() == []
+    recording.state.store.full = False
+    recording.step(60)
+    assert recording.events() == [("rejected", 1)]
+    (event,) = recording.state.store.list(EVENTS)
+    assert event["firstTimestamp"] == recording.map["metadata"]["creationTimestamp"]
+
+
 def test_no_event_is_recorded_in_a_terminating_namespace(recording: Recording) -> None:
     space = recording.state.store.get(("", "namespaces"), "", "default")
     assert space is not None

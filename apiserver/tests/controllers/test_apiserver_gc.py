@@ -151,6 +151,22 @@ def test_owner_in_another_namespace_is_reported_by_an_event(cluster: Cluster) ->
     ]  # fmt: skip
 
 
+def test_owner_in_another_namespace_is_reported_once_the_disk_has_space(cluster: Cluster) -> None:
+    owner = cluster.make("owner", namespace="kube-public")
+    store = cluster.internal.state.store
+    reference = {"metadata": {"name": "child", "ownerReferences": [ref(owner)]}}
+    cluster.internal.create(MAPS, "default", reference)
+    store.full = True
+    cluster.settle()
+    store.full = False
+    cluster.clock.step(60)
+    cluster.settle()
+    events = store.list(("", "events"), "default")
+    assert [(event["involvedObject"]["name"], event["reason"]) for event in events] == [
+        ("child", "OwnerRefInvalidNamespace")
+    ]
+
+
 def test_dependent_with_an_unserved_and_an_absent_owner_stays_as_it_is(cluster: Cluster) -> None:
     owner = cluster.make("owner")
     references = [ref(owner, name="absent"), ref(owner, apiVersion="example.com/v1", kind="Thing", uid="x")]
