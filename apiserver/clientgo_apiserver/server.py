@@ -46,7 +46,7 @@ from clientgo_apiserver.serving.watchdog import Watchdog
 from clientgo_apiserver.serving.wire import Connection, TlsConnection
 from clientgo_apiserver.state import Scheduler, ServerOptions, State
 from clientgo_apiserver.stepping import ClockScheduler
-from clientgo_apiserver.storage.sqlite import DataUnusable, SqliteJournal, load_or_create_key, write_backup
+from clientgo_apiserver.storage.sqlite import DataUnusable, SqliteJournal, load_or_store_random, write_backup
 from clientgo_apiserver.storage.store import Store
 from clientgo_apiserver.storage.stored import Journal
 from clientgo_apiserver.users import User
@@ -204,7 +204,7 @@ class ApiServer:
             DataUnusable: the directory cannot be written, or is in use.
         """
         self.run(lambda api: write_backup(api.state.store, folder))
-        load_or_create_key(folder, _TOKEN_KEY, lambda: self._options.token_key)
+        load_or_store_random(folder, _TOKEN_KEY, self._options.token_key)
         if self._certificates is not None:
             self._certificates.keep(folder)
 
@@ -270,7 +270,7 @@ class ApiServer:
         if sink is not None:
             self._options = replace(self._options, audit=sink)
         if self._data_dir is not None:
-            key = load_or_create_key(self._data_dir, _TOKEN_KEY, lambda: self._options.token_key)
+            key = load_or_store_random(self._data_dir, _TOKEN_KEY, self._options.token_key)
             self._options = replace(self._options, token_key=key)
             self._journal = SqliteJournal(self._data_dir)
 

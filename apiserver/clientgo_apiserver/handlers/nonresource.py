@@ -1,4 +1,4 @@
-"""Paths that are not resources: discovery, OpenAPI, health, version and metrics."""
+"""Paths that are not resources: discovery, OpenAPI, keys of tokens, health, version and metrics."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from email.utils import formatdate
 from typing import Any
 
 from clientgo.version import KUBERNETES
+from clientgo_apiserver.auth.serviceaccounts import ISSUER
 from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.messages import HTTPRequest, HTTPResponse, json_response, negotiate, text_response
 from clientgo_apiserver.http.rendering import indent
@@ -38,6 +39,7 @@ _PAGES = (
     *("/.well-known/openid-configuration", "/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2"),
     *("/openapi/v3", "/openapi/v3/", "/openid/v1/jwks", "/version"),
 )
+_OPENID_CACHING = ("Cache-Control", "public, max-age=3600")
 _V2_PROTOBUF = "proto-openapi.spec.v2"
 _AGGREGATED = {
     "application/json;g=apidiscovery.k8s.io;v=v2;as=apigroupdiscoverylist": "v2",
@@ -146,6 +148,27 @@ def _openapi(state: State, request: HTTPRequest, segments: list[str]) -> HTTPRes
     return document
 
 
+def _openid(state: State, request: HTTPRequest, segments: list[str]) -> HTTPResponse:
+    """Answer where the keys are that verify tokens of service accounts, and the keys (OpenID Connect Discovery)."""
+    if segments not in ([".well-known", "openid-configuration"], ["openid", "v1", "jwks"]):
+        raise PageNotFound
+    # Imported at its first use: `cryptography` takes a tenth of a server's start.
+    from clientgo_apiserver.auth import signing  # noqa: PLC0415
+
+    if segments[0] == "openid":
+        keys = json_response(signing.key_set(state.options.token_key)).body
+        return HTTPResponse(200, keys, "application/jwk-set+json", [_OPENID_CACHING])
+    scheme = "https" if state.options.root_ca else "http"
+    document = {
+        "issuer": ISSUER,
+        "jwks_uri": f"{scheme}://{request.headers.get('host', '127.0.0.1')}/openid/v1/jwks",
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": [signing.ALGORITHM],
+    }
+    return HTTPResponse(200, json_response(document).body, headers=[_OPENID_CACHING])
+
+
 def _checks(name: str) -> list[str]:
     """Return the checks of a health endpoint, in order."""
     checks = _CHECKS["start"] + _CHECKS[name] + _CHECKS["hooks"]
@@ -208,6 +231,8 @@ _HANDLERS: dict[str, Callable[[State, HTTPRequest, list[str]], HTTPResponse | De
     "api": _api,
     "apis": _api,
     "openapi": _openapi,
+    ".well-known": _openid,
+    "openid": _openid,
     "healthz": _health,
     "livez": _health,
     "readyz": _health,

@@ -227,6 +227,19 @@ def load_or_create_key(folder: Path | None, name: str, make: Callable[[], bytes]
     return secret
 
 
+def load_or_store_random(folder: Path, name: str, key: bytes) -> bytes:
+    """Return the random bytes in the file `name` of a data directory; if it is missing, `key` is stored.
+
+    Raises:
+        DataUnusable: the file was cut off or overwritten, or cannot be read or written.
+    """
+    stored = load_or_create_key(folder, name, lambda: key)
+    if len(stored) != len(key) or len({*stored}) < len(stored) // 4:
+        # Others may know it.
+        raise DataUnusable(f"{folder / name} is damaged: restore it, or delete it to have a new one created")
+    return stored
+
+
 def _unusable_message(folder: Path, error: sqlite3.Error) -> str:
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):

@@ -9,7 +9,13 @@ import pytest
 from apiserver.tests.inprocess import Kube
 from clientgo_apiserver.auth.authentication import user_of_token
 from clientgo_apiserver.embedded import EmbeddedServer
-from clientgo_apiserver.storage.sqlite import FILE_NAME, DataUnusable, SqliteJournal, load_or_create_key
+from clientgo_apiserver.storage.sqlite import (
+    FILE_NAME,
+    DataUnusable,
+    SqliteJournal,
+    load_or_create_key,
+    load_or_store_random,
+)
 from clientgo_apiserver.users import ADMIN
 
 
@@ -25,6 +31,20 @@ def test_a_token_that_no_header_can_contain_is_an_error(tmp_path: Path, content:
     (tmp_path / "admin.token").write_bytes(content)
     with pytest.raises(DataUnusable, match=r"admin\.token is damaged: restore it, or delete it"):
         EmbeddedServer(secure=True, data_dir=tmp_path).start()
+
+
+@pytest.mark.parametrize("content", [b"garbage", b"\xff\x00", bytes(32), b"x" * 32, b"k" * 4096, bytes(range(31))])
+def test_a_damaged_key_of_tokens_is_an_error_and_not_a_key_that_others_may_know(tmp_path: Path, content: bytes) -> None:
+    random_bytes = bytes(range(32))
+    (tmp_path / "token.key").write_bytes(content)
+    with pytest.raises(DataUnusable, match=r"token\.key is damaged: restore it, or delete it"):
+        load_or_store_random(tmp_path, "token.key", random_bytes)
+
+
+@pytest.mark.parametrize("random_bytes", [bytes(range(32)), bytes(range(9)) * 3 + bytes(5)])
+def test_a_key_of_tokens_outlives_a_restart(tmp_path: Path, random_bytes: bytes) -> None:
+    assert load_or_store_random(tmp_path, "token.key", random_bytes) == random_bytes
+    assert load_or_store_random(tmp_path, "token.key", bytes(range(32, 64))) == random_bytes
 
 
 def test_an_empty_database_is_an_error_and_not_an_empty_cluster(tmp_path: Path) -> None:
