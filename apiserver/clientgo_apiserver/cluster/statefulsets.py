@@ -1,8 +1,8 @@
 """StatefulSets: pods with ordinals, created, updated and deleted in order.
 
 With `OrderedReady`, a pod is created once all before it are available, and removed once all before it are; with
-`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, one at a time; with
-`OnDelete`, a pod gets the new template when it is deleted.
+`Parallel`, at once. A rolling update replaces pods from the highest ordinal down to `partition`, `maxUnavailable` at a
+time; with `OnDelete`, a pod gets the new template when it is deleted.
 """
 
 from typing import Any
@@ -11,14 +11,13 @@ from clientgo_apiserver.cluster.podcontrol import (
     FINISHED,
     PODS,
     available_at,
-    is_ready,
     phase_of,
     split_available,
 )
-from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController
-from clientgo_apiserver.controllers.base import is_deleting
+from clientgo_apiserver.cluster.revisions import HASH_LABEL, RevisionedController, hash_of
+from clientgo_apiserver.controllers.base import controller_reference, is_deleting
 from clientgo_apiserver.controllers.deployments import STATEFUL_SETS
-from clientgo_apiserver.controllers.rollout import wanted_replicas
+from clientgo_apiserver.controllers.rollout import resolve, wanted_replicas
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -35,6 +34,12 @@ class StatefulSetController(RevisionedController):
     _kind = "StatefulSet"
     _revision_label = "controller.kubernetes.io/hash"
 
+    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
+        super()._changed(kind, key, old, new)
+        if key == _CLAIMS and new is None:  # a new pod may wait for it
+            for obj in self._store.list(STATEFUL_SETS, (old or {})["metadata"]["namespace"]):
+                self._schedule(*name_of(obj))
+
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if is_deleting(obj):
             return
@@ -48,39 +53,47 @@ class StatefulSetController(RevisionedController):
         if self._keep(obj, pods, templates, (current, update)):
             self._roll(obj, pods, update)
         self._write(obj, current, update)
-        used = {(pod["metadata"].get("labels") or {}).get(HASH_LABEL, "") for pod in pods.values()}
+        used = set(map(hash_of, pods.values()))
         self._trim_revisions(obj, revisions, {current, update, *used})
 
     def _keep(
         self, obj: Object, pods: dict[int, Object], templates: dict[str, Object], revisions: tuple[str, str]
     ) -> bool:
-        """Create, replace and remove pods; return whether all are there and a rolling update may go on."""
-        is_ordered = obj["spec"].get("podManagementPolicy", "OrderedReady") == "OrderedReady"
-        ordinals = _ordinals(obj)
-        complete = True
+        """Create, replace and remove pods; return whether a rolling update may go on."""
+        is_ordered, ordinals = not _is_parallel(obj), _ordinals(obj)
         for ordinal in ordinals:
             pod = pods.get(ordinal)
-            if pod is not None and phase_of(pod) in FINISHED and not is_deleting(pod):
-                self._delete(pod)
-                pod = None if is_ordered else pod
-                complete = False
-            elif pod is None:
-                current, update = revisions
-                revision = current if ordinal < ordinals.start + _partition(obj) else update
+            if pod is None:
+                revision = revisions[ordinal >= ordinals.start + _partition(obj)]
                 self._create(obj, ordinal, templates[revision], revision)
-                complete = False
+            elif phase_of(pod) in FINISHED and not is_deleting(pod):
+                self._delete(pod)  # it is created again once it is gone
             if is_ordered and not self._is_available(obj, pod):
                 return False
-        surplus = sorted((ordinal for ordinal in pods if ordinal not in ordinals), reverse=True)
+            if pod is not None:
+                self._set_claim_owners(obj, pod)
+        return self._remove_surplus(obj, {ordinal: pods[ordinal] for ordinal in pods if ordinal not in ordinals})
+
+    def _remove_surplus(self, obj: Object, pods: dict[int, Object]) -> bool:
+        """Remove pods that were scaled away, from the highest ordinal; return whether a rolling update may go on."""
+        is_ordered, surplus = not _is_parallel(obj), sorted(pods, reverse=True)
+        first_unavailable = next((each for each in reversed(surplus) if not self._is_available(obj, pods[each])), None)
         for ordinal in surplus:
-            if not is_deleting(pods[ordinal]):
-                self._delete(pods[ordinal])
+            self._set_claim_owners(obj, pods[ordinal])
+        for ordinal in surplus:
+            pod = pods[ordinal]
+            if is_ordered and ordinal != first_unavailable and not self._is_available(obj, pod):
+                return False
+            if not is_deleting(pod):
+                self._delete(pod)
             if is_ordered:
                 return False  # one at a time
-        return complete and not surplus
+        return True
 
     def _create(self, obj: Object, ordinal: int, template: Object, revision: str) -> None:
         name = f"{obj['metadata']['name']}-{ordinal}"
+        if self._has_earlier_claims(obj, name):
+            return
         volumes = self._claims(obj, name)
         labels = {HASH_LABEL: revision, NAME_LABEL: name, INDEX_LABEL: str(ordinal)}
         pod = self._pod(obj, template, name=name, labels=labels)
@@ -90,7 +103,33 @@ class StatefulSetController(RevisionedController):
             mounted = {volume["name"] for volume in volumes}
             other_volumes = [volume for volume in spec.get("volumes") or () if volume["name"] not in mounted]
             spec["volumes"] = [*other_volumes, *volumes]
-        self._create_pod(pod)
+        self._set_claim_owners(obj, self._create_pod(pod))
+
+    def _has_earlier_claims(self, obj: Object, pod_name: str) -> bool:
+        """Return whether claims of a new pod are being deleted, or about to be with the pod's predecessor."""
+        claims = self._stored_claims(obj, pod_name)
+        owners = [owner for claim in claims for owner in claim["metadata"].get("ownerReferences") or ()]
+        return any(map(is_deleting, claims)) or any(owner["kind"] == "Pod" for owner in owners)
+
+    def _stored_claims(self, obj: Object, pod_name: str) -> list[Object]:
+        names = [f"{each['metadata']['name']}-{pod_name}" for each in obj["spec"].get("volumeClaimTemplates") or ()]
+        stored = (self._store.get(_CLAIMS, obj["metadata"]["namespace"], name) for name in names)
+        return [claim for claim in stored if claim is not None]
+
+    def _set_claim_owners(self, obj: Object, pod: Object) -> None:
+        """Make the pod or the StatefulSet own the pod's claims, or neither, as the retention policy says."""
+        policy = obj["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+        owner = obj if policy.get("whenDeleted") == "Delete" else None
+        if policy.get("whenScaled") == "Delete" and _ordinal(obj, pod) not in _ordinals(obj):
+            owner = pod
+        uids = (obj["metadata"]["uid"], pod["metadata"]["uid"])
+        for claim in self._stored_claims(obj, pod["metadata"]["name"]):
+            before = claim["metadata"].get("ownerReferences") or []
+            owners = [each for each in before if each.get("uid") not in uids]
+            owners += [controller_reference(owner)] if owner is not None else []
+            if owners != before:
+                meta = {"uid": claim["metadata"]["uid"], "ownerReferences": owners or None}
+                self._internal.patch(_CLAIMS, *name_of(claim), {"metadata": meta})
 
     def _claims(self, obj: Object, pod_name: str) -> list[Object]:
         """Create the claims of a pod that do not exist; return its volumes."""
@@ -114,31 +153,40 @@ class StatefulSetController(RevisionedController):
         return volumes
 
     def _roll(self, obj: Object, pods: dict[int, Object], update: str) -> None:
-        if (obj["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") != "RollingUpdate":
+        """Delete old pods from the highest ordinal, while no more than `maxUnavailable` are unavailable."""
+        strategy = obj["spec"].get("updateStrategy") or {}
+        if strategy.get("type", "RollingUpdate") != "RollingUpdate":
             return
         ordinals = _ordinals(obj)
-        for ordinal in reversed(range(ordinals.start + _partition(obj), ordinals.stop)):
-            pod = pods[ordinal]
-            if (pod["metadata"].get("labels") or {}).get(HASH_LABEL) != update:
-                if not is_deleting(pod):
-                    self._delete(pod)
-                return
-            if not self._is_available(obj, pod):
-                return
+        limit = resolve((strategy.get("rollingUpdate") or {}).get("maxUnavailable") or 1, len(ordinals), up=False)
+        available = {ordinal for ordinal in ordinals if self._is_available(obj, pods.get(ordinal))}
+        old = [
+            ordinal
+            for ordinal in reversed(ordinals[_partition(obj) :])
+            if ordinal in pods and not is_deleting(pods[ordinal]) and hash_of(pods[ordinal]) != update
+        ]
+        if _is_parallel(obj):
+            for ordinal in old:
+                if ordinal not in available:
+                    self._delete(pods[ordinal])
+            old = [ordinal for ordinal in old if ordinal in available]
+        for ordinal in old[: max(0, max(1, limit) - len(ordinals) + len(available))]:
+            self._delete(pods[ordinal])
 
     def _is_available(self, obj: Object, pod: Object | None) -> bool:
-        if pod is None or is_deleting(pod):
+        if pod is None or is_deleting(pod) or phase_of(pod) != "Running":
             return False
         time = available_at(pod, float(obj["spec"].get("minReadySeconds") or 0))
         return time is not None and time <= self._state.clock.time()
 
     def _write(self, obj: Object, current: str, update: str) -> None:
-        pods = [pod for pod in self._owned.by(obj, PODS) if phase_of(pod) not in FINISHED]
-        ready, available, due = split_available(pods, obj["spec"], self._state.clock.time())
-        hashes = [(pod["metadata"].get("labels") or {}).get(HASH_LABEL) for pod in pods if not is_deleting(pod)]
+        pods = self._owned.by(obj, PODS)
+        running = [pod for pod in pods if phase_of(pod) == "Running"]
+        ready, available, due = split_available(running, obj["spec"], self._state.clock.time())
+        hashes = [hash_of(pod) for pod in pods if not is_deleting(pod)]
         updated = hashes.count(update)
-        replicas = wanted_replicas(obj)
-        if updated == replicas == len(pods) and all(map(is_ready, pods)):
+        rolls = (obj["spec"].get("updateStrategy") or {}).get("type", "RollingUpdate") == "RollingUpdate"
+        if rolls and updated == ready == len(pods) == wanted_replicas(obj):
             current = update
         self._update_status(
             obj,
@@ -155,6 +203,10 @@ class StatefulSetController(RevisionedController):
             },
         )
         self._again_at(due, *name_of(obj))
+
+
+def _is_parallel(obj: Object) -> bool:
+    return bool(obj["spec"].get("podManagementPolicy") == "Parallel")
 
 
 def _ordinals(obj: Object) -> range:

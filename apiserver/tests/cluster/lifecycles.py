@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from apiserver.tests.cluster.podcluster import NODES, PODS, REPLICA_SETS, Object, PodCluster, pod_template
+from clientgo_apiserver.cluster.jqpaths import values_at
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.storage.stored import Key
 
@@ -185,6 +186,8 @@ class Player:
         }
         if name in views:
             return views[name]()
+        if name.startswith("number of "):
+            return self.cluster.store.count(_KINDS[name.removeprefix("number of ")][0])
         return [each["metadata"]["name"] for each in self.cluster.store.list(_KINDS[name][0])]
 
 
@@ -222,9 +225,7 @@ def _field(obj: Object, field: str, expected: Any) -> Any:
     """Return a field of the status, a condition, or what is at a path; an absent number is 0."""
     value: Any = obj.get("status") or {}
     if field.startswith("."):
-        value = obj
-        for name in field[1:].split("."):
-            value = value[int(name)] if isinstance(value, list) else (value or {}).get(name)
+        value = next(iter(values_at(obj, field)), None)
     elif field[0].isupper():
         conditions = {each["type"]: each for each in value.get("conditions") or ()}
         condition = conditions.get(field)
