@@ -28,6 +28,7 @@ from clientgo.kubernetes.types.authorization_v1 import (
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest import Config, RESTClient
 from clientgo.rest.request import ByteStream, EventStream, Request
+from clientgo.rest.transport import Duplex, Headers
 
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = GroupVersionResource(_GROUP, "v1", "clusterroles")
@@ -147,6 +148,10 @@ class _RecordingClient(RESTClient):
     def stream(self, request: Request) -> ByteStream:
         with self._recorded():
             return super().stream(request)
+
+    def upgrade(self, request: Request, headers: Headers) -> Duplex:
+        with self._recorded():
+            return super().upgrade(request, headers)
 
     @contextmanager
     def _recorded(self) -> Iterator[None]:

@@ -9,11 +9,10 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, CallbackFailed, ClientGoError, ConnectionFailed, error_from_response
-from clientgo.internal.callbacks import run_callback
+from clientgo.errors import ClientGoError, ConnectionFailed
 from clientgo.log import get_logger
 from clientgo.meta.objects import EMPTY_MAP
 from clientgo.meta.typemeta import ANY_RESPONSE, check_response, invalid_response
@@ -24,21 +23,38 @@ from clientgo.rest.bounds import MAX_ERROR_BYTES, MAX_FRAME, MAX_REDIRECTS, MAX_
 from clientgo.rest.clientmetrics import ERROR, RequestMetrics
 from clientgo.rest.config import Config, server_url
 from clientgo.rest.flowcontrol import RequestRateLimiter, Throttle, TokenBucketRateLimiter
-from clientgo.rest.headers import MediaTypes, RequestHeaders, WarningHandler, WarningLogger, media_types_of, warnings_in
+from clientgo.rest.headers import (
+    MediaTypes,
+    RequestHeaders,
+    WarningHandler,
+    WarningLogger,
+    handle_warnings,
+    media_types_of,
+)
 from clientgo.rest.headers import default_user_agent as default_user_agent
 from clientgo.rest.limits import InFlightRequest, require_permission
 from clientgo.rest.request import (
     JSON,
+    AnyResponse,
     ByteStream,
     EventStream,
     Request,
+    follow_redirects,
     query_string,
-    redirect_target,
     seconds_text,
     target_of,
 )
 from clientgo.rest.retry import Retry, backoff_from, chain_errors, retry_for_error, retry_for_response
-from clientgo.rest.transport import HTTPReply, HTTPStream, StoppableStream, Transport
+from clientgo.rest.transport import (
+    Duplex,
+    Headers,
+    HTTPReply,
+    HTTPStream,
+    StoppableDuplex,
+    StoppableStream,
+    Transport,
+    upgradable,
+)
 from clientgo.rest.watchstream import EmptyStream, WatchStream
 from clientgo.stopping import GRACE, Scopes, current_scopes, scope_of
 
@@ -50,15 +66,8 @@ STOPPED = "stopping: request not retried"
 OUT_OF_TIME = "timeout of the request exceeded: not retried"
 
 
-class _Response(Protocol):
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-
-A = TypeVar("A", bound=_Response)
+A = TypeVar("A", bound=AnyResponse)
+K = TypeVar("K")
 
 
 class _Call(NamedTuple):
@@ -163,7 +172,7 @@ class RESTClient:
         """
         try:
             return WatchStream(
-                self._opened(request),
+                self._opened("GET", request, self._open, StoppableStream),
                 self.server,
                 seconds=float(request.query.get("timeoutSeconds") or 0),
                 bookmarks=request.query.get("allowWatchBookmarks") == "true",
@@ -182,9 +191,16 @@ class RESTClient:
         The request's timeout limits only the opening. Later the server may be silent; TCP keep-alive detects a dead
         peer.
         """
-        response = self._opened(request)
+        response = self._opened("GET", request, self._open, StoppableStream)
         response.idle_timeout = None
         return response
+
+    def upgrade(self, request: Request, headers: Headers) -> Duplex:
+        """Switch the protocol of a new connection; raise `ApiError` or `ConnectionFailed` if that fails.
+
+        The request is not sent again if its connection breaks: a command may have been run.
+        """
+        return self._opened("CONNECT", request, partial(self._switch, headers), StoppableDuplex)
 
     def close(self) -> None:
         """Close the connections; requests in progress finish first."""
@@ -232,7 +248,7 @@ class RESTClient:
             if 200 <= reply.status < 300:
                 check_response(reply.body, ANY_RESPONSE)
                 return reply.body
-            raise _error_in(reply)
+            raise reply.error()
         except ClientGoError as error:
             error.request = f"{method} {target.partition('?')[0]}"
             raise
@@ -282,21 +298,31 @@ class RESTClient:
                 self._metrics.answered(call.method, str(status or ERROR), seconds, len(call.body or b""), received)
         return response
 
-    def _opened(self, request: Request) -> HTTPStream:
+    def _switch(self, headers: Headers, call: _Call, target: str) -> HTTPReply | Duplex:
+        send = partial(upgradable(self._transport).upgrade, target, self._headers.of(call.media_types) + headers)
+        return self._observe(call, call.limits.before_sending(call.read_timeout), send)
+
+    def _opened(
+        self,
+        method: str,
+        request: Request,
+        send: Callable[[_Call, str], HTTPReply | A],
+        keep: Callable[[A, InFlightRequest], K],
+    ) -> K:
         timeout = request.timeout or self._timeout
         try:
             with self._in_flight(timeout) as current:
                 current.start()
                 media_types = MediaTypes("", request.accept, watch=True)
-                call = _Call("GET", None, media_types, timeout or SILENCE, current)
+                call = _Call(method, None, media_types, timeout or SILENCE, current)
                 response = self._send_with_retries(
-                    call, target_of(request), partial(self._open, call), retry_lagging=request.retry_lagging
+                    call, target_of(request), partial(send, call), retry_lagging=request.retry_lagging
                 )
                 if isinstance(response, HTTPReply):
-                    raise _error_in(response)
-                return StoppableStream(response, current)
+                    raise response.error()
+                return keep(response, current)
         except ClientGoError as error:
-            error.request = f"GET {request.path}"
+            error.request = f"{method} {request.path}"
             raise
 
     def _in_flight(self, timeout: float | None, *, reads: bool = True) -> InFlightRequest:
@@ -312,18 +338,18 @@ class RESTClient:
             try:
                 response = send(target)
                 if 300 <= response.status < 400 and call.method in _READS:
-                    response = self._follow_redirects(target, response, send)
+                    response = follow_redirects(self.server, target, response, send, MAX_REDIRECTS)
             except ConnectionFailed as error:
                 retry = self._retry_after(call, done, error, previous)
                 previous = error
             else:
                 if response.status < 300 and "warning" not in response.headers:
                     return response
-                self._handle_warnings(response)
+                handle_warnings(self._on_warning, response.headers)
                 if response.status == 401 and self._refreshed() and not refreshed:
                     refreshed = True
                     continue
-                if not retry_lagging and isinstance(response, HTTPReply) and _lags(response):
+                if not retry_lagging and isinstance(response, HTTPReply) and response.lags:
                     return response
                 next_retry = retry_for_response(done, response.status, response.headers, limit=self._max_retries)
                 if next_retry is None or self._wait(call, next_retry, str(response.status)):
@@ -344,24 +370,6 @@ class RESTClient:
             over = ConnectionFailed(ended, timeout=ended == OUT_OF_TIME, stopping=ended == STOPPED)
             raise chain_errors(over, error) from error
         return retry
-
-    def _follow_redirects(self, target: str, response: A, send: Callable[[str], A]) -> A:
-        """Follow redirects of a read within the server's address; return the last response."""
-        for _ in range(MAX_REDIRECTS):
-            location = redirect_target(self.server, target, response.status, response.headers)
-            if location is None:
-                break
-            target, response = location, send(location)
-            if not 300 <= response.status < 400:
-                break
-        return response
-
-    def _handle_warnings(self, response: _Response) -> None:
-        for text in warnings_in(response.headers.get("warning", "")):
-            try:
-                run_callback(self._on_warning, text)
-            except CallbackFailed as error:  # the request has succeeded
-                log.error("the handler of warnings raised", extra={"warning": text, "err": error})
 
     def _refreshed(self) -> bool:
         """Handle a 401; return whether the request, which the server did not process, has other credentials now."""
@@ -388,11 +396,3 @@ class RESTClient:
         if self._metrics.enabled:
             self._metrics.retried(call.method, code)
         return ""
-
-
-def _lags(reply: HTTPReply) -> bool:
-    return reply.status == 504 and _error_in(reply).is_resource_version_too_large
-
-
-def _error_in(reply: HTTPReply) -> ApiError:
-    return error_from_response(reply.status, reply.body, reply.headers)

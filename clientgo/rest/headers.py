@@ -6,12 +6,13 @@ The API server warns by the header `Warning`, code 299 (RFC 7234).
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from clientgo.errors import ConfigError
+from clientgo.errors import CallbackFailed, ConfigError
+from clientgo.internal.callbacks import run_callback
 from clientgo.log import get_logger
 from clientgo.rest.config import Config, Impersonation
 from clientgo.rest.connections.http1 import is_header_value
@@ -117,6 +118,15 @@ def _impersonation(who: Impersonation) -> Headers:
 def warnings_in(header: str) -> list[str]:
     """Return the non-empty texts with code 299, which Kubernetes uses; other codes are for caches."""
     return [_ESCAPE.sub(r"\1", text) for code, text in _WARNING.findall(header) if code == "299" and text]
+
+
+def handle_warnings(handler: WarningHandler, headers: Mapping[str, str]) -> None:
+    """Call the handler with the texts of a response's warnings; an error of the handler is logged."""
+    for text in warnings_in(headers.get("warning", "")):
+        try:
+            run_callback(handler, text)
+        except CallbackFailed as error:  # the request has succeeded
+            log.error("the handler of warnings raised", extra={"warning": text, "err": error})
 
 
 class WarningLogger:

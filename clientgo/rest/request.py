@@ -5,15 +5,18 @@ the server's address, query strings, and redirects within that address.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 import msgspec
 
 from clientgo.errors import BadRequest
 from clientgo.meta.objects import EMPTY_MAP, GroupVersionResource
+
+if TYPE_CHECKING:
+    from clientgo.rest.transport import Duplex, Headers
 
 S = TypeVar("S", covariant=True)
 
@@ -32,12 +35,12 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_:~-][A-Za-z0-9._:~-]*").fullmatch
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9._~-]*").fullmatch
 _SURROGATE = re.compile("[\ud800-\udfff]").search
-_NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete"})
+_NEEDS_NAME = frozenset({"get", "update", "patch", "apply", "delete", "connect"})
 _COLLECTIONS = 1024
 
 _METHODS = {
     "get": "GET", "list": "GET", "watch": "GET", "create": "POST", "update": "PUT", "patch": "PATCH", "apply": "PATCH",
-    "delete": "DELETE", "deletecollection": "DELETE",
+    "delete": "DELETE", "deletecollection": "DELETE", "connect": "GET",
 }  # fmt: skip
 
 
@@ -47,7 +50,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     `timeout` limits this request, in seconds; None means the requester's default. `accept` lists media types of the
     response, best first; callers that request `METADATA` must accept whole objects, which servers without support
     return. `retry_lagging` retries if the server has not reached the requested resourceVersion yet and says when to
-    come back.
+    come back. `repeated` are parameters of the query whose names may repeat, such as the words of a command.
     """
 
     verb: str
@@ -62,6 +65,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     accept: str = JSON
     retry_lagging: bool = True
+    repeated: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         # Without the body, which may hold a Secret.
@@ -136,6 +140,25 @@ class StreamRequester(Protocol):
         """Open a stream; raise `ApiError` or `ConnectionFailed` if that fails."""
 
 
+@runtime_checkable
+class UpgradeRequester(Protocol):
+    """A requester that can switch a connection to another protocol, such as a WebSocket."""
+
+    def upgrade(self, request: Request, headers: "Headers") -> "Duplex":
+        """Switch the protocol of a new connection; raise `ApiError` or `ConnectionFailed` if that fails."""
+
+
+def open_upgrade(requester: Requester, request: Request, headers: "Headers") -> "Duplex":
+    """Switch the protocol of a new connection; the headers name the protocol.
+
+    Raises:
+        TypeError: the requester is not an `UpgradeRequester`.
+    """
+    if not isinstance(requester, UpgradeRequester):
+        raise TypeError(f"{requester!r} has no streams: use a RESTClient, or add a method upgrade(request, headers)")
+    return requester.upgrade(request, headers)
+
+
 def open_stream(requester: Requester, request: Request) -> ByteStream:
     """Open a stream.
 
@@ -171,6 +194,10 @@ class ForwardingRequester:
         """Open a stream."""
         return open_stream(self._requester, self._forwarded(request))
 
+    def upgrade(self, request: Request, headers: "Headers") -> "Duplex":
+        """Switch the protocol of a new connection."""
+        return open_upgrade(self._requester, self._forwarded(request), headers)
+
     def _forwarded(self, request: Request) -> Request:
         """Return the request to send instead."""
         return request
@@ -200,6 +227,8 @@ def target_of(request: Request) -> str:
     query = request.query
     if request.verb == "watch" and "watch" not in query:
         query = {**query, "watch": "true"}
+    if request.repeated:
+        return f"{path}?{urlencode([*query.items(), *request.repeated])}"
     return f"{path}?{query_string(query)}" if query else path
 
 
@@ -220,6 +249,33 @@ def _check_segment(what: str, value: str) -> None:
         raise BadRequest(f"invalid resource {what} {value!r}: may not be '.' or '..', nor contain '/' or '%'")
     if _SURROGATE(value):
         raise BadRequest(f"invalid resource {what} {value!r}: not valid Unicode")
+
+
+class AnyResponse(Protocol):
+    """Status and headers of a response."""
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, with lower-case names."""
+
+
+R = TypeVar("R", bound=AnyResponse)
+
+
+def follow_redirects(server: str, target: str, response: R, send: Callable[[str], R], limit: int) -> R:
+    """Follow at most `limit` redirects of a read within the server's address; return the last response."""
+    for _ in range(limit):
+        location = redirect_target(server, target, response.status, response.headers)
+        if location is None:
+            break
+        target, response = location, send(location)
+        if not 300 <= response.status < 400:
+            break
+    return response
 
 
 _STATUSES = frozenset((301, 302, 303, 307, 308))

@@ -4,9 +4,10 @@ The real one, in `clientgo.rest.connections`, loads TLS, which a program with fa
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple, Protocol
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, runtime_checkable
 
-from clientgo.errors import ConnectionFailed
+from clientgo.errors import ApiError, ConnectionFailed, error_from_response
 from clientgo.rest.limits import InFlightRequest
 from clientgo.stopping import INTERRUPTED
 
@@ -27,6 +28,15 @@ class HTTPReply(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    def error(self) -> ApiError:
+        """Return the error that the response describes."""
+        return error_from_response(self.status, self.body, self.headers)
+
+    @property
+    def lags(self) -> bool:
+        """True if the server has not reached the requested resourceVersion yet."""
+        return self.status == 504 and self.error().is_resource_version_too_large
 
 
 class HTTPStream(Protocol):
@@ -101,6 +111,86 @@ class StoppableStream:
         """End the stream from any thread; a blocked reader returns at once, without an error."""
         self._request.end()
         self._stream.close()
+
+
+class Duplex(Protocol):
+    """A connection that has switched protocols: one thread receives while others send.
+
+    Both raise `ConnectionFailed` if the connection breaks, or `close` was called.
+    """
+
+    @property
+    def status(self) -> int:
+        """The HTTP status: 101."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The headers, with lower-case names."""
+
+    def receive(self, timeout: float | None) -> bytes:
+        """Return bytes as they arrive, empty at the end; raise `IdleTimeout` after `timeout` seconds without data."""
+
+    def send(self, data: bytes) -> None:
+        """Send all bytes; wait while the peer does not read."""
+
+    def close(self) -> None:
+        """Close the connection from any thread; a blocked thread returns at once. May be called again."""
+
+
+class StoppableDuplex:
+    """Connection that has switched protocols, and that a stop closes. Implements `Duplex`.
+
+    Receiving and sending raise `ConnectionFailed` then, and its `stopping` is True.
+    """
+
+    def __init__(self, duplex: Duplex, request: InFlightRequest) -> None:
+        self.status = duplex.status
+        self.headers = duplex.headers
+        self._duplex = duplex
+        self._request = request
+        request.keep(duplex.close)
+
+    def __repr__(self) -> str:
+        return repr(self._duplex)
+
+    def receive(self, timeout: float | None) -> bytes:
+        """Return bytes as they arrive, empty at the end; raise `IdleTimeout` after `timeout` seconds without data."""
+        with self._stoppable():
+            return self._duplex.receive(timeout)
+
+    def send(self, data: bytes) -> None:
+        """Send all bytes; wait while the peer does not read."""
+        with self._stoppable():
+            self._duplex.send(data)
+
+    def close(self) -> None:
+        """Close the connection from any thread; a blocked thread returns at once. May be called again."""
+        self._request.end()
+        self._duplex.close()
+
+    @contextmanager
+    def _stoppable(self) -> Iterator[None]:
+        try:
+            yield
+        except ConnectionFailed as error:
+            if self._request.aborted:
+                raise ConnectionFailed(INTERRUPTED, stopping=True) from error
+            raise
+
+
+@runtime_checkable
+class UpgradeTransport(Protocol):
+    """A transport whose connections can switch protocols."""
+
+    def upgrade(self, target: str, headers: Headers, timeout: float) -> HTTPReply | Duplex:
+        """Return a connection that has switched protocols, or the response of another status than 101."""
+
+
+def upgradable(transport: object) -> UpgradeTransport:
+    """Return the transport; raise `TypeError` if its connections cannot switch protocols."""
+    if not isinstance(transport, UpgradeTransport):
+        raise TypeError(f"{transport!r} cannot switch protocols: add a method upgrade(target, headers, timeout)")
+    return transport
 
 
 class Transport(Protocol):

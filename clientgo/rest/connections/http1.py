@@ -209,8 +209,13 @@ class ReplyReader:
         """True if no received bytes are left, which no request explains."""
         return self._position == len(self._buffer)
 
-    def head(self, method: str) -> Head:
-        """Return the next reply's head; skip interim (1xx) heads.
+    @property
+    def unread(self) -> bytes:
+        """The bytes received after the last reply's head."""
+        return self._buffer[self._position :]
+
+    def head(self, method: str, *, switch: bool = False) -> Head:
+        """Return the next reply's head; skip interim (1xx) heads. `switch` allows a switch of protocols (101).
 
         Raises:
             IncompleteRead: the peer closed first. ProtocolError: not HTTP/1.1.
@@ -222,7 +227,7 @@ class ReplyReader:
             text = self._buffer[self._position : end].decode(errors="replace")
             self._position = end + 4
             head = Head(text, method)
-            if head.status >= 200:
+            if head.status >= 200 or (switch and head.status == 101):
                 return head
             if head.status == 101:
                 raise ProtocolError("unrequested switch of protocols")

@@ -22,8 +22,9 @@ from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request
 from clientgo.rest.connections.tcp import shut_down
+from clientgo.rest.connections.upgraded import UpgradedConnection
 from clientgo.rest.limits import InFlightRequest, current_request
-from clientgo.rest.transport import Headers, HTTPReply, HTTPStream
+from clientgo.rest.transport import Duplex, Headers, HTTPReply, HTTPStream
 
 MAX_IDLE = 32
 """Idle connections to keep; more may be open at the same time."""
@@ -53,8 +54,8 @@ class _Connection:
         self.sent = False
         self.since = 0.0
 
-    def start(self, data: bytes, method: str, timeout: float) -> Head:
-        """Send the request and read the reply's head."""
+    def start(self, data: bytes, method: str, timeout: float, *, switch: bool = False) -> Head:
+        """Send the request and read the reply's head; `switch` allows a switch of protocols."""
         self.sent = False
         request = self._request = current_request()
         request.abort_with(self.shutdown)
@@ -63,7 +64,7 @@ class _Connection:
         self.sent = True
         if count < len(data):
             self._send_rest(memoryview(data)[count:])
-        return self.reader.head(method)
+        return self.reader.head(method, switch=switch)
 
     def set_timeout(self, timeout: float | None) -> None:
         """Limit each read to `timeout` seconds; None for no limit but TCP's."""
@@ -168,19 +169,23 @@ class PoolTransport:
     def request(self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float) -> HTTPReply:
         """Return the whole response of any status; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, body, timeout)
-        try:
-            with connection:
-                content = connection.reader.body(head)
-        except FAILURES as error:
-            raise exchange_failure(error, self._dialer.origin, timeout, begun=True) from error
-        self.keep(connection, head)
-        return HTTPReply(head.status, head.headers, content)
+        return self._read_reply(connection, head, timeout)
 
     def stream(self, method: str, target: str, headers: Headers, timeout: float, *, idle_timeout: float) -> HTTPStream:
         """Return the response once its head has arrived; raise `ConnectionFailed`."""
         connection, head = self._start(method, target, headers, None, timeout)
         connection.hand_over()
         return _PoolStream(self, connection, head, idle_timeout)
+
+    def upgrade(self, target: str, headers: Headers, timeout: float) -> HTTPReply | Duplex:
+        """Return a new connection that has switched protocols, or the response of another status."""
+        connection, head = self._start_on_new_connection(
+            self._encode("GET", target, headers, None), "GET", timeout, switch=True
+        )
+        if head.status != 101:
+            return self._read_reply(connection, head, timeout)
+        connection.hand_over()
+        return UpgradedConnection(connection, head, self._dialer.origin, self._clock)
 
     def reset(self) -> None:
         """Let later requests use new connections."""
@@ -219,8 +224,7 @@ class PoolTransport:
     def _start(
         self, method: str, target: str, headers: Headers, body: bytes | None, timeout: float
     ) -> tuple[_Connection, Head]:
-        dialer = self._dialer
-        data = encode_request(method, self._prefix + target, dialer.host_header, headers + dialer.extra_headers, body)
+        data = self._encode(method, target, headers, body)
         connection = self._take()
         if connection is not None:
             try:
@@ -232,13 +236,28 @@ class PoolTransport:
                 self.reset()  # the other idle connections are as old
         return self._start_on_new_connection(data, method, timeout)
 
-    def _start_on_new_connection(self, data: bytes, method: str, timeout: float) -> tuple[_Connection, Head]:
+    def _encode(self, method: str, target: str, headers: Headers, body: bytes | None) -> bytes:
+        dialer = self._dialer
+        return encode_request(method, self._prefix + target, dialer.host_header, headers + dialer.extra_headers, body)
+
+    def _read_reply(self, connection: _Connection, head: Head, timeout: float) -> HTTPReply:
+        try:
+            with connection:
+                content = connection.reader.body(head)
+        except FAILURES as error:
+            raise exchange_failure(error, self._dialer.origin, timeout, begun=True) from error
+        self.keep(connection, head)
+        return HTTPReply(head.status, head.headers, content)
+
+    def _start_on_new_connection(
+        self, data: bytes, method: str, timeout: float, *, switch: bool = False
+    ) -> tuple[_Connection, Head]:
         generation = self._dialer.generation(self._clock.now())
         connection = _Connection(self._dialer.dial(timeout), generation, self._max_body)
         self._open.add(connection)
         try:
             with connection:
-                return connection, connection.start(data, method, timeout)
+                return connection, connection.start(data, method, timeout, switch=switch)
         except FAILURES as error:
             raise self.failed(error, connection, timeout) from error
 
