@@ -1,11 +1,12 @@
-"""Additional verbs of pods: logs, eviction, binding to a node."""
+"""Additional verbs of pods: logs, commands, eviction, binding to a node."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import replace
 
+from clientgo import streams
 from clientgo.meta.codec import encode_value
 from clientgo.meta.typemeta import accepted_kinds, type_meta
 from clientgo.rest.request import ByteStream, open_stream
@@ -85,6 +86,71 @@ class PodExpansion(CreateClient[Any]):
         self._need_namespace(request)
         return LogStream(open_stream(self._requester, request))
 
+    def exec(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        container: str = "",
+        stdin: bool = False,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> "streams.RemoteProcess":
+        """Run a command in a pod's container, which may be left out if there is only one.
+
+        With `tty` the command has a terminal, and a single output. `timeout` limits the opening, in seconds.
+
+        Raises:
+            BadRequest: the container does not exist or has not started, or the pod has several and none is named.
+            NotFound: the pod does not exist.
+            TypeError: the requester has no streams, or the command is a text.
+        """
+        if isinstance(command, str):
+            raise TypeError(f"invalid command {command!r}: expected a list, such as ['sh', '-c', {command!r}]")
+        return self._open_process(name, "exec", _streams(container, stdin=stdin, tty=tty), command, timeout)
+
+    def attach(
+        self,
+        name: str,
+        *,
+        container: str = "",
+        stdin: bool = False,
+        tty: bool = False,
+        timeout: float | None = None,
+    ) -> "streams.RemoteProcess":
+        """Attach to the running process of a pod's container, as `exec` does to a command.
+
+        Closing leaves the process running. `stdin` and `tty` are available only if the container has them.
+        """
+        return self._open_process(name, "attach", _streams(container, stdin=stdin, tty=tty), (), timeout)
+
+    def run(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        container: str = "",
+        stdin: bytes | Iterable[bytes] = (),
+        timeout: float | None = None,
+    ) -> "streams.CommandResult":
+        """Run a command in a pod's container until it ends, with this input; return its exit code and output.
+
+        Raises:
+            ConnectionFailed: the connection was lost, or the command did not end within `timeout` seconds.
+            ApiError: the command could not be run; see `exec`.
+        """
+        process = self.exec(name, command, container=container, stdin=bool(stdin), timeout=timeout)
+        return process.communicate(stdin, timeout=timeout)
+
+    def _open_process(
+        self, name: str, subresource: str, query: Mapping[str, object], command: Sequence[str], timeout: float | None
+    ) -> "streams.RemoteProcess":
+        parameters = _set_parameters(query)
+        request = self._request("connect", name, subresource=subresource, query=parameters, timeout=timeout)
+        self._need_namespace(request)
+        words = tuple(("command", word) for word in command)
+        return streams.open_process(self._requester, replace(request, accept="*/*", repeated=words))
+
     def evict(self, name: str, options: DeleteOptions | None = None, *, dry_run: bool = False) -> None:
         """Delete a pod if its disruption budgets allow it now; else raise `TooManyRequests`."""
         body: dict[str, object] = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
@@ -105,6 +171,10 @@ class PodExpansion(CreateClient[Any]):
         self._need_namespace(request)
         kind = type_meta(sent)
         fetch_success(self._requester, request, accepted_kinds(*([kind] if kind else []), success=True))
+
+
+def _streams(container: str, *, stdin: bool, tty: bool) -> dict[str, object]:
+    return {"container": container, "stdin": stdin, "stdout": True, "stderr": not tty, "tty": tty}
 
 
 def _set_parameters(query: Mapping[str, object]) -> dict[str, str]:
