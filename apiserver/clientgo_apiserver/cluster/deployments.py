@@ -112,22 +112,22 @@ class DeploymentController(WorkloadController):
         active = [each for each in sets.all if wanted_replicas(each)]
         desired = wanted_replicas(obj)
         if len(active) < 2:
-            latest = active[0] if active else sets.current
-            if latest is not None:
-                self._scale(obj, latest, desired)
+            latest = active or sets.all[-1:]
+            for each in latest:
+                self._scale(obj, each, desired)
             return
         if sets.current is not None and _is_saturated(obj, sets.current):
             for each in sets.earlier:
                 self._scale(obj, each, 0)
             return
-        total = sum(map(wanted_replicas, active))
-        remaining = (_max_replicas(obj) if desired else 0) - total
-        # The largest first; the same in an order that does not depend on the store.
-        ordered = sorted(active, key=lambda each: (-wanted_replicas(each), each["metadata"]["creationTimestamp"]))
+        remaining = (_max_replicas(obj) if desired else 0) - sum(map(wanted_replicas, active))
+        # The largest first; of those of one size the newest grows first, and the oldest shrinks first.
+        by_age = sorted(active, key=_age, reverse=remaining > 0)
+        ordered = sorted(by_age, key=lambda each: -wanted_replicas(each))
         sizes = {}
         unassigned = remaining
         for each in ordered:
-            share = _share(obj, each, total, remaining, unassigned)
+            share = _share(obj, each, remaining, unassigned)
             sizes[each["metadata"]["name"]] = wanted_replicas(each) + share
             unassigned -= share
         for each in ordered:
@@ -180,16 +180,16 @@ class DeploymentController(WorkloadController):
             self._events.record(obj, "ScalingReplicaSet", text)
 
     def _clean_up(self, obj: Object, sets: _Sets) -> None:
+        """Delete the earliest revisions beyond the history limit, unless they have replicas."""
         limit = obj["spec"].get("revisionHistoryLimit")
-        if not _is_complete(obj, sets):
+        if not _is_complete(obj, sets) and not obj["spec"].get("paused"):
             return
-        unused = [
-            each
-            for each in sets.earlier
-            if not wanted_replicas(each) and not count_of(each, "replicas") and not is_deleting(each)
-        ]
-        for each in unused[: max(0, len(sets.earlier) - (DEFAULT_HISTORY if limit is None else int(limit)))]:
-            self._delete(each)
+        earlier = [each for each in sets.earlier if not is_deleting(each)]
+        surplus = max(0, len(earlier) - (DEFAULT_HISTORY if limit is None else int(limit)))
+        for each in sorted(earlier, key=lambda each: (revision_of(each), *_age(each)))[:surplus]:
+            is_observed = count_of(each, "observedGeneration") >= each["metadata"].get("generation", 1)
+            if is_observed and not wanted_replicas(each) and not count_of(each, "replicas"):
+                self._delete(each)
 
     def _write(self, obj: Object, sets: _Sets, *, created: bool) -> None:
         if sets.current is not None:
@@ -273,10 +273,14 @@ def count_of(replica_set: Object | None, field: str) -> int:
 
 
 def _sets(obj: Object, children: list[Object]) -> _Sets:
-    oldest_first = sorted(children, key=lambda each: (each["metadata"]["creationTimestamp"], revision_of(each)))
+    oldest_first = sorted(children, key=_age)
     template = _comparable(obj["spec"]["template"])
     current = next((each for each in oldest_first if _comparable(each["spec"]["template"]) == template), None)
     return _Sets(current, [each for each in oldest_first if each is not current])
+
+
+def _age(replica_set: Object) -> tuple[str, str]:
+    return replica_set["metadata"]["creationTimestamp"], replica_set["metadata"]["name"]
 
 
 def _comparable(template: Object) -> Object:
@@ -326,7 +330,7 @@ def _is_saturated(obj: Object, current: Object) -> bool:
     return is_desired and wanted_replicas(current) == desired == count_of(current, "availableReplicas")
 
 
-def _share(obj: Object, replica_set: Object, total: int, remaining: int, unassigned: int) -> int:
+def _share(obj: Object, replica_set: Object, remaining: int, unassigned: int) -> int:
     """Return the replicas that a ReplicaSet gets or loses of `remaining`, of which some are still `unassigned`."""
     size = wanted_replicas(replica_set)
     if not size or not remaining:
@@ -334,8 +338,8 @@ def _share(obj: Object, replica_set: Object, total: int, remaining: int, unassig
     if not wanted_replicas(obj):
         return -size
     text = annotation(replica_set, MAXIMUM)
-    before = int(text) if text.isdecimal() and int(text) else total
-    share = round(size * _max_replicas(obj) / before) - size
+    before = int(text) if text.isdecimal() and int(text) else max(1, count_of(obj, "replicas"))
+    share = (2 * size * _max_replicas(obj) + before) // (2 * before) - size  # half is rounded up, as Go does
     return min(share, unassigned) if remaining > 0 else max(share, unassigned)
 
 
