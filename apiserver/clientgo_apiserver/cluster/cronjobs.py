@@ -1,6 +1,6 @@
 """CronJobs: a Job at each time of the schedule."""
 
-from clientgo_apiserver.cluster.cronschedule import times_after
+from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, times_after
 from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
 from clientgo_apiserver.controllers.base import controller_reference, is_deleting
 from clientgo_apiserver.controllers.jobs import JOBS, end_of
@@ -10,6 +10,8 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 CRON_JOBS: Key = ("batch", "cronjobs")
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_MANY = 100  # missed times
+_TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 
 class CronJobController(WorkloadController):
@@ -37,6 +39,7 @@ class CronJobController(WorkloadController):
         due, following = self._due_times(obj)
         if due is not None and self._may_start(obj, active, due):
             job = self._create(obj, due)
+            self._events.record(obj, "SuccessfulCreate", f"Created job {job['metadata']['name']}")
             active.append(job)
             status |= {"lastScheduleTime": rfc3339(int(due)), "active": [_reference_to(each) for each in active]}
         self._update_status(obj, status)
@@ -45,17 +48,17 @@ class CronJobController(WorkloadController):
     def _due_times(self, obj: Object) -> tuple[float | None, float | None]:
         """Return the last time of the schedule that has passed and has no Job yet, and the next one."""
         spec, now = obj["spec"], self._state.clock.time()
+        schedule, zone = spec["schedule"], spec.get("timeZone") or ""
         last = (obj.get("status") or {}).get("lastScheduleTime")
         since = seconds_of(last or obj["metadata"]["creationTimestamp"])
+        latest, missed = latest_time(schedule, zone, since, now)
+        following = next(times_after(schedule, zone, latest or (now if missed else since)), None)
         deadline = spec.get("startingDeadlineSeconds")
         if deadline is not None:
-            since = max(since, now - float(deadline))
-        due = None
-        for time in times_after(spec["schedule"], spec.get("timeZone") or "", since):
-            if time > now:
-                return due, time
-            due = time
-        return due, None
+            latest, missed = latest_time(schedule, zone, max(since, now - float(deadline)), now)
+        if missed > _MANY:
+            self._events.record(obj, "TooManyMissedTimes", _TOO_MANY, kind="Warning")
+        return latest, following
 
     def _may_start(self, obj: Object, active: list[Object], due: float) -> bool:
         name = _job_name(obj, due)
@@ -69,7 +72,7 @@ class CronJobController(WorkloadController):
         return policy != "Forbid" or not active
 
     def _create(self, obj: Object, due: float) -> Object:
-        template, meta = obj["spec"]["jobTemplate"], obj["metadata"]
+        template, meta, zone = obj["spec"]["jobTemplate"], obj["metadata"], obj["spec"].get("timeZone") or ""
         described = template.get("metadata") or {}
         job = {
             "apiVersion": "batch/v1",
@@ -78,7 +81,7 @@ class CronJobController(WorkloadController):
                 "name": _job_name(obj, due),
                 "namespace": meta["namespace"],
                 "labels": described.get("labels") or {},
-                "annotations": {**(described.get("annotations") or {}), _SCHEDULED: rfc3339(int(due))},
+                "annotations": {**(described.get("annotations") or {}), _SCHEDULED: local_time(due, zone)},
                 "ownerReferences": [controller_reference(obj)],
             },
             "spec": template["spec"],

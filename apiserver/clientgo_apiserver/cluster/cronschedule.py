@@ -38,6 +38,34 @@ def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
                 yield time
 
 
+def latest_time(schedule: str, zone: str, after: float, now: float) -> tuple[float | None, int]:
+    """Return the last time of a schedule after `after` until `now`, and about how many have passed.
+
+    As upstream's controller does, the number is estimated from the first two times, and only times from about the last
+    but one are looked at: a schedule with long pauses may have none of them.
+    """
+    times = times_after(schedule, zone, after)
+    first, second = next(times, None), next(times, None)
+    if first is None or now < first:
+        return None, 0
+    if second is None or now < second:
+        return first, 1
+    interval = int(second - first)
+    missed = int(now - first) // interval + 1
+    latest = None
+    for time in times_after(schedule, zone, first + (missed - 2) * interval):
+        if time > now:
+            break
+        latest = time
+    return latest, missed
+
+
+def local_time(time: float, zone: str) -> str:
+    """Format seconds since the epoch as RFC 3339 in a time zone; `zone` is empty for UTC."""
+    local = datetime.fromtimestamp(int(time), ZoneInfo(zone) if zone else UTC)
+    return local.isoformat().replace("+00:00", "Z")
+
+
 @lru_cache(maxsize=256)
 def _fields(schedule: str) -> tuple[frozenset[int], ...]:
     """Return the values of the fields; -1 marks one with a star, as in robfig/cron: `*/2` is no star, `*/1` is."""
