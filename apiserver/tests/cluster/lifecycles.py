@@ -40,8 +40,26 @@ _KINDS: dict[str, tuple[Key, str]] = {
     "poddisruptionbudgets": (("policy", "poddisruptionbudgets"), "policy/v1 PodDisruptionBudget"),
     "events": (("", "events"), "v1 Event"),
 }
+_TITLES = {
+    "cronjobs": "CronJobs",
+    "daemonsets": "DaemonSets",
+    "deployments": "Deployments and ReplicaSets",
+    "jobs": "Jobs",
+    "namespaces": "Namespaces, owners, claims and endpoints",
+    "nodes": "Nodes, evictions and budgets",
+    "statefulsets": "StatefulSets",
+}
+_INTRODUCTION = """# Life cycles
+
+The states in which objects end with `--pods` (or `Environment(server=BundledServer(pods=True))`), on a clock that tests
+step. Each line is a test: its steps are in [the data](../tests/cluster/lifecycledata), a file for each section.
+
+No control plane ran beside it: the expected states follow from the documented behavior of kube-controller-manager 1.36
+and the order of decisions in its controllers, and the last column names the rule. Pods become ready a second after they
+are scheduled, and end a second after they are deleted. `pods: i Ready 3` means that three pods of the image `i` are
+ready; `pods/#0` is the first pod by name. Conditions are listed by their type, with status and reason."""
 _CLUSTER_SCOPED = ("nodes", "namespaces")
-_META = ("labels", "annotations", "finalizers", "ownerReferences")
+_META = ("labels", "annotations", "finalizers")
 
 
 @dataclass(frozen=True)
@@ -105,6 +123,12 @@ class Player:
         api_version, kind = _KINDS[target.partition("/")[0]][1].split()
         meta = {"name": name, **{field: fields.pop(field) for field in _META if field in fields}}
         obj = {"apiVersion": api_version, "kind": kind, "metadata": meta}
+        if "owned by" in fields:
+            owner = self.cluster.store.get(*self._find(fields.pop("owned by"), namespace))
+            assert owner is not None, "the owner exists"
+            reference = {field: owner[field] for field in ("apiVersion", "kind")}
+            reference |= {field: owner["metadata"][field] for field in ("name", "uid")}
+            meta["ownerReferences"] = [{**reference, "blockOwnerDeletion": True}]
         base = _base(target.partition("/")[0], name, fields.pop("image", "i"))
         self.cluster.create(key, _merged(_merged(base, obj), fields), namespace)
 
@@ -130,13 +154,13 @@ class Player:
     def _drain(self, node: str, fields: Object) -> None:
         """Cordon a node and evict its pods, but those of DaemonSets, as `kubectl drain` does."""
         self.cluster.patch(NODES, node, {"spec": {"unschedulable": True}}, "")
-        for _ in range(fields.get("seconds", 10)):
+        for _ in range(10):
             for pod in self.cluster.pods():
                 owners = pod["metadata"].get("ownerReferences") or [{"kind": ""}]
                 is_leaving = "deletionTimestamp" in pod["metadata"] or owners[0]["kind"] == "DaemonSet"
                 if pod["spec"].get("nodeName") == node and not is_leaving:
                     self._evict_if_allowed(pod["metadata"]["name"])
-            self._wait("1", {})
+            self._wait("1", fields)
 
     def _evict_if_allowed(self, name: str) -> None:
         try:
@@ -246,3 +270,40 @@ def _state(pod: Object) -> str:
         return "Terminating"
     ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions") or ())
     return "Ready" if ready else str(status.get("phase", ""))
+
+
+def page() -> str:
+    """Return the documentation of the end states."""
+    lines = [_INTRODUCTION]
+    title = ""
+    for name, cycle in life_cycles():
+        if name != title:
+            lines += ["", f"## {_TITLES[name]}", "", "| Life cycle | End state | Rule |", "| --- | --- | --- |"]
+            title = name
+        lines.append(f"| {cycle.name} | {_text(cycle.end)} | {cycle.rule} |")
+    return "\n".join(lines) + "\n"
+
+
+def _text(end: Object) -> str:
+    """Return an end state as the text of a cell."""
+    subjects = []
+    for subject, value in end.items():
+        if isinstance(value, dict):
+            fields = [f"{name} {_value(each)}" for name, each in value.items()] or ["none"]
+            subjects.append(f"{subject}: {', '.join(fields)}")
+        else:
+            subjects.append(f"{subject} {_value(value)}")
+    escaped = "; ".join(subjects).replace("|", "\\|")
+    return f"`{escaped}`"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_value(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "absent" if value in (None, "") else str(value)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

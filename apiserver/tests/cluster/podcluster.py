@@ -15,13 +15,6 @@ PODS: Key = ("", "pods")
 NODES: Key = ("", "nodes")
 DEPLOYMENTS: Key = ("apps", "deployments")
 REPLICA_SETS: Key = ("apps", "replicasets")
-STATEFUL_SETS: Key = ("apps", "statefulsets")
-DAEMON_SETS: Key = ("apps", "daemonsets")
-JOBS: Key = ("batch", "jobs")
-CRON_JOBS: Key = ("batch", "cronjobs")
-_KINDS = {
-    DEPLOYMENTS: "Deployment", REPLICA_SETS: "ReplicaSet", STATEFUL_SETS: "StatefulSet", DAEMON_SETS: "DaemonSet"
-}  # fmt: skip
 
 
 class PodCluster:
@@ -39,20 +32,12 @@ class PodCluster:
         self.internal.create(key, namespace, obj)
         self.scheduler.run()
 
-    def workload(
-        self, key: Key, name: str = "w", *, image: str = "i", annotations: Object | None = None, **spec: Any
-    ) -> None:
-        """Create a workload with the label `app: NAME`."""
-        meta = {"name": name, "annotations": annotations or {}}
-        template = pod_template(name, image)
-        spec = {"selector": {"matchLabels": {"app": name}}, "template": template, **spec}
-        self.create(key, {"apiVersion": "apps/v1", "kind": _KINDS[key], "metadata": meta, "spec": spec})
-
-    def job(self, name: str = "j", *, annotations: Object | None = None, **spec: Any) -> None:
-        template = {"spec": {**pod_template(name, "i")["spec"], "restartPolicy": "Never"}}
-        meta = {"name": name, "annotations": annotations or {}}
-        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": {"template": template, **spec}}
-        self.create(JOBS, job)
+    def deployment(self, name: str = "w", **spec: Any) -> None:
+        """Create a Deployment with the label `app: NAME`."""
+        spec = {"selector": {"matchLabels": {"app": name}}, "template": pod_template(name, "i"), **spec}
+        self.create(
+            DEPLOYMENTS, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+        )
 
     def patch(self, key: Key, name: str, patch: Object, namespace: str = "default") -> None:
         self.internal.patch(key, namespace, name, patch)
@@ -89,29 +74,12 @@ class PodCluster:
         status: Object = self.get(key, name)["status"]
         return status
 
-    def counts(self, key: Key, *fields: str, name: str = "w") -> tuple[int, ...]:
-        return tuple(self.status(key, name).get(field, 0) for field in fields)
-
-    def condition(self, key: Key, kind: str, name: str = "w") -> tuple[str, str]:
-        conditions = self.status(key, name).get("conditions") or ()
-        return next(((each["status"], each["reason"]) for each in conditions if each["type"] == kind), ("", ""))
-
     def pods(self, namespace: str = "default") -> list[Object]:
         return self.store.list(PODS, namespace)
 
     def names(self) -> list[str]:
         return [pod["metadata"]["name"] for pod in self.pods()]
 
-    def images(self) -> list[str]:
-        return sorted(pod["spec"]["containers"][0]["image"] for pod in self.pods())
-
-    def phases(self) -> list[str]:
-        return sorted((pod.get("status") or {}).get("phase", "") for pod in self.pods())
-
 
 def pod_template(name: str, image: str) -> Object:
     return {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": image}]}}
-
-
-def image_change(name: str) -> Object:
-    return {"spec": {"containers": [{"name": "c", "image": name}]}}

@@ -1,7 +1,6 @@
 import pytest
 
 from apiserver.tests.cluster.podcluster import (
-    DEPLOYMENTS,
     NODES,
     PODS,
     PodCluster,
@@ -39,11 +38,6 @@ def test_nodes_are_ready_and_renew_their_leases(cluster: PodCluster) -> None:
     assert cluster.get(LEASES, "node-1", "kube-node-lease")["spec"]["renewTime"] > before
 
 
-def test_pods_are_spread_over_the_nodes(cluster: PodCluster) -> None:
-    cluster.workload(DEPLOYMENTS, replicas=3)
-    assert placed(cluster) == ["node-1", "node-2", "node-3"]
-
-
 def test_a_pod_that_fits_no_node_says_why_and_is_scheduled_once_it_fits(cluster: PodCluster) -> None:
     pod(cluster, "p", nodeSelector={"disk": "ssd"})
     condition = cluster.status(PODS, "p")["conditions"][0]
@@ -62,46 +56,3 @@ def test_resources_that_no_node_has_left_keep_a_pod_pending(cluster: PodCluster)
     cluster.delete(PODS, "a")
     cluster.step(times=2)
     assert placed(cluster) == ["node-1", "node-2", "node-3"]
-
-
-def test_no_pod_is_scheduled_on_a_cordoned_node(cluster: PodCluster) -> None:
-    cluster.patch(NODES, "node-1", {"spec": {"unschedulable": True}}, "")
-    taints = cluster.get(NODES, "node-1", "")["spec"]["taints"]
-    assert [(taint["key"], taint["effect"]) for taint in taints] == [("node.kubernetes.io/unschedulable", "NoSchedule")]
-    cluster.workload(DEPLOYMENTS, replicas=4)
-    assert placed(cluster) == ["node-2", "node-2", "node-3", "node-3"]
-    cluster.patch(NODES, "node-1", {"spec": {"unschedulable": None}}, "")
-    assert "taints" not in cluster.get(NODES, "node-1", "")["spec"]
-
-
-def test_pods_of_a_node_that_is_not_ready_are_evicted_after_five_minutes(cluster: PodCluster) -> None:
-    cluster.workload(DEPLOYMENTS, replicas=3)
-    cluster.step()
-    cluster.annotate(NODES, "node-1", "ready", "false", "")
-    cluster.step()
-    assert cluster.counts(DEPLOYMENTS, "readyReplicas") == (2,)
-    assert placed(cluster) == ["node-1", "node-2", "node-3"]
-    cluster.step(300)
-    cluster.step(times=3)
-    assert cluster.counts(DEPLOYMENTS, "readyReplicas") == (3,)
-    assert "node-1" not in placed(cluster)
-
-
-def test_pods_of_a_node_that_recovers_in_time_stay(cluster: PodCluster) -> None:
-    cluster.workload(DEPLOYMENTS, replicas=3)
-    cluster.step()
-    before = cluster.names()
-    cluster.annotate(NODES, "node-1", "ready", "false", "")
-    cluster.step(60)
-    cluster.annotate(NODES, "node-1", "ready", None, "")
-    cluster.step(300)
-    cluster.step(times=3)
-    assert (cluster.names(), cluster.counts(DEPLOYMENTS, "readyReplicas")) == (before, (3,))
-
-
-def test_pods_of_a_deleted_node_are_deleted_and_replaced(cluster: PodCluster) -> None:
-    cluster.workload(DEPLOYMENTS, replicas=3)
-    cluster.step()
-    cluster.delete(NODES, "node-1", "")
-    cluster.step(times=3)
-    assert (cluster.counts(DEPLOYMENTS, "readyReplicas"), "node-1" in placed(cluster)) == ((3,), False)
