@@ -319,6 +319,8 @@ class _FailureLog:
         same = traceback_id(error)
         left_out = self._repeats.due(key, same)
         facts |= {"err": f"{type(error).__name__}: {text_of(facts['err'])}", **_nonzero(left_out=left_out)}
+        if isinstance(error, KeyError) and "in LogRecord" in facts["err"]:
+            facts["hint"] = "logging reserves that name in extra: add _ to it, which is not printed"
         if self._tracebacks.due(same) is not None:
             list(exception_lines(error))  # raises here, and not in a handler of the program, which would lose the line
             log.error("bug: cannot reconcile; will retry", exc_info=error, extra=facts)

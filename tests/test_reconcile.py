@@ -115,6 +115,15 @@ def test_another_traceback_of_the_object_is_printed_at_once(caplog: pytest.LogCa
     ]
 
 
+@pytest.mark.parametrize("extra", [{"name": "a"}, {"args": 1}])
+def test_reserved_name_in_extra_is_explained(caplog: pytest.LogCaptureFixture, extra: dict[str, object]) -> None:
+    with pytest.raises(KeyError) as raised:
+        logging.getLogger("program").error("reconciled", extra=extra)
+    fail(Attempts("Foo"), raised.value)
+    (record,) = caplog.records
+    assert vars(record)["hint"] == "logging reserves that name in extra: add _ to it, which is not printed"
+
+
 def test_failure_has_its_retry_its_request_and_the_line_of_the_reconciler(caplog: pytest.LogCaptureFixture) -> None:
     client = RESTClient(Config(host="http://fake"), transport=FakeTransport(reply(b"no", status=403)))
     with Attempts("Foo").at(KEY) as attempt:

@@ -30,6 +30,9 @@ FURTHER = {
 """Commands of other distributions of this project."""
 
 
+_RUN_FLAGS = ("--reload", "--help", "-h")
+
+
 class Parser(argparse.ArgumentParser):
     """Argument parser that reports errors on one line."""
 
@@ -63,13 +66,27 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if own_arguments[:1] == ["perturb"] and "--" in own_arguments:
         split = own_arguments.index("--")
         own_arguments, passed_on = own_arguments[:split], own_arguments[split + 1 :]
-    for number, argument in enumerate(own_arguments[1:], 1) if own_arguments[:1] == ["run"] else ():
-        if argument == "--" or not argument.startswith("-"):
-            own_arguments, passed_on = own_arguments[: number + (argument != "--")], own_arguments[number + 1 :]
-            break
-    options = parser().parse_args(own_arguments)
+    if own_arguments[:1] == ["run"]:
+        own_arguments, passed_on = _of_run(own_arguments)
+    options, unknown = parser().parse_known_args(own_arguments)
+    if unknown:
+        prog = f"clientgo {options.command}"
+        Parser(prog=prog).error(f"unrecognized arguments: {' '.join(unknown)}")
     options.arguments = passed_on
     return options
+
+
+def _of_run(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split the arguments of `run` into its own and those of the manager, which are around FILE, or after `--`."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    before, after = list(arguments[:end]), list(arguments[end + 1 :])
+    words = [word for word in before[1:] if not word.startswith("-")]
+    file = next((word for word in words if word.endswith(".py")), next(iter(words), None))
+    if file is None:
+        return before, after
+    at = before.index(file, 1)
+    own_arguments = ["run", *(word for word in before[1:at] if word in _RUN_FLAGS), file]
+    return own_arguments, [*(word for word in before[1:at] if word not in _RUN_FLAGS), *before[at + 1 :], *after]
 
 
 def parser() -> Parser:
@@ -95,7 +112,8 @@ def parser() -> Parser:
         command.add_argument(
             "--verify", action="store_true", help="write nothing; print a diff and fail if files are out of date"
         )
-    _run(_command(commands, "run", "run the manager of the project, or the reconcilers of a file, on this machine"))
+    what = "run the manager of the project, or the reconcilers of a file, on this machine"
+    _run(_command(commands, "run", what, help_flag=False))
     _perturb(_command(commands, "perturb", "prove controllers by perturbation, without a cluster"))
     _doctor(_command(commands, "doctor", "check Python, the cluster, CRDs, permissions, ports and certificates"))
     _explain(_command(commands, "explain", "describe a kind or one of its fields, as kubectl explain does, offline"))
@@ -107,8 +125,9 @@ def parser() -> Parser:
     return root
 
 
-def _command(commands: "argparse._SubParsersAction[Parser]", name: str, what: str) -> Parser:
-    command = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.", allow_abbrev=False)
+def _command(commands: "argparse._SubParsersAction[Parser]", name: str, what: str, *, help_flag: bool = True) -> Parser:
+    description = f"{what[0].upper()}{what[1:]}."
+    command = commands.add_parser(name, help=what, description=description, allow_abbrev=False, add_help=help_flag)
     command.set_defaults(command=command.prog.partition(" ")[2])
     return command
 
@@ -129,9 +148,11 @@ def _init(command: Parser) -> None:
 
 
 def _run(command: Parser) -> None:
+    command.set_defaults(print_help=command.print_help)
+    command.add_argument("-h", "--help", action="store_true", help="show this message and the manager's flags")
     command.add_argument("--reload", action="store_true", help="restart the manager when its source changes")
     command.add_argument("file", nargs="?", type=Path, metavar="FILE.py [FLAG ...] | -- [FLAG ...]",
-        help="file whose reconcilers to run instead of the project; flags after it are the manager's")  # fmt: skip
+        help="file whose reconcilers to run instead of the project; the other flags are the manager's")  # fmt: skip
 
 
 def _perturb(command: Parser) -> None:

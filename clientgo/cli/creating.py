@@ -18,6 +18,7 @@ from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.cli.webhooks import add_webhooks, asked, confine_webhooks
 from clientgo.cli.wheels import add_wheels
 from clientgo.codegen.problems import reason_of
+from clientgo.version import VERSION
 
 if TYPE_CHECKING:
     from clientgo.cli.external import ExternalKind
@@ -41,6 +42,12 @@ def init(options: argparse.Namespace, root: Path) -> int:
             writer.note("created", wheel)
     begin(writer, project, root, words)
     _close(writer, project, root, "created")
+    if not options.clientgo_from:
+        print(  # noqa: T201  # a warning to the user
+            f"clientgo init: warning: requirements.txt names clientgo {VERSION}, which no package index has yet: the"
+            " project's image and CI need clientgo upgrade --clientgo-from PATH, a checkout of clientgo or its wheel",
+            file=sys.stderr,
+        )
     say("Next: clientgo create api --group GROUP --version v1alpha1 --kind KIND")
     return 0
 

@@ -8,8 +8,11 @@ and without a reachable server those of this machine.
 """
 
 import argparse
+import errno
 import os
+import re
 import socket
+import subprocess
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -72,6 +75,8 @@ RENEWAL = timedelta(days=1)
 _ACCEPTED = ("NamesAccepted", "Established")
 """Conditions of a CRD that is served."""
 
+_RUN = re.compile(r"clientgo(\.cli)? run ")
+
 _PLACEHOLDER = "system"
 """Namespace in scaffolded manifests, which config/default replaces."""
 
@@ -121,7 +126,7 @@ def examine(options: argparse.Namespace, root: Path, environ: Mapping[str, str])
     )
     ports = {**PORTS, hooks.webhook_port: "webhooks"}
     needed = () if project is None else (8081, hooks.webhook_port) if served else (8081,)
-    yield from guarded("ports", lambda: check_ports(ports, needed))
+    yield from guarded("ports", lambda: check_ports(ports, needed, running=manager_runs(root)))
     if served:
         folder = Path(hooks.webhook_cert_path or default_cert_dir())
         names = hooks.webhook_cert_name, hooks.webhook_cert_key
@@ -300,8 +305,22 @@ def _accesses(roles: Iterable[Object], placeholder: str) -> Iterator[tuple[str, 
                 yield verb, what, SelfSubjectAccessReviewSpec(resource_attributes=attributes)
 
 
-def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Diagnosis]:
-    """Check that ports are free, by their purposes; only those that are needed are a problem."""
+def manager_runs(root: Path) -> bool:
+    """Report whether `make run` runs in a project, by the process ids that it records for `make stop`."""
+    record = root / ".local" / "run.pid"
+    pids = [word for word in record.read_text().split() if word.isdecimal()] if record.is_file() else []
+    if not pids:
+        return False
+    command = ["ps", "-o", "args=", "-p", ",".join(pids)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # numbers only
+    return _RUN.search(done.stdout) is not None  # the system may have given the id to another program
+
+
+def check_ports(ports: Mapping[int, str], needed: Container[int], *, running: bool = False) -> Iterator[Diagnosis]:
+    """Check that ports are free, by their purposes; only those that are needed are a problem.
+
+    While the project's manager is `running`, ports in use are expected to be its own.
+    """
     free, fix = [], "stop the program that has it, or set another port by flag"
     for port, purpose in ports.items():
         try:
@@ -309,6 +328,9 @@ def check_ports(ports: Mapping[int, str], needed: Container[int]) -> Iterator[Di
             free.append(str(port))
         except OSError as error:
             state = PROBLEM if port in needed else WARNING
+            if running and error.errno == errno.EADDRINUSE:
+                yield Diagnosis(OK, "port", f"{port} ({purpose}) is in use; the project's manager runs (make run)")
+                continue
             yield Diagnosis(state, "port", f"{port} ({purpose}) cannot be used: {os.strerror(error.errno or 0)}: {fix}")
     if free:
         yield Diagnosis(OK, "ports", f"free: {', '.join(free)}")

@@ -75,6 +75,13 @@ def run_file(path: Path, arguments: Sequence[str]) -> int:
     return exit_code(start)
 
 
+def print_flags() -> int:
+    """Print the flags of a manager, and return the exit code."""
+    print(flush=True)  # noqa: T201  # separates it from the command's own help
+    FlagParser(FileFlags, prog="clientgo run FILE.py", description="Flags of the manager:").parse(["--help"])
+    return 0
+
+
 def reconcilers(module: ModuleType) -> Iterator[type[Reconciler[Any]]]:
     """Yield the reconciler classes that a module defines, without base classes of others among them."""
     classes = [cls for cls in vars(module).values() if isinstance(cls, type) and cls.__module__ == module.__name__]

@@ -128,10 +128,13 @@ def run(options: argparse.Namespace, root: Path, *, clock: Clock = SYSTEM_CLOCK)
     Raises:
         CommandError: the folder has no project, or the project has no main.py.
     """
-    if options.file is not None and not options.reload:
+    if options.help or (options.file is not None and not options.reload):
         # Imported here: the manager and the generators take most of the start-up time.
-        from clientgo.cli.onefile import run_file  # noqa: PLC0415
+        from clientgo.cli.onefile import print_flags, run_file  # noqa: PLC0415
 
+        if options.help:
+            options.print_help()
+            return print_flags()
         return run_file(options.file, options.arguments)
     command = [sys.executable, *_program(options.file, root), *options.arguments]
     if not options.reload:

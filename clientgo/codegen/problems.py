@@ -42,32 +42,41 @@ class Problems:
 
 
 def place_of(cls: type[Any], field: str | None = None) -> tuple[str, int]:
-    """Return file and line of a class or one of its fields."""
+    """Return file and line of a class or one of its fields, which may be inherited."""
     try:
         file = shown(inspect.getfile(cls))
     except (OSError, TypeError):
         return cls.__module__, 0
+    for base in _with_fields(cls) if field is not None else ():
+        for statement in _body_of(base):
+            if isinstance(statement, ast.AnnAssign | ast.Assign) and field in _targets(statement):
+                return shown(inspect.getfile(base)), statement.lineno
     body = _source_of(cls)
-    for statement in body.body if body else ():
-        if isinstance(statement, ast.AnnAssign | ast.Assign) and field in _targets(statement):
-            return file, statement.lineno
     return file, body.lineno if body else 0
 
 
 def field_docs(cls: type[Any]) -> dict[str, str]:
-    """Return the attribute docstrings of a class by field."""
-    body = _source_of(cls)
-    if body is None:
-        return {}
+    """Return the attribute docstrings of a class and its bases by field."""
     return {
         statement.target.id: " ".join(following.value.value.split())
-        for statement, following in pairwise(body.body)
+        for base in reversed(_with_fields(cls))
+        for statement, following in pairwise(_body_of(base))
         if isinstance(statement, ast.AnnAssign)
         and isinstance(statement.target, ast.Name)
         and isinstance(following, ast.Expr)
         and isinstance(following.value, ast.Constant)
         and isinstance(following.value.value, str)
     }
+
+
+def _with_fields(cls: type[Any]) -> list[type[Any]]:
+    """Return the class and its bases that may declare fields, nearest first."""
+    return [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in ("builtins", "msgspec", "typing")]
+
+
+def _body_of(cls: type[Any]) -> list[ast.stmt]:
+    source = _source_of(cls)
+    return source.body if source is not None else []
 
 
 def _targets(statement: ast.AnnAssign | ast.Assign) -> list[str]:

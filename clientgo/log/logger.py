@@ -13,6 +13,9 @@ from clientgo.log.facts import describe, facts_of
 from clientgo.log.fields import Chain, current_chain, fields_in
 from clientgo.log.values import truncate
 
+RESERVED = frozenset({"asctime", "message", *vars(logging.makeLogRecord({}))})
+"""Attributes of log records, which `extra` cannot set; `name_` is printed as `name`."""
+
 
 class LogMessage(str):
     """Constant message of a log record; `str` adds its facts, for handlers that format it themselves."""
@@ -57,7 +60,11 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[LogMessage, MutableMapping[str, Any]]:
         """Return a message with the facts of `extra` and of the context."""
         # Not merged here: the library's formatters, which print the fields themselves, would have them merged twice.
-        return LogMessage.of(msg, current_chain(), kwargs.get("extra") or {}), kwargs
+        extra = kwargs.get("extra") or {}
+        if not RESERVED.isdisjoint(extra):
+            # `logging` would raise, and the line would be lost.
+            extra = kwargs["extra"] = {f"{key}_" if key in RESERVED else key: value for key, value in extra.items()}
+        return LogMessage.of(msg, current_chain(), extra), kwargs
 
 
 def get_logger(name: str) -> Logger:

@@ -1,6 +1,7 @@
 """`clientgo doctor`: the state and fix of each check."""
 
 import socket
+import sys
 from collections.abc import Iterator
 from configparser import ConfigParser
 from dataclasses import replace
@@ -23,6 +24,7 @@ from clientgo.rest import Config, RESTClient
 from clientgo.testing.clock import FakeClock
 from tests.cli.processes import free_port
 from tests.cli.projects import ROOT, clientgo
+from tests.processes import Child
 
 HOME = ROOT / "examples" / "home"
 CRD = "homes.ajd.my.domain"
@@ -190,6 +192,21 @@ def test_used_port_is_a_problem_if_the_project_needs_it() -> None:
             assert first.state == state
             assert first.message.startswith(f"{used} (probes) cannot be used: Address already in use: stop the program")
             assert second == Diagnosis(OK, "ports", f"free: {free}")
+
+
+@pytest.mark.e2e
+def test_port_of_the_project_s_running_manager_is_no_problem(tmp_path: Path) -> None:
+    assert not doctor.manager_runs(tmp_path)
+    (tmp_path / ".local").mkdir()
+    for name, expected in (("clientgo run --reload", OK), ("another run", PROBLEM)):
+        command = [sys.executable, "-c", "import signal; print('begun', flush=True); signal.pause()", name]
+        with Child(command, tmp_path / name) as manager, socket.create_server(("", 0)) as server:
+            manager.wait_for("begun")
+            (tmp_path / ".local/run.pid").write_text(f"{manager.pid}\n")
+            port = server.getsockname()[1]
+            [finding] = doctor.check_ports({port: "probes"}, (port,), running=doctor.manager_runs(tmp_path))
+        assert (finding.state, finding.message.partition(" (")[0]) == (expected, str(port))
+    assert not doctor.manager_runs(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,9 @@ def test_project_installs_the_given_wheel_everywhere(tmp_path: Path, capsys: pyt
     assert clientgo(project, "init", "--project-name", "foo", "--clientgo-from", f"../{WHEEL}") == 0
 
     built = read_files(project)
-    assert f"created  wheels/{WHEEL}" in capsys.readouterr().out.splitlines()
+    output = capsys.readouterr()
+    assert f"created  wheels/{WHEEL}" in output.out.splitlines()
+    assert output.err == ""
     assert built[f"wheels/{WHEEL}"] == "a wheel"
     assert f"./wheels/{WHEEL}[secure-serving]" in built["requirements.txt"].splitlines()
     assert f"./wheels/{WHEEL}[embedded]" in built["requirements-dev.txt"].splitlines()
@@ -243,9 +245,14 @@ def test_server_s_wheel_beside_the_library_s_is_installed_for_tests(tmp_path: Pa
     assert "apiserver" not in built["requirements.txt"]
 
 
-def test_project_without_a_wheel_requires_the_installed_version(tmp_path: Path) -> None:
+def test_project_without_a_wheel_requires_the_installed_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     built = read_files(new_project(tmp_path / "p"))
 
+    assert (
+        f"warning: requirements.txt names clientgo {VERSION}, which no package index has yet" in capsys.readouterr().err
+    )
     assert f"clientgo[secure-serving]>={VERSION}" in built["requirements.txt"].splitlines()
     assert f"clientgo[embedded]>={VERSION}" in built["requirements-dev.txt"].splitlines()
     assert "COPY requirements.txt ./\nRUN" in built["Dockerfile"]

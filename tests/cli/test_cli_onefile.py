@@ -52,13 +52,36 @@ def test_reconcilers_are_the_most_derived_classes_of_the_module() -> None:
         (["--", "--leader-elect"], None, ["--leader-elect"]),
         (["syncer.py"], "syncer.py", []),
         (["syncer.py", "-n", "demo", "--reload"], "syncer.py", ["-n", "demo", "--reload"]),
+        (["--embedded", "syncer.py"], "syncer.py", ["--embedded"]),
+        (["-n", "demo", "--embedded", "syncer.py", "-v", "4"], "syncer.py", ["-n", "demo", "--embedded", "-v", "4"]),
+        (["syncer", "-n", "demo"], "syncer", ["-n", "demo"]),
     ],
 )
-def test_flags_after_the_file_are_those_of_the_manager(
+def test_flags_around_the_file_are_those_of_the_manager(
     arguments: list[str], file: str | None, remainder: list[str]
 ) -> None:
     options = parse(["run", "--reload", *arguments])
     assert (options.reload, options.file and str(options.file), options.arguments) == (True, file, remainder)
+
+
+def test_help_of_run_shows_the_flags_of_a_manager(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        clientgo(tmp_path, "run", "--help")
+    text = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert [
+        flag for flag in ("--reload", "--embedded", "--crds", "--leader-elect", "--namespace") if flag not in text
+    ] == []
+
+
+@pytest.mark.parametrize("command", ["run --embedded", "init --nowhere", "create api --nowhere"])
+def test_unknown_flag_is_reported_with_the_help_of_its_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    with pytest.raises(SystemExit):
+        clientgo(tmp_path, *command.split())
+    name, _, flag = command.rpartition(" ")
+    assert capsys.readouterr().err == f"clientgo {name}: unrecognized arguments: {flag} (see clientgo {name} --help)\n"
 
 
 @pytest.mark.parametrize(

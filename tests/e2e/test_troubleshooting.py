@@ -43,6 +43,8 @@ class WidgetReconciler(Reconciler[Widget]):
 """
 
 BUILT_IN = """\
+import logging
+
 from clientgo.kubernetes.types.core_v1 import Namespace
 from clientgo.manager import Reconciler
 from clientgo.meta import replace
@@ -81,7 +83,7 @@ def shown(folder: Path, program: str, *flags: str, kubeconfig: Path | None, mess
 
 
 def test_every_message_of_the_page_has_a_test() -> None:
-    assert len(MESSAGES) == 10
+    assert len(MESSAGES) == 11
 
 
 @pytest.mark.e2e
@@ -94,7 +96,8 @@ def test_every_message_of_the_page_has_a_test() -> None:
         pytest.param(5, PROGRAM.replace("Reconciler[Widget]", "Reconciler[WidgetSpec]"), id="not a kind"),
         pytest.param(7, WEBHOOKS, id="webhook without certificate"),
         pytest.param(8, BUILT_IN.format("replace(namespace, speck=None)"), id="unknown field"),
-        pytest.param(9, BUILT_IN.format("{}['x']"), id="exception"),
+        pytest.param(9, BUILT_IN.format('logging.info("x", extra={"name": "a"})'), id="reserved name of a log record"),
+        pytest.param(10, BUILT_IN.format("{}['x']"), id="exception"),
     ],
 )
 def test_mistake_is_named(tmp_path: Path, cluster: Path, number: int, program: str) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from clientgo import log
 from clientgo.log.config import formatter_for
+from clientgo.log.facts import HEADER
+from clientgo.log.logger import RESERVED
 
 RED, YELLOW, BOLD, FAINT, END = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
 FOO = {"kind": "Foo", "namespace": "default", "name": "x", "reconcile_id": "1a324c18-a361-4802-a0d0-3509aed87234"}
@@ -113,6 +115,13 @@ def test_messages_of_the_library_contain_their_facts_with_other_handlers() -> No
         "WARNING:clientgo.test:failed to list: refused: password=[redacted]\\nforged  reflector=configmaps",
         "ERROR:clientgo.test:Foo default/x  100% wrong  attempt=1",
     ]
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED - HEADER))
+def test_fact_with_the_name_of_a_record_s_attribute_is_printed(name: str) -> None:
+    log.setup(stream=(stream := io.StringIO()), style="text")
+    log.get_logger("clientgo.test").warning("failed", extra={name: "mine", "other": 1})
+    assert f' {name}="mine" other=1 ' in stream.getvalue()
 
 
 def test_messages_of_the_library_are_constant_in_structured_formats() -> None:

@@ -1,5 +1,6 @@
 """Parameters of `Meta`, `constrained` and `@api_type`, and the CRD keywords they render."""
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, make_dataclass
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ import pytest
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
 from clientgo.codegen.inputs.apitypes import read_modules
-from clientgo.codegen.problems import Problems
+from clientgo.codegen.problems import Problems, place_of
 from clientgo.meta import Duration, ExternalDocs, Int32, Meta, ObjectMeta, Quantity, Rule, constrained
 from clientgo.meta.constraints import cel_name
 
@@ -288,6 +289,41 @@ def test_field_docstring_is_the_description_and_max_description_truncates_it() -
     assert owner(max_description=0) is None
     cidr = definition("ippool")["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     assert cidr["properties"]["cidr"]["description"] == "Addresses of the pool, such as 10.0.0.0/8."
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    label: str
+    """Text on the label."""
+    size: int
+    """Size in millimetres."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel(Labelled):
+    size: int
+    """Longest side in millimetres."""
+    weight: int
+    """Weight in grams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter(Parcel):
+    weight: int
+
+
+def test_docstrings_of_inherited_fields_are_descriptions() -> None:
+    properties = SchemaMaker(Problems()).of_class(Letter)["properties"]
+    assert {name: schema["description"] for name, schema in properties.items()} == {
+        "label": "Text on the label.",
+        "size": "Longest side in millimetres.",
+        "weight": "Weight in grams.",
+    }
+
+
+def test_error_about_an_inherited_field_has_its_line() -> None:
+    source, number = inspect.getsourcelines(Labelled)
+    assert place_of(Letter, "label")[1] == number + source.index("    label: str\n")
 
 
 def test_embedded_metadata_schema_is_optional() -> None:
