@@ -10,6 +10,7 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 CRON_JOBS: Key = ("batch", "cronjobs")
 _SCHEDULED = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_ACTIVE = "Not starting job because prior execution is running and concurrency policy is Forbid"
 _MANY = 100  # missed times
 _TOO_MANY = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
@@ -31,6 +32,7 @@ class CronJobController(WorkloadController):
         if is_deleting(obj):
             return
         active = [job for job in children if end_of(job) is None]
+        self._note_completed(obj, children)
         status = self._status(obj, children, active)
         self._clean_up(obj, [job for job in children if end_of(job) is not None])
         if obj["spec"].get("suspend"):
@@ -67,9 +69,23 @@ class CronJobController(WorkloadController):
         policy = obj["spec"].get("concurrencyPolicy", "Allow")
         if policy == "Replace":
             for job in active:
-                self._delete(job)
+                self._delete_job(obj, job)
             active.clear()
+        if policy == "Forbid" and active:
+            self._events.record(obj, "JobAlreadyActive", _ACTIVE)
         return policy != "Forbid" or not active
+
+    def _delete_job(self, obj: Object, job: Object) -> None:
+        self._delete(job)
+        self._events.record(obj, "SuccessfulDelete", f"Deleted job {job['metadata']['name']}")
+
+    def _note_completed(self, obj: Object, jobs: list[Object]) -> None:
+        """Record the Jobs that have ended since the last sync."""
+        before = {each["uid"] for each in (obj.get("status") or {}).get("active") or ()}
+        for job in jobs:
+            if (end := end_of(job)) is not None and job["metadata"]["uid"] in before:
+                text = f"Saw completed job: {job['metadata']['name']}, condition: {end['type']}"
+                self._events.record(obj, "SawCompletedJob", text)
 
     def _create(self, obj: Object, due: float) -> Object:
         template, meta, zone = obj["spec"]["jobTemplate"], obj["metadata"], obj["spec"].get("timeZone") or ""
@@ -105,7 +121,7 @@ class CronJobController(WorkloadController):
             jobs = [job for job in finished if _has_failed(job) is failed and not is_deleting(job)]
             jobs.sort(key=lambda job: ((job.get("status") or {}).get("startTime") or "", job["metadata"]["name"]))
             for job in jobs[: max(0, len(jobs) - int(limit))]:
-                self._delete(job)
+                self._delete_job(obj, job)
 
 
 def _job_name(obj: Object, due: float) -> str:

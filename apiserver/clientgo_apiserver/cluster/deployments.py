@@ -13,8 +13,12 @@ from clientgo_apiserver.controllers.base import annotation, condition_of, condit
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.replicasets import (
     DEFAULT_HISTORY,
+    DESIRED,
     HASH_LABEL,
+    MAXIMUM,
     REVISION,
+    REVISION_HISTORY,
+    copied_annotations,
     new_replica_set,
     revision_of,
 )
@@ -30,9 +34,8 @@ from clientgo_apiserver.controllers.rollout import (
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
-DESIRED = "deployment.kubernetes.io/desired-replicas"
-MAXIMUM = "deployment.kubernetes.io/max-replicas"
 _DEADLINE_SECONDS = 600.0  # apps/v1's progressDeadlineSeconds
+_NO_DEADLINE = 2**31 - 1
 _COMPLETE, _TIMED_OUT = "NewReplicaSetAvailable", "ProgressDeadlineExceeded"
 
 
@@ -76,7 +79,7 @@ class DeploymentController(WorkloadController):
         if created:
             sets = self._create(obj, sets)
         elif sets.current is not None:
-            self._annotate(sets.current, _next_revision(sets))
+            self._update(obj, sets.current, _next_revision(sets))
         if obj["spec"].get("paused") or self._is_scaled(obj, sets):
             self._scale_in_proportion(obj, sets)
         elif rolls(obj):
@@ -99,9 +102,20 @@ class DeploymentController(WorkloadController):
         self._record_scaling(obj, stored, 0, wanted_replicas(stored))
         return sets._replace(current=stored)
 
-    def _annotate(self, replica_set: Object, revision: int) -> None:
+    def _update(self, obj: Object, replica_set: Object, revision: int) -> None:
+        """Give the current ReplicaSet the Deployment's annotations and `minReadySeconds`, and its revision."""
+        annotations, before = copied_annotations(obj), annotation(replica_set, REVISION)
         if revision_of(replica_set) < revision:
-            patch = {"metadata": {"annotations": {REVISION: str(revision)}}}
+            annotations[REVISION] = str(revision)
+            if before:
+                history = annotation(replica_set, REVISION_HISTORY)
+                annotations[REVISION_HISTORY] = f"{history},{before}" if history else before
+        changed = {name: text for name, text in annotations.items() if annotation(replica_set, name) != text}
+        patch: Object = {"metadata": {"annotations": changed}} if changed else {}
+        seconds = obj["spec"].get("minReadySeconds") or 0
+        if seconds != (replica_set["spec"].get("minReadySeconds") or 0):
+            patch["spec"] = {"minReadySeconds": seconds}
+        if patch:
             self._internal.patch(REPLICA_SETS, *name_of(replica_set), patch)
 
     def _is_scaled(self, obj: Object, sets: _Sets) -> bool:
@@ -206,6 +220,7 @@ class DeploymentController(WorkloadController):
         status = {
             "observedGeneration": obj["metadata"].get("generation", 1),
             **{name: count or None for name, count in counts.items()},
+            "terminatingReplicas": sets.total("terminatingReplicas"),
         }
         # The stored object: the annotation above may have changed it.
         stored = self._store.get(DEPLOYMENTS, *name_of(obj)) or obj
@@ -232,6 +247,8 @@ class DeploymentController(WorkloadController):
 
     def _progressing(self, obj: Object, sets: _Sets, counts: dict[str, int], *, created: bool) -> Object | None:
         spec, before, now = obj["spec"], conditions_of(obj), self._now()
+        if spec.get("progressDeadlineSeconds") == _NO_DEADLINE:
+            return None
         last = condition_of(obj, "Progressing") or None
         name = (sets.current or obj)["metadata"]["name"]
         label = f'ReplicaSet "{name}"' if sets.current is not None else f'Deployment "{name}"'

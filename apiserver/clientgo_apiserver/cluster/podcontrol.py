@@ -199,8 +199,11 @@ def split_available(pods: Iterable[Object], spec: Object, now: float) -> tuple[i
     return len(ready), len(ready) - len(later), min(later, default=None)
 
 
-def deletion_rank(pod: Object) -> tuple[Any, ...]:
-    """Return the sort key by which replicas are deleted: unassigned, pending, unready and young ones first."""
+def deletion_rank(pod: Object, crowd: int = 0) -> tuple[Any, ...]:
+    """Return the sort key by which replicas are deleted: unassigned, pending, unready and young ones first.
+
+    `crowd` is the number of related pods on the pod's node: of ready pods, those of crowded nodes come first.
+    """
     meta, ready = pod["metadata"], is_ready(pod)
     cost = (meta.get("annotations") or {}).get("controller.kubernetes.io/pod-deletion-cost", "0")
     return (
@@ -208,8 +211,13 @@ def deletion_rank(pod: Object) -> tuple[Any, ...]:
         ("Pending", "Unknown", "Running").index(phase_of(pod)) if phase_of(pod) not in FINISHED else -1,
         ready,
         int(cost) if cost.lstrip("-").isdecimal() else 0,
+        -crowd,
         # The youngest first.
         -seconds_of(condition_of(pod, "Ready")["lastTransitionTime"]) if ready else 0.0,
+        -max(
+            (each.get("restartCount") or 0 for each in (pod.get("status") or {}).get("containerStatuses") or ()),
+            default=0,
+        ),
         -seconds_of(meta["creationTimestamp"]),
         meta["name"],
     )

@@ -1,10 +1,16 @@
 """ReplicaSets: as many pods as `spec.replicas`."""
 
+from collections import Counter
+
+from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import (
     BATCH,
+    FINISHED,
+    PODS,
     WorkloadController,
     deletion_rank,
     is_active,
+    phase_of,
     split_available,
 )
 from clientgo_apiserver.controllers.base import condition_of, is_deleting, other_conditions
@@ -36,19 +42,29 @@ class ReplicaSetController(WorkloadController):
                 self._manage(obj, pods, missing)
             except ApiFailure as error:
                 failure = error
-        self._count(obj, pods, (reason, failure.message) if failure is not None else None)
+        terminating = sum(is_deleting(pod) and phase_of(pod) not in FINISHED for pod in children)
+        self._count(obj, pods, terminating, (reason, failure.message) if failure is not None else None)
         if failure is not None:
             raise failure
 
     def _manage(self, obj: Object, pods: list[Object], missing: int) -> None:
         for _ in range(min(missing, BATCH)):
             self._create_pod(self._pod(obj, obj["spec"]["template"]))
-        for pod in sorted(pods, key=deletion_rank)[: min(-missing, BATCH) if missing < 0 else 0]:
-            self._delete(pod)
+        if missing < 0:
+            crowds = Counter(pod["spec"].get("nodeName") for pod in self._related(obj))
+            ranked = sorted(pods, key=lambda pod: deletion_rank(pod, crowds[pod["spec"].get("nodeName")]))
+            for pod in ranked[: min(-missing, BATCH)]:
+                self._delete(pod)
         if abs(missing) > BATCH:
             self._schedule(*name_of(obj))
 
-    def _count(self, obj: Object, pods: list[Object], failure: tuple[str, str] | None) -> None:
+    def _related(self, obj: Object) -> list[Object]:
+        """Return the pods of the ReplicaSet and of others with its controller."""
+        owner = controller_of(obj)
+        sets = [obj] if owner is None else self._owned.by({"metadata": {"uid": owner["uid"]}}, REPLICA_SETS)
+        return [pod for each in sets for pod in self._owned.by(each, PODS) if is_active(pod)]
+
+    def _count(self, obj: Object, pods: list[Object], terminating: int, failure: tuple[str, str] | None) -> None:
         template_labels = (obj["spec"]["template"].get("metadata") or {}).get("labels") or {}
         ready, available, due = split_available(pods, obj["spec"], self._state.clock.time())
         labeled = sum(selects({"matchLabels": template_labels}, pod["metadata"].get("labels") or {}) for pod in pods)
@@ -60,6 +76,7 @@ class ReplicaSetController(WorkloadController):
                 "fullyLabeledReplicas": labeled or None,
                 "readyReplicas": ready or None,
                 "availableReplicas": available or None,
+                "terminatingReplicas": terminating,
                 "conditions": self._conditions(obj, failure),
             },
         )

@@ -14,7 +14,10 @@ from clientgo_apiserver.storage.stored import Key, name_of
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
-_NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION)
+REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MAXIMUM = "deployment.kubernetes.io/max-replicas"
+_NOT_COPIED = ("kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED, MAXIMUM)
 DEFAULT_HISTORY = 10
 """ReplicaSets kept for earlier templates: apps/v1's revisionHistoryLimit."""
 
@@ -82,7 +85,6 @@ def new_replica_set(deployment: Object, digest: str, revision: int) -> Object:
     meta, spec = deployment["metadata"], deployment["spec"]
     template: dict[str, Any] = spec["template"]
     labels = {**(template["metadata"].get("labels") or {}), HASH_LABEL: digest}
-    annotations = {name: text for name, text in (meta.get("annotations") or {}).items() if name not in _NOT_COPIED}
     selector = {**spec["selector"], "matchLabels": {**(spec["selector"].get("matchLabels") or {}), HASH_LABEL: digest}}
     new_spec: Object = {
         "replicas": wanted_replicas(deployment),
@@ -98,11 +100,17 @@ def new_replica_set(deployment: Object, digest: str, revision: int) -> Object:
             "name": f"{meta['name']}-{digest}",
             "namespace": meta["namespace"],
             "labels": labels,
-            "annotations": {**annotations, REVISION: str(revision)},
+            "annotations": {**copied_annotations(deployment), REVISION: str(revision)},
             "ownerReferences": [controller_reference(deployment)],
         },
         "spec": new_spec,
     }
+
+
+def copied_annotations(deployment: Object) -> dict[str, str]:
+    """Return the annotations of a Deployment that its ReplicaSets get."""
+    annotations = deployment["metadata"].get("annotations") or {}
+    return {name: text for name, text in annotations.items() if name not in _NOT_COPIED}
 
 
 def revision_of(replica_set: Object) -> int:

@@ -43,10 +43,11 @@ _KINDS: dict[str, tuple[Key, str]] = {
 _TITLES = {
     "cronjobs": "CronJobs",
     "daemonsets": "DaemonSets",
-    "deployments": "Deployments and ReplicaSets",
+    "deployments": "Deployments",
     "jobs": "Jobs",
     "namespaces": "Namespaces, owners, claims and endpoints",
     "nodes": "Nodes, evictions and budgets",
+    "replicasets": "ReplicaSets",
     "statefulsets": "StatefulSets",
 }
 _INTRODUCTION = """# Life cycles
@@ -195,7 +196,8 @@ class Player:
         """Return a view of the whole cluster: its pods, ReplicaSets or events, or the names of objects of one kind."""
         pods = self.cluster.pods()
         events = Counter[str]()
-        for event in self.cluster.store.list(("", "events")):
+        stored = self.cluster.store.list(("", "events"))
+        for event in stored:
             events[event["reason"]] += event["count"]
         views: dict[str, Callable[[], Object]] = {
             "pods": lambda: dict(Counter(f"{_image(pod)} {_state(pod)}" for pod in pods)),
@@ -210,6 +212,9 @@ class Player:
         }
         if name in views:
             return views[name]()
+        if name.startswith("events of "):
+            involved = [each for each in stored if each["involvedObject"]["name"] == name.removeprefix("events of ")]
+            return sorted({each["reason"] for each in involved})
         if name.startswith("number of "):
             return self.cluster.store.count(_KINDS[name.removeprefix("number of ")][0])
         return [each["metadata"]["name"] for each in self.cluster.store.list(_KINDS[name][0])]
