@@ -14,6 +14,7 @@ from clientgo_apiserver.registry.validation import (
     access,
     cluster,
     core,
+    flowcontrol,
     generic,
     limits,
     network,
@@ -26,7 +27,7 @@ from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, Fie
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
 RULE_MODULES: tuple[ModuleType, ...] = (
-    *(generic, access, cluster, core, limits, network, policies, storage, webhooks),
+    *(generic, access, cluster, core, flowcontrol, limits, network, policies, storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )

@@ -182,13 +182,13 @@ def node(value: Object, scope: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def node_amounts(value: Object, _: FieldScope) -> Iterator[Cause]:
-    """Check the amounts and addresses in the status of a node."""
+def node_amounts(value: Object, scope: FieldScope) -> Iterator[Cause]:
+    """Check the amounts in the status of a node, and in an update its addresses."""
     status = value.get("status") or {}
     for field in ("capacity", "allocatable"):
         for name, quantity in sorted((status.get(field) or {}).items()):
             yield from within(f"status.{field}.{name}", quantity_errors(name, quantity))
-    addresses = status.get("addresses") or []
+    addresses = (status.get("addresses") or []) if scope.updates else []
     for index, address in enumerate(addresses):
         if address in addresses[:index]:
             go_address = {"Type": address.get("type", ""), "Address": address.get("address", "")}

@@ -1,0 +1,152 @@
+"""Rules of priority levels and flow schemas."""
+
+from collections.abc import Iterator
+from math import log2
+
+from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, not_supported, required
+from clientgo_apiserver.names import label_errors, subdomain_errors
+from clientgo_apiserver.registry.validation.scopes import FieldScope, rule, within
+from clientgo_apiserver.resources import Object
+
+_EXEMPT, _EVERY = "exempt", "*"
+_MAX_PRECEDENCE, _MAX_QUEUES, _MAX_HASH_BITS = 10_000, 10**7, 60
+_METHODS = ("ByNamespace", "ByUser")
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
+_SUBJECTS = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
+
+
+@rule()
+def exempt_level(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that the level `exempt`, and no other, has that type."""
+    kind = (value.get("spec") or {}).get("type") or ""
+    if (value["metadata"].get("name") == _EXEMPT) != (kind == "Exempt"):
+        yield invalid_value("spec.type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
+
+
+@rule()
+def natural(value: int, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a negative number with this message."""
+    if value < 0:
+        yield invalid_value("", value, detail)
+
+
+@rule()
+def queuing(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the queues of a level, and that a hash of 60 bits can choose hands of them."""
+    limit, queues, hand = (value.get(field) or 0 for field in ("queueLengthLimit", "queues", "handSize"))
+    if limit <= 0:
+        yield invalid_value("queueLengthLimit", limit, "must be positive")
+    if queues <= 0:
+        yield invalid_value("queues", queues, "must be positive")
+    elif queues > _MAX_QUEUES:
+        yield invalid_value("queues", queues, f"must not be greater than {_MAX_QUEUES}")
+    if hand <= 0:
+        yield invalid_value("handSize", hand, "must be positive")
+    elif hand > queues:
+        yield invalid_value("handSize", hand, f"should not be greater than queues ({queues})")
+    elif log2(queues) * hand > _MAX_HASH_BITS:
+        reason = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than"
+        yield invalid_value("handSize", hand, f"{reason} {_MAX_HASH_BITS}")
+
+
+@rule()
+def matching_precedence(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the precedence of a schema; 1 is that of `exempt`."""
+    precedence = (value.get("spec") or {}).get("matchingPrecedence") or 0
+    if precedence <= 0:
+        yield invalid_value("spec.matchingPrecedence", precedence, "must be a positive value")
+    if precedence > _MAX_PRECEDENCE:
+        yield invalid_value("spec.matchingPrecedence", precedence, f"must not be greater than {_MAX_PRECEDENCE}")
+    if precedence == 1 and value["metadata"].get("name") != _EXEMPT:
+        reason = "only the schema named 'exempt' may have matchingPrecedence 1"
+        yield invalid_value("spec.matchingPrecedence", precedence, reason)
+
+
+@rule()
+def distinguisher(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check the method that distinguishes flows; the message has the whole struct."""
+    if value.get("type") not in _METHODS:
+        yield not_supported("type", {"Type": value.get("type") or ""}, _METHODS)
+
+
+@rule()
+def flow_subject(value: Object, _: FieldScope) -> Iterator[Cause]:
+    """Check that a subject has the field of its kind, and no other."""
+    kind = value.get("kind") or ""
+    if kind not in _SUBJECTS:
+        yield not_supported("kind", kind, sorted(_SUBJECTS))
+        return
+    field = _SUBJECTS[kind]
+    subject = value.get(field)
+    yield from within(field, _subject_errors(kind, field, subject))
+    for other in ("serviceAccount", "user", "group"):
+        if other != field and value.get(other) is not None:
+            owner = next(name for name, each in _SUBJECTS.items() if each == other)
+            yield forbidden_field(other, f"{other} is forbidden when subject kind is not '{owner}'")
+
+
+def _subject_errors(kind: str, field: str, subject: Object | None) -> Iterator[Cause]:
+    if subject is None:
+        yield required("", f"{field} is required when subject kind is '{kind}'")
+        return
+    name, namespace = subject.get("name") or "", subject.get("namespace") or ""
+    if not name:
+        yield required("name")
+    elif kind == "ServiceAccount" and name != _EVERY:
+        yield from (invalid_value("name", name, reason) for reason in subdomain_errors(name))
+    if kind == "ServiceAccount":
+        if not namespace:
+            yield required("namespace", "must specify namespace for service account")
+        else:
+            yield from (invalid_value("namespace", namespace, reason) for reason in label_errors(namespace))
+
+
+@rule()
+def wildcard_alone(value: list[str], _: FieldScope, noun: str) -> Iterator[Cause]:
+    """Reject a star beside other values."""
+    if _EVERY in value and len(value) > 1:
+        yield invalid_value("", value, f"if '*' is present, must not specify other {noun}")
+
+
+@rule()
+def flow_verbs(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check verbs: a star, or those of requests."""
+    yield from wildcard_alone(value, scope, "verbs")
+    if _EVERY not in value and not {*value} <= {*_VERBS}:
+        yield not_supported("", value, _VERBS)
+
+
+@rule()
+def flow_namespaces(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check namespaces: a star, or names."""
+    yield from wildcard_alone(value, scope, "namespaces")
+    if _EVERY not in value:
+        for index, name in enumerate(value):
+            for reason in label_errors(name or ""):
+                start = "each member of this list must be '*' or a DNS-1123 label;"
+                yield invalid_value(f"[{index}]", name or "", f"{start} {reason}")
+
+
+@rule()
+def flow_urls(value: list[str], scope: FieldScope) -> Iterator[Cause]:
+    """Check paths: a star, or paths that may end with one."""
+    yield from wildcard_alone(value, scope, "non-resource URLs")
+    if _EVERY not in value:
+        for index, path in enumerate(value):
+            if reason := _path_error(path or ""):
+                yield invalid_value(f"[{index}]", path or "", reason)
+
+
+def _path_error(path: str) -> str:
+    if not path:
+        return "must not be empty"
+    if path == "/":
+        return ""
+    if not path.startswith("/"):
+        return "must start with slash"
+    if " " in path:
+        return "must not contain white-space"
+    if "//" in path:
+        return "must not contain double slash"
+    stars = path.count(_EVERY)
+    return "wildcard can only do suffix matching" if stars > 1 or (stars and not path.endswith("/*")) else ""
