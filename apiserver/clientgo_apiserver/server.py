@@ -27,6 +27,7 @@ from clientgo_apiserver.bootstrap import create_cluster_objects
 from clientgo_apiserver.cluster.cluster import start_cluster
 from clientgo_apiserver.cluster.stages import Stage, StageController
 from clientgo_apiserver.controllers.aggregation import AggregationController
+from clientgo_apiserver.controllers.availability import AvailabilityController
 from clientgo_apiserver.controllers.budgets import DisruptionSimulation
 from clientgo_apiserver.controllers.definitions import DefinitionController
 from clientgo_apiserver.controllers.deployments import DeploymentSimulation
@@ -360,6 +361,7 @@ def build(
         EventExpiry,
     ):
         kind(internal).start()
+    AvailabilityController(Internal(api, manager="kube-apiserver")).start()
     if simulate:
         NamespaceContents(internal).start()
     if simulate and options.pods:

@@ -10,6 +10,11 @@ from apiserver.tests.inprocess import APPLY, CONFIG_MAPS, DEFINITIONS, FOOS, MER
 Object = dict[str, Any]
 BARS = "/apis/example.com/v1alpha1/namespaces/default/bars"
 BAR: Object = {"apiVersion": "example.com/v1alpha1", "kind": "Bar", "metadata": {"name": "a"}}
+NAMED: Object = {"metadata": {"name": "a"}}
+CONTAINER: Object = {"name": "c", "image": "nginx:1"}
+SECRETS = "/api/v1/namespaces/default/secrets"
+NAMESPACED = "namespaces/default"
+HOOK: Object = {"sideEffects": "None", "admissionReviewVersions": ["v1"]}
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -184,9 +189,106 @@ def test_pull_policy_follows_from_the_tag_of_a_valid_image(image: str, policy: s
             "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
             {"webhooks": [{"name": "a.b.c", "sideEffects": "", "admissionReviewVersions": ["v1"]}]},
         ),
+        (
+            "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+            {"webhooks": [{"name": "a.b.c", "reinvocationPolicy": "", **HOOK}]},
+        ),
+        ("admissionregistration.k8s.io/v1/validatingadmissionpolicies", {"spec": {"failurePolicy": ""}}),
+        (
+            "admissionregistration.k8s.io/v1/validatingadmissionpolicies",
+            {"spec": {"matchConstraints": {"matchPolicy": ""}}},
+        ),
+        (
+            "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
+            {"spec": {"paramRef": {"name": "a", "parameterNotFoundAction": ""}}},
+        ),
+        ("certificates.k8s.io/v1/certificatesigningrequests", {"spec": {"usages": ["", None]}}),
+        (f"discovery.k8s.io/v1/{NAMESPACED}/endpointslices", {"addressType": "IPv4", "ports": [{"protocol": ""}]}),
+        (f"networking.k8s.io/v1/{NAMESPACED}/networkpolicies", {"spec": {"ingress": [{"ports": [{"protocol": ""}]}]}}),
+        (
+            f"networking.k8s.io/v1/{NAMESPACED}/ingresses",
+            {"spec": {"rules": [{"http": {"paths": [{"path": "/", "pathType": ""}]}}]}},
+        ),
     ],
-    ids=["null", "class", "webhook"],
 )
 def test_an_empty_choice_that_is_present_is_not_supported(path: str, body: Object) -> None:
     message = Kube().refused(422, "POST", f"/apis/{path}", {"metadata": {"name": "a"}, **body})
     assert "Unsupported value" in message["message"]
+
+
+def owned(obj: Object) -> Object:
+    """Return the fields of the only manager of an object."""
+    (entry,) = obj["metadata"]["managedFields"]
+    fields: Object = entry["fieldsV1"]
+    return fields
+
+
+def test_a_list_that_is_sent_empty_has_an_owner_and_is_stored_as_none() -> None:
+    kube = Kube()
+    role = kube.ok("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", {**NAMED, "rules": []})
+    assert (role["rules"], owned(role)) == (None, {"f:rules": {}})
+    ranges = kube.ok("POST", "/api/v1/namespaces/default/limitranges", {**NAMED, "spec": {"limits": []}})
+    assert (ranges["spec"], owned(ranges)) == ({"limits": None}, {"f:spec": {"f:limits": {}}})
+    account = kube.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {**NAMED, "secrets": []})
+    assert "managedFields" not in account["metadata"]  # Go omits this list if it is empty
+
+
+@pytest.mark.parametrize(
+    ("value", "encoded"),
+    [([1, 2, 255], "AQL/"), ([], ""), ([None], "AA=="), ([256], None), ([-1], None), ([1.5], None), (["a"], None)],
+)
+def test_bytes_may_be_a_list_of_numbers(value: list[Any], encoded: str | None) -> None:
+    kube, body = Kube(), {**NAMED, "data": {"a": value}}
+    if encoded is None:
+        assert "of type uint8" in kube.refused(400, "POST", SECRETS, body)["message"]
+    else:
+        assert kube.ok("POST", SECRETS, body)["data"] == {"a": encoded}
+
+
+@pytest.mark.parametrize("labels", [None, {"mine": "x"}])
+def test_a_job_without_labels_has_all_labels_of_its_pods(labels: Object | None) -> None:
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}
+    body = {"metadata": {"name": "a", **({"labels": labels} if labels else {})}, "spec": {"template": template}}
+    job = Kube().ok("POST", "/apis/batch/v1/namespaces/default/jobs", body)
+    pods = job["spec"]["template"]["metadata"]["labels"]
+    assert {"app", "controller-uid", "batch.kubernetes.io/job-name"} <= pods.keys()
+    assert job["metadata"]["labels"] == (labels or pods)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_an_autoscaler_has_no_annotations_of_what_has_fields(version: str) -> None:
+    prefix = "autoscaling.alpha.kubernetes.io/"
+    annotations = {f"{prefix}conditions": "[]", f"{prefix}current-metrics": "[]", "mine": "x"}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}
+    body = {"metadata": {"name": "a", "annotations": annotations}, "spec": {"maxReplicas": 2, "scaleTargetRef": target}}
+    created = Kube().ok("POST", f"/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers", body)
+    assert created["metadata"]["annotations"] == {"mine": "x"}
+
+
+@pytest.mark.parametrize(("sent", "stored"), [(None, "1"), ("7", "7"), ("-3", "1"), ("x", None)])
+def test_a_daemon_set_counts_its_templates_from_the_number_that_is_sent(sent: str | None, stored: str | None) -> None:
+    path, name = "/apis/apps/v1/namespaces/default/daemonsets", "deprecated.daemonset.template.generation"
+    template = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [CONTAINER]}}
+    spec = {"selector": {"matchLabels": {"app": "a"}}, "template": template}
+    kube, body = Kube(), {"metadata": {"name": "a", "annotations": {name: sent} if sent else {}}, "spec": spec}
+    if stored is None:
+        kube.refused(400, "POST", path, body)
+        return
+    assert kube.ok("POST", path, body)["metadata"]["annotations"] == {name: stored}
+    changed = {"spec": {"template": {"spec": {"nodeName": "n"}}}, "metadata": {"annotations": {name: "99"}}}
+    assert kube.ok("PATCH", f"{path}/a", changed, MERGE)["metadata"]["annotations"] == {name: str(int(stored) + 1)}
+    table = kube.ok("GET", path, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    assert "annotations" not in table["rows"][0]["object"]["metadata"]
+
+
+def test_the_generation_of_a_priority_class_stays_one() -> None:
+    kube, path = Kube(), "/apis/scheduling.k8s.io/v1/priorityclasses"
+    kube.ok("POST", path, {**NAMED, "value": 1})
+    assert kube.ok("PATCH", f"{path}/a", {"description": "changed"}, MERGE)["metadata"]["generation"] == 1
+
+
+def test_addresses_of_a_node_may_be_repeated_only_when_it_is_created() -> None:
+    kube, address = Kube(), {"type": "InternalIP", "address": "10.0.0.1"}
+    kube.ok("POST", "/api/v1/nodes", {**NAMED, "status": {"addresses": [address, address]}})
+    kube.refused(422, "PATCH", "/api/v1/nodes/a", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    kube.refused(422, "PATCH", "/api/v1/nodes/a/status", {"status": {"phase": "Running"}}, MERGE)

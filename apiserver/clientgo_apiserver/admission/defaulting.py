@@ -165,10 +165,12 @@ def _name(obj: Object) -> str:
 
 
 PVC_PROTECTION, PV_PROTECTION = "kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"
+VAC_PROTECTION = "kubernetes.io/vac-protection"
 _DEFAULTS: Mapping[Key, tuple[Default, ...]] = {
     ("", "pods"): (with_range_defaults, _set_priority, _add_tolerations, _set_runtime),
     ("", "nodes"): (_taint,),
     ("", "persistentvolumeclaims"): (_set_storage_class, _protect(PVC_PROTECTION)),
     ("", "persistentvolumes"): (_protect(PV_PROTECTION),),
+    ("storage.k8s.io", "volumeattributesclasses"): (_protect(VAC_PROTECTION),),
     ("networking.k8s.io", "ingresses"): (_set_ingress_class,),
 }

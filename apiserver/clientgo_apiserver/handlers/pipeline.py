@@ -16,6 +16,7 @@ from clientgo_apiserver.auth.authorization import Attributes, authorize
 from clientgo_apiserver.handlers.patching import APPLY_PATCH, JSON_PATCH, merged, patched, read_configuration
 from clientgo_apiserver.handlers.writes import (
     Write,
+    as_stored,
     check_name,
     decode_object,
     managed_fields,
@@ -69,6 +70,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     _require_place(state, write, meta.get("name", ""))
     new = await run_step(request, 0, decode_object, write, {**obj, "metadata": meta}, None)
     entries = await run_step(request, 0, managed_fields, write, {}, new) if entries is None else entries
+    new = as_stored(write, new)
     new = await chain.admit(state, write, "CREATE", new, None)
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], state.clock), entries)}
     new = strategy.begin_create(state.store, new)
@@ -117,6 +119,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         _check_preconditions(write, obj["metadata"], old["metadata"])
         new = strategy.reset_fields(write, decoded, old)
         entries = await run_step(request, size, managed_fields, write, old, new) if applied is None else applied
+        new = as_stored(write, new, old)
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])

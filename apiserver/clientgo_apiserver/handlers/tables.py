@@ -16,6 +16,7 @@ from clientgo.meta.scheme import Column
 from clientgo_apiserver.gotext import go_float
 from clientgo_apiserver.printers.columns import CREATED_DESCRIPTION, NAME, Printed, Printer, printer_of
 from clientgo_apiserver.printers.values import INVALID, moment_of, since
+from clientgo_apiserver.registry.defaults.kinds import TEMPLATE_GENERATION
 from clientgo_apiserver.registry.gotypes import metadata_in_order
 from clientgo_apiserver.resources import Resource
 
@@ -60,7 +61,11 @@ def render(
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
     """Return an object's metadata as a PartialObjectMetadata."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": metadata_in_order(obj)}
+    meta = metadata_in_order(obj)
+    if obj.get("kind") == "DaemonSet" and TEMPLATE_GENERATION in meta.get("annotations", ()):
+        del meta["annotations"][TEMPLATE_GENERATION]  # a real server reads its own form of the object
+        meta = meta if meta["annotations"] else {name: value for name, value in meta.items() if name != "annotations"}
+    return {"kind": "PartialObjectMetadata", "apiVersion": META_VERSION, "metadata": meta}
 
 
 def partial_metadata_list(objects: Sequence[dict[str, Any]], list_meta: dict[str, Any]) -> dict[str, Any]:

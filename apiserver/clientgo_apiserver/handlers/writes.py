@@ -15,6 +15,7 @@ from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.kinds import set_defaults
+from clientgo_apiserver.registry.defaults.types import without_empty
 from clientgo_apiserver.registry.metadata import normalize, timestamp
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
@@ -160,9 +161,9 @@ def decode_object(write: Write, obj: Object, old: Object | None) -> Object:
         message = message_of(resource.api_version, resource.kind)
         try:
             decoded = decode(message, obj, write.unknown, old)
+            new = set_defaults(resource, message, decoded, old, write.now)
         except DecodeError as error:
             raise write.undecodable(error) from error
-        new = set_defaults(resource, message, decoded, old, write.now)
     write.report()
     return new
 
@@ -190,6 +191,12 @@ def managed_fields(write: Write, old: Object, new: Object) -> list[Object]:
     sent = None if write.subresource else new["metadata"].get("managedFields")
     kind = managed_type(write.resource, write.subresource)
     return after_update(present_entries(sent, live), old, new, write.field_manager(), kind, time=write.now)
+
+
+def as_stored(write: Write, new: Object, old: Object | None = None) -> Object:
+    """Return a decoded object whose managed fields are known as it is stored: without empty lists, as in Go."""
+    resource = write.resource
+    return new if resource.custom else without_empty(message_of(resource.api_version, resource.kind), new, old)
 
 
 def with_managed_fields(meta: Object, entries: list[Object]) -> Object:

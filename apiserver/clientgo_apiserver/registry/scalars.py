@@ -8,6 +8,7 @@ import binascii
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import NoneType
 from typing import Any
 
 from clientgo.errors import Restorable
@@ -136,7 +137,9 @@ def _time_error(text: str, layout: str) -> str:
 
 
 def base64_value(value: Any) -> str:
-    """Return bytes in standard base64."""
+    """Return bytes in standard base64; Go reads them from a list of numbers, too."""
+    if type(value) is list:
+        return base64.b64encode(bytes(map(_byte, value))).decode()
     if type(value) is not str:
         raise Mistyped(value, "[]uint8")
     text = value.replace("\r", "").replace("\n", "")
@@ -144,6 +147,12 @@ def base64_value(value: Any) -> str:
         return base64.b64encode(base64.b64decode(text, validate=True)).decode()
     except (binascii.Error, ValueError):
         raise DecodeError(f"illegal base64 data at input byte {_base64_error(text)}") from None
+
+
+def _byte(value: Any) -> int:
+    if type(value) not in (int, NoneType) or not 0 <= (value or 0) <= 255:
+        raise Mistyped(value, "uint8", written=True)
+    return value or 0
 
 
 def _base64_error(text: str) -> int:

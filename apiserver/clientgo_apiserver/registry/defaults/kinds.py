@@ -1,6 +1,7 @@
 """Defaulting of the built-in kinds: functions for what depends on the whole object, then the defaults by type."""
 
 import base64
+import re
 from collections.abc import Callable, Mapping
 
 from clientgo_apiserver.apiextensions import crdschema
@@ -8,9 +9,13 @@ from clientgo_apiserver.http.protobuf_table import Message
 from clientgo_apiserver.registry.defaults.pods import pod, quality_of_service
 from clientgo_apiserver.registry.defaults.services import service
 from clientgo_apiserver.registry.defaults.types import complete
+from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.resources import Object, Resource
 
-_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""The annotation that counts the changes of a DaemonSet's template; Kubernetes' own form of the object lacks it."""
+
+_AUTOSCALING = "autoscaling.alpha.kubernetes.io/"
 _MAX_INT32 = 2**31 - 1
 _GATED: Object = {
     "type": "PodScheduled",
@@ -124,13 +129,17 @@ def _lease(obj: Object, _: Object | None) -> Object:
 
 def _with_template_generation(new: Object, old: Object | None) -> Object:
     """Return a DaemonSet whose annotation counts the changes of its template, as a field of older versions did."""
-    number, meta = 1, new["metadata"]
+    meta, source = new["metadata"], new if old is None else old
+    sent = str((source["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION) or 1)
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", sent, re.ASCII) is None:
+        reason = f'strconv.ParseInt: parsing "{sent}": invalid syntax'
+        raise DecodeError(reason)
+    number = max(1, int(sent))
     if old is not None:
-        number = int((old["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION) or 1)
         number += new["spec"]["template"] != old["spec"]["template"]
     return {
         **new,
-        "metadata": {**meta, "annotations": {**meta.get("annotations", {}), _TEMPLATE_GENERATION: str(number)}},
+        "metadata": {**meta, "annotations": {**meta.get("annotations", {}), TEMPLATE_GENERATION: str(number)}},
     }
 
 
@@ -145,6 +154,19 @@ def _node(obj: Object, _: Object | None) -> Object:
     return {**obj, "spec": spec, "status": status}
 
 
+def _autoscaler(obj: Object, _: Object | None) -> Object:
+    """Return an autoscaler without the annotations that held in older versions what has fields now."""
+    annotations = obj["metadata"].get("annotations") or {}
+    names = ("conditions", "current-metrics") if obj["apiVersion"] == "autoscaling/v1" else _AUTOSCALING_FIELDS
+    dropped = {f"{_AUTOSCALING}{name}" for name in names} & annotations.keys()
+    if not dropped:
+        return obj
+    remaining = {name: value for name, value in annotations.items() if name not in dropped}
+    meta = {field: value for field, value in obj["metadata"].items() if field != "annotations"}
+    return {**obj, "metadata": {**meta, "annotations": remaining} if remaining else meta}
+
+
+_AUTOSCALING_FIELDS = ("behavior", "conditions", "current-metrics", "metrics")
 _COORDINATED = ("strategy", "preferredHolder")
 _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] = {
     ("", "namespaces"): _namespace,
@@ -154,6 +176,7 @@ _DEFAULTS: Mapping[tuple[str, str], Callable[[Object, Object | None], Object]] =
     ("", "secrets"): _secret,
     ("", "services"): service,
     ("apiextensions.k8s.io", "customresourcedefinitions"): crdschema.with_defaults,
+    ("autoscaling", "horizontalpodautoscalers"): _autoscaler,
     ("batch", "jobs"): _job,
     ("coordination.k8s.io", "leases"): _lease,
 }

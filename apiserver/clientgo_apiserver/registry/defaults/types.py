@@ -6,6 +6,7 @@ pods in every workload. Nothing is changed in place.
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
+from operator import is_
 from typing import Any
 
 from clientgo_apiserver.datafiles import read_data
@@ -49,6 +50,14 @@ def complete(message: Message, obj: Object, earlier: Object | None = None) -> Ob
     return completed
 
 
+def without_empty(message: Message, obj: Object, earlier: Object | None = None) -> Object:
+    """Return a decoded object with null for lists and maps that are empty and never omitted, as Go's storage has them.
+
+    Parts shared with `earlier`, such an object, are kept as they are.
+    """
+    return _type(message).without_empty(obj, earlier or {})
+
+
 _Defaults = tuple[tuple[str, str | None, Any], ...]
 """Defaults of fields: the name, the value that it must have if this is a condition, and the default or defaults."""
 
@@ -76,6 +85,9 @@ def _set(obj: Object, defaults: _Defaults) -> None:
         elif inner:
             obj[field] = {**value}
             _set(obj[field], inner)
+
+
+_NOTHING: Object = {}
 
 
 class _Type:
@@ -133,6 +145,34 @@ class _Type:
                 completed[name] = nested[name](child)
         return completed
 
+    @cached_property
+    def _lists(self) -> tuple[str, ...]:
+        """Names of the lists and maps that are never omitted."""
+        return tuple(
+            field.name for field in members(self._message) if field.always and (field.repeated or field.mapped)
+        )
+
+    @cached_property
+    def _holders(self) -> Mapping[str, Fill]:
+        """Functions that remove empty lists within the values of fields, by name."""
+        types = ((field, _item_type(field)) for field in members(self._message))
+        return {field.name: _emptier(field, shape) for field, shape in types if shape is not None and shape.has_lists}
+
+    @cached_property
+    def has_lists(self) -> bool:
+        """True if an object of this type, or one within it, has a list or map that is never omitted."""
+        self.__dict__["has_lists"] = True  # of a recursive type, while its other fields are looked at
+        return bool(self._lists or self._holders)
+
+    def without_empty(self, value: Object, earlier: Object = _NOTHING) -> Object:
+        """Return the object with null for its empty lists and maps; the same one if it has none."""
+        changes = {name: None for name in self._lists if value.get(name) in ([], {})}
+        for name, convert in self._holders.items():
+            child = value.get(name)
+            if child and child is not earlier.get(name) and (converted := convert(child)) is not child:
+                changes[name] = converted
+        return {**value, **changes} if changes else value
+
 
 @cache
 def _type(message: Message) -> _Type:
@@ -168,3 +208,17 @@ def _filler(field: ProtobufField, shape: _Type) -> Fill:
     if field.mapped:
         return lambda value: {key: shape.complete(item) for key, item in value.items()}
     return shape.complete
+
+
+def _emptier(field: ProtobufField, shape: _Type) -> Fill:
+    if not (field.repeated or field.mapped):
+        return shape.without_empty
+
+    def convert(value: Any) -> Any:
+        if field.repeated:
+            items = [shape.without_empty(item) for item in value]
+            return value if all(map(is_, items, value)) else items
+        entries = {key: shape.without_empty(item) for key, item in value.items()}
+        return value if all(entries[key] is value[key] for key in value) else entries
+
+    return convert

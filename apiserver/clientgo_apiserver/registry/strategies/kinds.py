@@ -23,6 +23,12 @@ from clientgo_apiserver.registry.strategies.strategy import (
 from clientgo_apiserver.resources import Object, Resource
 
 _KUBERNETES = "kubernetes"  # finalizer of the namespace controller
+_LOCAL: Object = {
+    "type": "Available",
+    "status": "True",
+    "reason": "Local",
+    "message": "Local APIServices are always available",
+}
 _CLAIM_SOURCES = frozenset({("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")})
 
 
@@ -106,10 +112,30 @@ class _JobStrategy(Strategy):
         labels = {f"{prefix}controller-uid": uid, f"{prefix}job-name": name, "controller-uid": uid, "job-name": name}
         pods, selector = spec["template"], spec.get("selector") or {}
         pod_meta = {**pods["metadata"], "labels": {**labels, **pods["metadata"].get("labels", {})}}
-        meta = meta if meta.get("labels") else {**meta, "labels": pod_meta["labels"]}
+        # A Job without labels shares those of its pods since its defaults were set, as Go's do: also these.
+        shares = meta.get("labels") is None or meta["labels"] is pods["metadata"].get("labels")
+        meta = {**meta, "labels": pod_meta["labels"]} if shares else meta
         matched = dict(sorted({f"{prefix}controller-uid": uid, **(selector.get("matchLabels") or {})}.items()))
         spec = {**spec, "selector": {**selector, "matchLabels": matched}, "template": {**pods, "metadata": pod_meta}}
         return {**new, "metadata": meta, "spec": spec}
+
+
+class _APIServiceStrategy(Strategy):
+    """Strategy of APIServices: local ones are available from the start."""
+
+    def prepare_for_create(self, context: StrategyContext, new: Object) -> Object:
+        """Return the service with the condition of a local one."""
+        if new["spec"].get("service"):
+            return new
+        return {**new, "status": {"conditions": [{**_LOCAL, "lastTransitionTime": context.now}]}}
+
+
+class _PriorityClassStrategy(Strategy):
+    """Strategy of PriorityClasses, whose generation stays 1."""
+
+    def prepare_for_update(self, _: StrategyContext, new: Object, __: Object) -> Object:
+        """Return the class as it is."""
+        return new
 
 
 class _ClaimStrategy(Strategy):
@@ -151,9 +177,11 @@ STRATEGIES: Mapping[tuple[str, str, str], Strategy] = {
     ("", "pods", "resize"): ResizeStrategy(),
     ("", "services", ""): ServiceStrategy(),
     ("apiextensions.k8s.io", "customresourcedefinitions", ""): _DefinitionStrategy(),
+    ("apiregistration.k8s.io", "apiservices", ""): _APIServiceStrategy(),
     ("apps", "deployments", ""): _DeploymentStrategy(),
     ("apps", "deployments", "scale"): _DeploymentStrategy(),
     ("batch", "jobs", ""): _JobStrategy(),
+    ("scheduling.k8s.io", "priorityclasses", ""): _PriorityClassStrategy(),
     (*_REQUESTS, ""): RequestStrategy(),
     (*_REQUESTS, "approval"): ApprovalStrategy(),
     (*_REQUESTS, "status"): RequestStatusStrategy(),

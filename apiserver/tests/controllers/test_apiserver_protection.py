@@ -1,0 +1,35 @@
+"""Protection of volume attributes classes: one that is in use stays until its users are gone."""
+
+from apiserver.tests.inprocess import MERGE, Kube
+from clientgo_apiserver.controllers.protection import VolumeProtectionSimulation
+from clientgo_apiserver.internal import Internal
+
+CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+FINALIZER = "kubernetes.io/vac-protection"
+
+
+def protected() -> Kube:
+    kube = Kube()
+    VolumeProtectionSimulation(Internal(kube.api)).start()
+    created = kube.ok("POST", CLASSES, {"metadata": {"name": "fast"}, "driverName": "a.b", "parameters": {"iops": "9"}})
+    assert created["metadata"]["finalizers"] == [FINALIZER]
+    return kube
+
+
+def test_class_that_nothing_uses_is_deleted() -> None:
+    kube = protected()
+    kube.ok("DELETE", f"{CLASSES}/fast")
+    kube.refused(404, "GET", f"{CLASSES}/fast")
+
+
+def test_class_that_a_claim_uses_stays_until_the_claim_uses_another_one() -> None:
+    kube = protected()
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"metadata": {"name": "c"}, "spec": {**spec, "volumeAttributesClassName": "fast"}}
+    kube.ok("POST", CLAIMS, claim)
+    kube.ok("DELETE", f"{CLASSES}/fast")
+    assert kube.ok("GET", f"{CLASSES}/fast")["metadata"]["finalizers"] == [FINALIZER]
+    kube.ok("PATCH", f"{CLAIMS}/c", {"metadata": {"finalizers": None}}, MERGE)
+    kube.ok("DELETE", f"{CLAIMS}/c")
+    kube.refused(404, "GET", f"{CLASSES}/fast")
