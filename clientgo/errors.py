@@ -15,6 +15,7 @@
     │   └── InvalidResponse           the response is not what was requested
     ├── LeaseNotHeld                  not sent: the lease was lost
     ├── CallbackFailed                a function that the program supplies raised; the cause is kept
+    ├── Cancelled                     a coroutine of the program took too long, or the program stops
     └── ConfigError                   missing or invalid configuration
 
 AlreadyExists is not a Conflict, although both are 409: reading the object again resolves only a conflict. The classes
@@ -66,6 +67,14 @@ class LeaseNotHeld(ClientGoError):
 
 class CallbackFailed(ClientGoError):
     """A function that the program supplies raised; `__cause__` is its exception, which the message describes."""
+
+
+class Cancelled(ClientGoError):
+    """A coroutine of the program was cancelled: its time limit has passed or, with `stopping`, the program stops."""
+
+    def __init__(self, message: str, *, stopping: bool = False) -> None:
+        super().__init__(message)
+        self.stopping = stopping
 
 
 class ConnectionFailed(ClientGoError):

@@ -1,4 +1,4 @@
-"""Groups of named threads with an owner and one stop event.
+"""Groups of named threads with an owner and one stop event, and coroutines that run to their end in a thread.
 
 A `Group` starts every thread of the library but the watchers of stop events (`clientgo.stopping`). An exception that
 ends a thread sets the group's stop event, and `join` raises it. So no thread is lost silently, and none outlives its
@@ -8,19 +8,26 @@ owner unnoticed. Requests of a thread end with the stop event of its group.
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
+from types import CoroutineType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, cast
 
 from clientgo.clock import SYSTEM_CLOCK, Clock, waitable
-from clientgo.errors import ClientGoError, ConnectionFailed
+from clientgo.errors import Cancelled, ClientGoError, ConnectionFailed
 from clientgo.internal import forks
 from clientgo.log import get_logger
 from clientgo.stopping import StopEvent, TaskScope, ends_with, scope_of
 
+if TYPE_CHECKING:
+    from clientgo.eventloop import EventLoop
+
 log = get_logger(__name__)
 
 R = TypeVar("R")
+
+MaybeCoroutine = Union[R, Coroutine[Any, Any, R]]  # noqa: UP007  # an alias with a parameter
+"""Result of a function that is defined with `def` or `async def`."""
 
 
 class StillRunning(RuntimeError):
@@ -107,7 +114,7 @@ class Group:
 
     def _run(self, target: Callable[..., object], args: tuple[Any, ...]) -> None:
         try:
-            with ends_with(self._scope):
+            with ends_with(self._scope), ExitStack() as _thread.resources:
                 target(*args)
         except BaseException as error:
             if is_stopped_request(error) and self.stop_event.is_set():
@@ -121,9 +128,43 @@ class Group:
             log.exception("thread died; stopping its group")
 
 
+class _Thread(threading.local):
+    """Resources of the running thread, closed at its end, if a group started it; among them its event loop."""
+
+    resources: ExitStack | None = None
+    loop: "EventLoop | None" = None
+
+
+_thread = _Thread()
+
+
+def finished(result: MaybeCoroutine[R], *, timeout: float | None = None, grace: float | None = None) -> R:
+    """Return the result of a function of the program; if it is a coroutine, run it to its end in this thread.
+
+    The threads of a `Group` have an event loop each, for all their coroutines. A coroutine is cancelled after `timeout`
+    seconds, or `grace` seconds after the stop, by default those of the `StopScope`.
+
+    Raises:
+        Cancelled: it was cancelled.
+        RuntimeError: an event loop already runs in this thread.
+    """
+    if not isinstance(result, CoroutineType):
+        return cast(R, result)
+    coroutine: Coroutine[Any, Any, R] = result
+    # Loaded here: `asyncio` takes 8 ms, which a program without coroutines does not need.
+    from clientgo.eventloop import EventLoop  # noqa: PLC0415
+
+    if _thread.resources is None:
+        with EventLoop() as loop:
+            return loop.run(coroutine, timeout, grace)
+    if _thread.loop is None:
+        _thread.loop = _thread.resources.enter_context(EventLoop())
+    return _thread.loop.run(coroutine, timeout, grace)
+
+
 def is_stopped_request(error: BaseException) -> bool:
-    """Return whether the error is that of a request which a stop ended; in a program that stops it is no failure."""
-    return isinstance(error, ConnectionFailed) and error.stopping
+    """Return whether a stop ended the request or coroutine that failed; in a program that stops it is no failure."""
+    return isinstance(error, ConnectionFailed | Cancelled) and error.stopping
 
 
 class Detached(Generic[R]):

@@ -60,6 +60,8 @@ class StopScope:
 
     def __init__(self, event: threading.Event, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self.event = event
+        self.grace = GRACE
+        """Seconds after the stop until coroutines are cancelled."""
         self._clock = clock
         # Changed without a lock: setting and removing a key are atomic, and whoever removes one calls its callback.
         self._callbacks: dict[object, tuple[Callable[[], object], float]] = {}
@@ -233,6 +235,11 @@ def current_scopes() -> Scopes:
 def end_with(stop: threading.Event) -> None:
     """End requests of this thread, from now on, when `stop` is set."""
     _CURRENT.set((scope_of(stop),))
+
+
+def end_also_with(scope: StopScope) -> None:
+    """End requests of the running code, from now on, also when this scope stops."""
+    _CURRENT.set((*_CURRENT.get(), scope))
 
 
 def is_stopping() -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError
 from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import Group
+from clientgo.lifecycle import Group, MaybeCoroutine, finished
 from clientgo.meta.names import ObjectName
 from clientgo.reconcile import Attempt, Attempts
 from clientgo.workqueue import ShutDown, WorkQueue
@@ -40,7 +40,7 @@ class TerminalError(ClientGoError):
     """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
 
 
-Reconcile = Callable[[ObjectName], Result | None]
+Reconcile = Callable[[ObjectName], MaybeCoroutine[Result | None]]
 """Reconciles the object of that name, which may be deleted; exceptions lead to a retry."""
 
 _NOTHING = Result()
@@ -121,7 +121,7 @@ class Workers:
             return
 
     def _reconciled(self, key: ObjectName) -> Result:
-        return checked(self._reconcile(key))
+        return checked(finished(self._reconcile(key)))
 
     def _failed(self, key: ObjectName, attempt: Attempt, error: BaseException) -> None:
         if isinstance(error, TerminalError):

@@ -44,7 +44,7 @@ from clientgo.meta.jsonvalues import same
 from clientgo.rest import Config, load_config
 from clientgo.rest.config import Impersonation
 from clientgo.rest.request import Requester
-from clientgo.serving.certificates import CertificateDirectory
+from clientgo.serving.certificates import CertificateDirectory, certificate_functions
 from clientgo.version import KUBERNETES, VERSION
 from clientgo.webhook.server import WebhookFlags, default_cert_dir, webhooks_enabled
 
@@ -344,12 +344,12 @@ def check_certificate(folder: Path, certificate: str, key: str, clock: Clock = S
     except ConfigError as error:
         yield Diagnosis(PROBLEM, "certificate", f"{error}: {fix}")
         return
-    if find_spec("cryptography") is None:
+    try:
+        _, expiry = certificate_functions()
+    except ModuleNotFoundError as error:
         fix = "pip install 'clientgo[secure-serving]'"
-        yield Diagnosis(WARNING, "certificate", f"{folder}: expiry not checked, without cryptography: {fix}")
+        yield Diagnosis(WARNING, "certificate", f"{folder}: expiry not checked, without {error.name}: {fix}")
         return
-    from clientgo.pki import expiry  # noqa: PLC0415  # needs an optional dependency
-
     end = expiry((folder / certificate).read_bytes())
     state = PROBLEM if end <= utc(clock) else WARNING if end - utc(clock) < RENEWAL else OK
     text = f"{folder}: valid until {end:%Y-%m-%d %H:%M} UTC"

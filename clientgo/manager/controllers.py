@@ -14,11 +14,12 @@ from typing import Protocol
 from clientgo.cache.state import Synced, wait_for
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError
+from clientgo.lifecycle import MaybeCoroutine
 from clientgo.log import get_logger
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.options import SYNC_SECONDS
 from clientgo.manager.predicates import Predicate
-from clientgo.manager.requesters import limited
+from clientgo.manager.requesters import finished_in_time, limited
 from clientgo.manager.sources import Source, checked_request
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
@@ -38,7 +39,7 @@ log = get_logger(__name__)
 class RequestReconciler(Protocol):
     """Makes the current state match the desired one, for one object at a time."""
 
-    def reconcile(self, request: ObjectName) -> Result | None:
+    def reconcile(self, request: ObjectName) -> MaybeCoroutine[Result | None]:
         """Reconcile the object of that name, which may be deleted; exceptions lead to a retry."""
 
 
@@ -157,7 +158,7 @@ class Controller:
         began, timeout = self._clock.now(), self.options.reconciliation_timeout
         try:
             with limited(timeout, clock=self._clock):
-                return self._reconcile(request)
+                return finished_in_time(self._reconcile(request))
         except TerminalError:
             raise
         except BaseException:
@@ -229,17 +230,17 @@ def reconcile_of(reconciler: RequestReconciler | Reconcile) -> Reconcile:
     reconcile = method if method is not None or not callable(reconciler) else reconciler
     if reconcile is None:
         raise ConfigError(f"{type(reconciler).__qualname__} is not a reconciler: it has no method reconcile(request)")
-    check_signature(reconcile, "request")
+    check_signature(reconcile, "request", coroutine=True)
     return reconcile
 
 
-def check_signature(function: Callable[..., object], *arguments: str) -> None:
-    """Raise ConfigError unless the function is a plain one that can be called with these arguments."""
+def check_signature(function: Callable[..., object], *arguments: str, coroutine: bool = False) -> None:
+    """Raise ConfigError unless the function can be called with these arguments; it may be a `coroutine` function."""
     name = getattr(function, "__qualname__", None) or repr(function)
     if not callable(function):
         raise ConfigError(f"{name} is not a function with the arguments ({', '.join(arguments)})")
-    if inspect.iscoroutinefunction(function):
-        raise ConfigError(f"{name} is a coroutine function: define it with def, workers are threads")
+    if inspect.iscoroutinefunction(function) and not coroutine:
+        raise ConfigError(f"{name} is a coroutine function: define it with def, events do not wait for it")
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as error:

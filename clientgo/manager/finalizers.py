@@ -28,6 +28,7 @@ from clientgo.errors import CallbackFailed, NotFound
 from clientgo.internal.callbacks import run_callback
 from clientgo.manager.client import Client
 from clientgo.manager.createorpatch import OperationResult, difference, outcome_of
+from clientgo.manager.requesters import finished_in_time
 from clientgo.meta.codec import replace
 from clientgo.meta.objects import ApiObject
 
@@ -181,7 +182,7 @@ class Finalizers:
 
 
 def _clean_up(function: CleanUp, obj: T, name: str) -> T:
-    changed = function(obj)
+    changed = finished_in_time(function(obj))
     if changed is None:
         changed = obj
     if not isinstance(changed, type(obj)):

@@ -72,7 +72,7 @@ class Manager:
         self._closed = False
         self._late: list[str] = []  # threads that did not end within the grace period
         self._controllers: list[Controller] = []
-        self._stages = {name: RunnableGroup(name, self._fail, clock=clock) for name in ORDER}
+        self._stages = {name: RunnableGroup(name, self._fail, grace=options.grace, clock=clock) for name in ORDER}
         # Guarded by _lock, like _recording.
         self._clusters: list[Cluster] = []
         self._recording = False

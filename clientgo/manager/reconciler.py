@@ -18,11 +18,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from clientgo.errors import ConfigError, NotFound
+from clientgo.lifecycle import MaybeCoroutine
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
 from clientgo.manager.controllers import Controller, check_signature
 from clientgo.manager.finalizers import Finalizer, check_finalizer
 from clientgo.manager.predicates import Predicate
+from clientgo.manager.requesters import finished_in_time
 from clientgo.manager.sources import ToRequests
 from clientgo.meta.classes.check import check_class
 from clientgo.meta.names import ObjectName
@@ -76,6 +78,8 @@ class Reconciler(Generic[T]):
     - `indexes`: functions by kind and field, for `client.list(Job, fields={"owner": "a"})`:
       `indexes={Job: {"owner": owner_names}}`, where `owner_names(job)` returns strings. A `FakeClient` has them too.
 
+    `reconcile` and `finalize` may be coroutine functions (`async def`), which run in the event loop of their worker.
+
     `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
     """
 
@@ -107,14 +111,14 @@ class Reconciler(Generic[T]):
             for field, values in functions.items():
                 client.add_index(indexed, field, values)
 
-    def reconcile(self, obj: T, /) -> Result | None:
+    def reconcile(self, obj: T, /) -> MaybeCoroutine[Result | None]:
         """Bring the cluster to the state that the object describes; exceptions lead to a retry with backoff.
 
         Not called for objects that are deleted or being deleted.
         """
         raise NotImplementedError
 
-    def finalize(self, obj: T, /) -> Result | None:
+    def finalize(self, obj: T, /) -> MaybeCoroutine[Result | None]:
         """Clean up for an object that is being deleted; None means that it is done, and removes the finalizer.
 
         A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
@@ -131,10 +135,10 @@ class Reconciler(Generic[T]):
         if obj is None:
             return None
         if obj.metadata.deletion_timestamp is None:
-            return self.reconcile(self._finalizer.ensure(obj) if self._finalizer.name else obj)
+            return finished_in_time(self.reconcile(self._finalizer.ensure(obj) if self._finalizer.name else obj))
         if not self._finalizer.is_on(obj):
             return None
-        result = self.finalize(obj)
+        result = finished_in_time(self.finalize(obj))
         if result is None:
             with suppress(NotFound):  # removed by another client
                 self._finalizer.remove(obj)
@@ -179,7 +183,7 @@ class Reconciler(Generic[T]):
         _check_indexes(name, cls.declaration.indexes)
         argument = kind.__name__.lower()
         if cls.reconcile is not Reconciler.reconcile:
-            check_signature(cls.reconcile, "self", argument)
+            check_signature(cls.reconcile, "self", argument, coroutine=True)
         elif cls.reconcile_request is Reconciler.reconcile_request:
             raise ConfigError(f"{name} has no method reconcile(self, {argument})")
         return kind

@@ -1,19 +1,21 @@
 """Requesters of the manager's client: time limit of a reconciliation, field validation, and recording of own writes.
 
 A thread cannot be interrupted, so the limit applies to requests: inside the block of `limited`, each request ends when
-the time is up, including retries and waits, and none is sent afterwards. A read that waits for a cache ends too. Other
-waits of a reconciler are not limited. A helper thread is limited if started with `contextvars.copy_context().run`.
+the time is up, including retries and waits, and none is sent afterwards. A read that waits for a cache ends too, and a
+coroutine is cancelled. Other waits of a reconciler are not limited. A helper thread is limited if started with
+`contextvars.copy_context().run`.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, NotFound, StatusDetails
+from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.meta.objects import GroupVersionResource
@@ -21,6 +23,8 @@ from clientgo.rest.limits import Deadline
 from clientgo.rest.request import JSON, ForwardingRequester, Request, Requester
 
 log = get_logger(__name__)
+
+R = TypeVar("R")
 
 PARTIAL = "PartialObjectMetadata"
 
@@ -45,6 +49,12 @@ def limited(seconds: float, *, clock: Clock = SYSTEM_CLOCK) -> Iterator[None]:
         yield
     finally:
         _DEADLINE.reset(token)
+
+
+def finished_in_time(result: MaybeCoroutine[R]) -> R:
+    """Return the result of a reconciler, once it has ended if it is a coroutine; see `lifecycle.finished`."""
+    deadline = _DEADLINE.get()
+    return finished(result, timeout=None if deadline is None else max(0.0, deadline.remaining()))
 
 
 def limit_of_wait(seconds: float) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.lifecycle import Group, StillRunning, is_stopped_request
+from clientgo.lifecycle import Group, StillRunning, finished, is_stopped_request
 from clientgo.log import get_logger
+from clientgo.stopping import GRACE, scope_of
 
 log = get_logger(__name__)
 
@@ -29,7 +30,7 @@ class Startable(Protocol):
 
 
 Runnable = Startable | Callable[[threading.Event], object]
-"""Object with `start(stop)`, or a function of `stop`."""
+"""Object with `start(stop)`, or a function of `stop`; either may be a coroutine function, which the stop cancels."""
 
 
 def stage_of(runnable: Runnable) -> str:
@@ -61,12 +62,21 @@ def name_of(runnable: Runnable) -> str:
 class RunnableGroup:
     """Runnables that start and stop together, each in a thread of its own."""
 
-    def __init__(self, name: str, failed: Callable[[BaseException], None], *, clock: Clock = SYSTEM_CLOCK) -> None:
-        """`failed` is called with the exception of a runnable, in its thread."""
+    def __init__(
+        self,
+        name: str,
+        failed: Callable[[BaseException], None],
+        *,
+        grace: float | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """`failed` is called with the exception of a runnable, in its thread; coroutines end within `grace` seconds."""
         self.name = name
         self._failed = failed
         self._clock = clock
         self._group = Group(clock=clock)
+        # Earlier than the end of the grace period, so that a cancelled coroutine can clean up.
+        scope_of(self._group.stop_event).grace = math.inf if grace is None else max(0.0, grace - GRACE)
         self._lock = threading.Lock()
         # Guarded by _lock: runnables added before the start; None afterwards.
         self._waiting: list[Runnable] | None = []
@@ -111,7 +121,7 @@ class RunnableGroup:
 
     def _guarded(self, runnable: Runnable) -> None:
         try:
-            function_of(runnable)(self.stop_event)
+            finished(function_of(runnable)(self.stop_event), grace=0.0)
         except BaseException as error:  # noqa: BLE001  # passed to the manager, which ends the program with it
             if not is_stopped_request(error):
                 self._failed(error)

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from clientgo.cache.state import InformerState
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
-from clientgo.lifecycle import Group
+from clientgo.lifecycle import Group, MaybeCoroutine
 from clientgo.workqueue.state import QueueState
 
-Check = Callable[[], None]
-"""Returns if healthy; otherwise raises `Unhealthy` or any other exception. Thread-safe; never blocks."""
+Check = Callable[[], MaybeCoroutine[None]]
+"""Returns if healthy; otherwise raises `Unhealthy` or any other exception. Thread-safe; never blocks; maybe `async`."""
 
 SILENT_SECONDS = 900.0
 """Seconds without activity: the server ends a watch after at most ten minutes, and each attempt to reopen it counts."""

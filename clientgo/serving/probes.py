@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
+from clientgo.lifecycle import finished
 from clientgo.log import get_logger
 from clientgo.serving.checks import Check, ping
 from clientgo.serving.message import Response, ServingRequest
@@ -68,7 +69,7 @@ class _Probe:
     def _failure_of(self, name: str, check: Check) -> str | None:
         """Run a check and return the reason of its failure, or None; log when it starts failing and recovers."""
         try:
-            run_callback(check)
+            run_callback(_checked, check)
         except CallbackFailed as error:
             failure = str(error)
             if self._failing.get(name) is None:
@@ -78,3 +79,7 @@ class _Probe:
         if self._failing.pop(name, None) is not None:
             log.info("check passing again", extra={"probe": self._name, "check": name})
         return None
+
+
+def _checked(check: Check) -> None:
+    finished(check())

@@ -22,6 +22,7 @@ from clientgo.webhook.admission import (
 from clientgo.webhook.builder import WebhookBuilder, mutate_path, validate_path, webhook_managed_by
 from clientgo.webhook.handlers import (
     AdmissionHandler,
+    AsyncAdmissionHandler,
     Defaulter,
     Denied,
     Validator,
@@ -37,7 +38,7 @@ from clientgo.webhook.server import WebhookFlags, WebhookServer, client_authorit
 __all__ = [
     "WebhookServer", "WebhookFlags", "webhooks_enabled", "tls_minimum", "client_authority",
     "webhook_managed_by", "WebhookBuilder", "mutate_path", "validate_path",
-    "Defaulter", "Validator", "Warnings", "Denied", "AdmissionHandler",
+    "Defaulter", "Validator", "Warnings", "Denied", "AdmissionHandler", "AsyncAdmissionHandler",
     "AdmissionRequest", "AdmissionResponse", "UserInfo",
     "allowed", "denied", "errored", "patched", "patch_response", "validation_response",
     "defaulting", "validating", "multi_mutating", "multi_validating",

@@ -5,15 +5,16 @@ the only interface that the server knows.
 """
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from clientgo.errors import ApiError, Status, StatusDetails
 from clientgo.internal.callbacks import text_of
+from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.log import get_logger
 from clientgo.meta.codec import encode_value
 from clientgo.meta.objects import ApiObject
@@ -42,6 +43,9 @@ AdmissionHandler = Callable[[AdmissionRequest], AdmissionResponse]
 Any other exception is a bug: it denies the request with 500 and is logged with its traceback.
 """
 
+AsyncAdmissionHandler = Callable[[AdmissionRequest], Coroutine[Any, Any, AdmissionResponse]]
+"""The same as a coroutine function, which runs in an event loop of the request's thread."""
+
 Warnings = Sequence[str] | None
 """Warnings for the user about an accepted object."""
 
@@ -64,22 +68,22 @@ class Denied(Exception):
 
 
 class Defaulter(Protocol[T]):
-    """Sets defaults of omitted fields."""
+    """Sets defaults of omitted fields. Its method may be a coroutine function, as those of a `Validator`."""
 
-    def default(self, obj: T, request: AdmissionRequest, /) -> T:
+    def default(self, obj: T, request: AdmissionRequest, /) -> MaybeCoroutine[T]:
         """Return the object with defaults, which may be `obj` itself; not called for deletions."""
 
 
 class Validator(Protocol[T_contra]):
     """Validates objects: raises `Denied` or `field.Errors`, or returns warnings, if any."""
 
-    def validate_create(self, obj: T_contra, request: AdmissionRequest, /) -> Warnings:
+    def validate_create(self, obj: T_contra, request: AdmissionRequest, /) -> MaybeCoroutine[Warnings]:
         """Validate the creation of an object."""
 
-    def validate_update(self, old: T_contra, new: T_contra, request: AdmissionRequest, /) -> Warnings:
+    def validate_update(self, old: T_contra, new: T_contra, request: AdmissionRequest, /) -> MaybeCoroutine[Warnings]:
         """Validate an update."""
 
-    def validate_delete(self, obj: T_contra, request: AdmissionRequest, /) -> Warnings:
+    def validate_delete(self, obj: T_contra, request: AdmissionRequest, /) -> MaybeCoroutine[Warnings]:
         """Validate a deletion; called only if the webhook's rules include DELETE."""
 
 
@@ -90,7 +94,7 @@ def defaulting(kind: type[T], defaulter: Defaulter[T]) -> AdmissionHandler:
         if request.operation == "DELETE":
             return allowed()
         obj = request.decode(kind)
-        defaulted = defaulter.default(obj, request)
+        defaulted = finished(defaulter.default(obj, request))
         if defaulted is obj:
             return allowed()
         if not isinstance(defaulted, kind):
@@ -107,11 +111,11 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         match request.operation:
             case "CREATE":
-                warnings = validator.validate_create(request.decode(kind), request)
+                warnings = finished(validator.validate_create(request.decode(kind), request))
             case "UPDATE":
-                warnings = validator.validate_update(request.decode_old(kind), request.decode(kind), request)
+                warnings = finished(validator.validate_update(request.decode_old(kind), request.decode(kind), request))
             case "DELETE":
-                warnings = validator.validate_delete(request.decode_old(kind), request)
+                warnings = finished(validator.validate_delete(request.decode_old(kind), request))
             case "CONNECT":
                 warnings = None
             case other:
@@ -121,12 +125,12 @@ def validating(kind: type[T], validator: Validator[T]) -> AdmissionHandler:
     return with_rejections(handle)
 
 
-def with_rejections(handler: AdmissionHandler) -> AdmissionHandler:
+def with_rejections(handler: AdmissionHandler | AsyncAdmissionHandler) -> AdmissionHandler:
     """Return a handler that turns `Denied`, `field.Errors`, `ApiError`, `BadReview` and ValueError into denials."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
         try:
-            return handler(request)
+            return finished(handler(request))
         except Denied as error:
             message = text_of(error)
             status = Status(code=error.code, reason=error.reason, message=message)
@@ -151,7 +155,7 @@ def raised_at(error: Exception) -> str:
     return f"{frame.filename}:{frame.lineno}"
 
 
-def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
+def multi_validating(*handlers: AdmissionHandler | AsyncAdmissionHandler) -> AdmissionHandler:
     """Return a handler that calls each handler up to the first that denies, and returns the warnings of all."""
 
     def handle(request: AdmissionRequest) -> AdmissionResponse:
@@ -166,7 +170,7 @@ def multi_validating(*handlers: AdmissionHandler) -> AdmissionHandler:
     return handle
 
 
-def multi_mutating(*handlers: AdmissionHandler) -> AdmissionHandler:
+def multi_mutating(*handlers: AdmissionHandler | AsyncAdmissionHandler) -> AdmissionHandler:
     """Return a handler that passes the object through each handler in turn, up to the first that denies.
 
     In controller-runtime each handler gets the original object, and two that add a first label overwrite each other.

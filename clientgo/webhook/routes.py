@@ -25,7 +25,7 @@ from clientgo.webhook.admission import (
     read_review,
     write_review,
 )
-from clientgo.webhook.handlers import AdmissionHandler, with_rejections
+from clientgo.webhook.handlers import AdmissionHandler, AsyncAdmissionHandler, with_rejections
 
 log = get_logger(__name__)
 
@@ -85,7 +85,9 @@ ReviewFunc = Callable[[bytes, WebhookMetrics], bytes]
 """Returns the response to a body; raises `BadReview`."""
 
 
-def admission_route(path: str, handler: AdmissionHandler, *, clock: Clock = SYSTEM_CLOCK) -> Route:
+def admission_route(
+    path: str, handler: AdmissionHandler | AsyncAdmissionHandler, *, clock: Clock = SYSTEM_CLOCK
+) -> Route:
     """Return the route that handles AdmissionReviews at `path`."""
     handle_request = with_rejections(handler)
 

@@ -29,7 +29,7 @@ from clientgo.serving.certificates import CERTIFICATE, KEY, CertificateDirectory
 from clientgo.tls import add_authorities
 from clientgo.webhook.conversion import PATH as CONVERSION_PATH
 from clientgo.webhook.conversion import conversion_route
-from clientgo.webhook.handlers import AdmissionHandler
+from clientgo.webhook.handlers import AdmissionHandler, AsyncAdmissionHandler
 from clientgo.webhook.hub import Hub
 from clientgo.webhook.routes import LARGEST_ADMISSION, admission_route
 
@@ -182,7 +182,7 @@ class WebhookServer:
         """URL for clients on this machine; empty unless started."""
         return self._server.url if self._server is not None else ""
 
-    def register(self, path: str, handler: AdmissionHandler) -> None:
+    def register(self, path: str, handler: AdmissionHandler | AsyncAdmissionHandler) -> None:
         """Handle admission requests at `path`.
 
         Raises:

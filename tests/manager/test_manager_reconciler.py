@@ -130,11 +130,6 @@ class NoMethod(Reconciler[Foo]):
     pass
 
 
-class Coroutine(Reconciler[Foo]):
-    async def reconcile(self, foo: Foo) -> None:  # type: ignore[override]
-        pass
-
-
 class TwoArguments(Reconciler[Foo]):
     def reconcile(self, foo: Foo, event: str) -> None:  # type: ignore[override]
         pass
@@ -168,7 +163,6 @@ class OfMutable(Reconciler[Mutable]):
         (NoKind, r"NoKind has no kind: write class NoKind\(Reconciler\[Kind\]\)"),
         (NotAKind, "NotAKind: builtins.dict is not an API kind: mark it with @api_type"),
         (NoMethod, r"NoMethod has no method reconcile\(self, foo\)"),
-        (Coroutine, "Coroutine.reconcile is a coroutine function: define it with def, workers are threads"),
         (
             TwoArguments,
             "TwoArguments.reconcile must have the arguments \\(self, foo\\): missing a required argument: 'event'",

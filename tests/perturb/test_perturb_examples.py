@@ -7,6 +7,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.perturb import PlanSelection, Scenario, change, create, delete, run_scenario
 from clientgo.perturb.running import SMOKE_LIMIT
 from controller.api.v1alpha1 import Foo, FooSpec
+from examples.async_foo_manager import AsyncFooReconciler
 from examples.configmap_syncer import TO, ConfigMapSyncer
 from examples.foo_manager import FooReconciler
 from tests.perturb.sample import unexpected
@@ -15,12 +16,10 @@ FOO = Foo(metadata=ObjectMeta(name="a", namespace="default"), spec=FooSpec(deplo
 CONFIG = ConfigMap(metadata=ObjectMeta(name="c", namespace="default", annotations={TO: "team=x"}), data={"a": "1"})
 LABELS = {"metadata": {"labels": {"team": "x"}}}
 
+FOO_STEPS = [create(FOO), change(FOO, {"spec": {"replicas": 3}}), delete(FOO), create(FOO), delete(FOO)]
+
 SCENARIOS = [
-    Scenario(
-        FooReconciler,
-        [create(FOO), change(FOO, {"spec": {"replicas": 3}}), delete(FOO), create(FOO), delete(FOO)],
-        name="foo_manager",
-    ),
+    Scenario(FooReconciler, FOO_STEPS, name="foo_manager"),
     Scenario(
         ConfigMapSyncer,
         [
@@ -41,6 +40,12 @@ def test_example_survives_some_plans_of_each_kind(scenario: Scenario) -> None:
     results = run_scenario(scenario, PlanSelection(limit=SMOKE_LIMIT))
     assert unexpected(results) == []
     assert len(results) > 20
+
+
+@pytest.mark.slow
+def test_example_with_coroutines_survives_some_plans_of_each_kind() -> None:
+    scenario = Scenario(AsyncFooReconciler, FOO_STEPS, name="async_foo_manager")
+    assert unexpected(run_scenario(scenario, PlanSelection(limit=SMOKE_LIMIT))) == []
 
 
 @pytest.mark.slow

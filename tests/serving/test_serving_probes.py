@@ -25,6 +25,14 @@ def passes() -> None:
     return
 
 
+async def passes_later() -> None:
+    return
+
+
+async def fails_later() -> None:
+    raise Unhealthy("the database is gone")
+
+
 def get(routes: dict[str, Handler], target: str) -> Response:
     request: ServingRequest = parse_head(f"GET {target} HTTP/1.1\r\nHost: x".encode(), peer="10.0.0.1")
     return Router(routes, lambda _: Response(401)).answer(request)
@@ -44,6 +52,12 @@ def test_without_a_check_there_is_ping() -> None:
 def test_a_failing_check_is_listed_and_its_reason_withheld() -> None:
     response = get(probe_routes({"a": passes, "b": fails}, path="/readyz"), "/readyz")
     assert response == Response(500, "[+]a ok\n[-]b failed: reason withheld\nreadyz check failed\n")
+
+
+def test_check_may_be_a_coroutine_function() -> None:
+    routes = probe_routes({"a": passes_later, "b": fails_later})
+    assert get(routes, "/healthz/a") == Response(200, "ok")
+    assert get(routes, "/healthz/b") == Response(500, "internal server error: the database is gone\n")
 
 
 @pytest.mark.feature("A-25")

@@ -16,6 +16,7 @@ from clientgo.webhook import (
     AdmissionRequest,
     AdmissionResponse,
     Denied,
+    Warnings,
     allowed,
     defaulting,
     denied,
@@ -110,6 +111,35 @@ def test_value_outside_an_enum_is_left_to_the_schema_which_lists_the_supported_o
 def test_defaulter_with_a_wrong_result_is_a_bug() -> None:
     with pytest.raises(TypeError, match="the defaulter of Home returned a NoneType"):
         defaulting(Home, Default(lambda obj: None))(request("CREATE", home()))
+
+
+class AsyncHome:
+    """Defaulter and validator of coroutine functions."""
+
+    async def default(self, obj: Home, request: AdmissionRequest) -> Home:
+        return replace(obj, spec=replace(obj.spec, owner=request.operation))
+
+    async def validate_create(self, obj: Home, request: AdmissionRequest) -> Warnings:
+        return ["new homes are expensive"]
+
+    async def validate_update(self, old: Home, new: Home, request: AdmissionRequest) -> Warnings:
+        raise Denied("homes do not change")
+
+    async def validate_delete(self, obj: Home, request: AdmissionRequest) -> Warnings:
+        raise ValueError("homes stay")
+
+
+async def deny(_: AdmissionRequest) -> AdmissionResponse:
+    return denied("closed")
+
+
+def test_webhooks_may_be_coroutine_functions() -> None:
+    validate, create = validating(Home, AsyncHome()), request("CREATE", home())
+    assert [item["value"] for item in defaulting(Home, AsyncHome())(create).patch] == ["CREATE"]
+    assert validate(create).warnings == ("new homes are expensive",)
+    assert validate(read_review(recorded("update"))).status.message == "homes do not change"
+    assert validate(read_review(recorded("delete"))).status.code == 400
+    assert multi_validating(validate, deny)(create).status.message == "closed"
 
 
 @pytest.mark.feature("A-16")

@@ -1,0 +1,47 @@
+"""Foo controller of `foo_manager.py` as a coroutine function: its worker's event loop runs `reconcile`."""
+
+from clientgo.aio import AsyncClient
+from clientgo.errors import AlreadyExists
+from clientgo.kubernetes.types.apps_v1 import Deployment
+from clientgo.manager import Client, Reconciler, run
+from clientgo.meta import ObjectName, object_name, replace
+from clientgo.record import EventRecorder
+from controller.api.v1alpha1 import Foo, FooStatus
+from controller.desired import Create, Foreign, Resize, plan
+
+
+class AsyncFooReconciler(Reconciler[Foo], owns=[Deployment], workers=2):
+    """Keeps one Deployment for each Foo, and reports the available replicas in the Foo's status."""
+
+    def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
+        super().__init__(client, recorder)
+        self.aio = AsyncClient(client)
+
+    async def reconcile(self, foo: Foo) -> None:
+        """Bring one Foo's Deployment and status to the desired state, writing only changes."""
+        if not foo.spec.deployment_name:
+            return  # invalid until its author changes it
+        reported = foo.status.available_replicas
+        name = ObjectName(foo.metadata.namespace, foo.spec.deployment_name)
+        match step := plan(foo, await self.aio.find(Deployment, name)):
+            case Create(_) if reported is not None and not await self.aio.api_reader.find(Foo, object_name(foo)):
+                return  # the Foo and its Deployment were deleted, and the cache is stale
+            case Create(wanted):
+                deployment = await self.aio.create(wanted)
+            case Resize(current, replicas):
+                deployment = await self.aio.patch(current, {"spec": {"replicas": replicas}})
+            case Foreign():
+                message = f'Resource "{step.name}" already exists and is not managed by Foo'
+                self.recorder.event(foo, "Warning", "ErrResourceExists", message)
+                raise AlreadyExists(message)
+            case _:
+                deployment = step.deployment
+        available = deployment.status.available_replicas or 0
+        if reported != available:
+            await self.aio.update_status(replace(foo, status=FooStatus(available_replicas=available)))
+        if reported is None or isinstance(step, Create | Resize):
+            self.recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
+
+
+if __name__ == "__main__":
+    run(AsyncFooReconciler, name="foo-manager")
