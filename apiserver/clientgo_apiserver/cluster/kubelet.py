@@ -19,6 +19,7 @@ Containers that end are restarted according to the pod's restart policy, after 1
 from dataclasses import dataclass
 from functools import partial
 
+from clientgo_apiserver.cluster.nodes import readiness
 from clientgo_apiserver.cluster.owned import controller_of, workload_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
 from clientgo_apiserver.controllers.base import InternalController, annotation, condition_of, conditions_of, is_deleting
@@ -80,6 +81,10 @@ class KubeletSimulation(InternalController):
         ):
             for pod in self._store.list(PODS, new["metadata"]["namespace"]):
                 self._schedule(*name_of(pod))
+        if key == NODES and old is not None and new is not None and _is_lost(old) != _is_lost(new):
+            for pod in self._store.list(PODS):
+                if pod["spec"].get("nodeName") == new["metadata"]["name"]:
+                    self._schedule(*name_of(pod))
         if key != PODS:
             return
         if new is None:
@@ -92,6 +97,9 @@ class KubeletSimulation(InternalController):
         if pod is None or not pod["spec"].get("nodeName"):
             return
         uid = pod["metadata"]["uid"]
+        if _is_lost(self._store.get(NODES, "", pod["spec"]["nodeName"])):
+            self._cancel(uid)
+            return
         if is_deleting(pod):
             self._cancel(uid)
             if phase_of(pod) == "Running":
@@ -291,6 +299,11 @@ def _acted_on(pod: Object) -> tuple[object, ...]:
         condition_of(pod, gate["conditionType"]).get("status") for gate in pod["spec"].get("readinessGates") or ()
     )
     return pod["spec"].get("nodeName"), is_deleting(pod), meta.get("annotations"), gates
+
+
+def _is_lost(node: Object | None) -> bool:
+    """Return whether the kubelet of a node does nothing."""
+    return node is not None and readiness(node) == "Unknown"
 
 
 def _instructions(workload: Object) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Nodes: a few simulated ones, their heartbeats and taints, and the pods of nodes that fail or vanish.
 
 Every Node is simulated, also those that clients create. One with the annotation `simulation.clientgo.dev/ready:
-"false"` is not ready: it is tainted, and pods that do not tolerate that for long are evicted, as on a cluster.
+"false"` is not ready: it is tainted, and pods that do not tolerate that for long are evicted, as on a cluster. With
+`unknown` its kubelet does nothing more: evicted pods stay until the node comes back or is deleted.
 """
 
 from functools import partial
@@ -18,15 +19,24 @@ from clientgo_apiserver.controllers.base import (
     other_conditions,
 )
 from clientgo_apiserver.controllers.deployments import NODES
+from clientgo_apiserver.handlers.podactions import with_condition
 from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
+from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
 
 READY = "simulation.clientgo.dev/ready"
 LEASES: Key = ("coordination.k8s.io", "leases")
 _LEASE_NAMESPACE = "kube-node-lease"
 _HEARTBEAT_SECONDS, _LEASE_SECONDS = 10.0, 40
-_NOT_READY, _UNSCHEDULABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unschedulable"
+_UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+_TAINTS = {"False": "node.kubernetes.io/not-ready", "Unknown": "node.kubernetes.io/unreachable"}
+_REASONS = {
+    "True": ("KubeletReady", "kubelet is posting ready status"),
+    "False": ("KubeletNotReady", "simulated"),
+    "Unknown": ("NodeStatusUnknown", "Kubelet stopped posting node status."),
+}
+"""Reason and message of the condition Ready."""
 _RESOURCES = {"cpu": "128", "memory": "1Ti", "ephemeral-storage": "2Ti", "pods": "1100"}
 _NODE_INFO = {
     "machineID": "",
@@ -50,6 +60,7 @@ class NodeSimulation(InternalController):
     def __init__(self, internal: Internal, *, count: int) -> None:
         super().__init__(internal)
         self._count = count
+        self._evictions: dict[str, Handle] = {}
 
     def start(self) -> None:
         """Create the nodes, and react to every change from now on."""
@@ -66,6 +77,8 @@ class NodeSimulation(InternalController):
                     self._schedule("pod", *name_of(pod))
             elif old is None or _acted_on(old) != _acted_on(new):
                 self._schedule("node", new["metadata"]["name"])
+        elif key == PODS and new is None:
+            self._cancel_eviction((old or {})["metadata"]["uid"])
         elif key == PODS and new is not None and new["spec"].get("nodeName"):
             node = self._store.get(NODES, "", new["spec"]["nodeName"])
             is_new = old is None or old["spec"].get("nodeName") != new["spec"]["nodeName"]
@@ -83,14 +96,12 @@ class NodeSimulation(InternalController):
         node = self._store.get(NODES, "", name)
         if node is None:
             return
-        ready = annotation(node, READY) != "false"
-        taints = [
-            taint for taint in node["spec"].get("taints") or () if taint.get("key") not in (_NOT_READY, _UNSCHEDULABLE)
-        ]
-        now = self._now()
-        if not ready:
+        ready, now = readiness(node), self._now()
+        simulated = (_UNSCHEDULABLE, *_TAINTS.values())
+        taints = [taint for taint in node["spec"].get("taints") or () if taint.get("key") not in simulated]
+        if ready in _TAINTS:
             taints += [
-                {"key": _NOT_READY, "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")
+                {"key": _TAINTS[ready], "effect": effect, "timeAdded": now} for effect in ("NoSchedule", "NoExecute")
             ]
         if node["spec"].get("unschedulable"):
             taints.append({"key": _UNSCHEDULABLE, "effect": "NoSchedule", "timeAdded": now})
@@ -109,12 +120,13 @@ class NodeSimulation(InternalController):
         if pod is None or not pod["spec"].get("nodeName"):
             return
         node, uid = self._store.get(NODES, "", pod["spec"]["nodeName"]), pod["metadata"]["uid"]
-        delete = partial(self._internal.delete, PODS, namespace, name, uid=uid)
         if node is None:
-            self._attempt("delete the pod of a node that is gone", (namespace, name), partial(delete, grace=0))
+            if phase_of(pod) not in FINISHED:
+                pod = {**pod, "status": {**(pod.get("status") or {}), "phase": "Failed"}}
+            self._disrupt(pod, ("DeletionByPodGC", "PodGC: node no longer exists"), grace=0)
             return
         taints = _no_execute(node)
-        self._show_readiness(pod, is_node_ready=annotation(node, READY) != "false")
+        self._show_readiness(pod, is_node_ready=readiness(node) == "True")
         limits = []
         for taint in taints:
             matching = [each for each in pod["spec"].get("tolerations") or () if tolerates_taint(each, taint)]
@@ -124,13 +136,18 @@ class NodeSimulation(InternalController):
                     default=None if matching else 0.0,
                 )
             )
-        due = min((limit for limit in limits if limit is not None), default=None)
-        if due is None or is_deleting(pod) or phase_of(pod) in FINISHED:
-            return
-        if due == 0.0:
-            self._attempt("evict the pod", (namespace, name), delete)
-        else:
-            self._later(due, self._evict, namespace, name, uid)
+        limit = min((limit for limit in limits if limit is not None), default=None)
+        if limit is None or is_deleting(pod) or phase_of(pod) in FINISHED:
+            self._cancel_eviction(uid)
+        elif limit == 0.0:
+            self._evict(namespace, name, uid)
+        elif uid not in self._evictions:
+            self._evictions[uid] = self._later(limit, self._evict, namespace, name, uid)
+
+    def _cancel_eviction(self, uid: str) -> None:
+        timer = self._evictions.pop(uid, None)
+        if timer is not None:
+            timer.cancel()
 
     def _show_readiness(self, pod: Object, *, is_node_ready: bool) -> None:
         """Make the pods of a node that is not ready unready, and ready again when it recovers."""
@@ -145,14 +162,17 @@ class NodeSimulation(InternalController):
         self._store.put(PODS, {**pod, "status": {**pod["status"], "conditions": updated}})
 
     def _evict(self, namespace: str, name: str, uid: str) -> None:
+        self._evictions.pop(uid, None)
         pod = self._store.get(PODS, namespace, name)
-        node = self._store.get(NODES, "", pod["spec"].get("nodeName", "")) if pod is not None else None
-        if pod is None or node is None or pod["metadata"]["uid"] != uid or is_deleting(pod):
-            return
-        if _no_execute(node):
-            self._attempt(
-                "evict the pod", (namespace, name), partial(self._internal.delete, PODS, namespace, name, uid=uid)
-            )
+        if pod is not None and pod["metadata"]["uid"] == uid:
+            self._disrupt(pod, ("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"))
+
+    def _disrupt(self, pod: Object, reason: tuple[str, str], *, grace: int | None = None) -> None:
+        """Delete a pod, and say in its conditions that its node is the cause."""
+        marked = with_condition(pod, "DisruptionTarget", "True", self._now(), reason=reason[0], message=reason[1])
+        self._store.put(PODS, marked)
+        delete = partial(self._internal.delete, PODS, *name_of(pod), uid=pod["metadata"]["uid"], grace=grace)
+        self._attempt("delete the pod", name_of(pod), delete)
 
     def _pods_on(self, node: str) -> list[Object]:
         return [pod for pod in self._store.list(PODS) if pod["spec"].get("nodeName") == node]
@@ -161,7 +181,7 @@ class NodeSimulation(InternalController):
         """Renew the Lease of each ready node, as its kubelet does."""
         micro = f"{self._now()[:-1]}.000000Z"
         for node in self._store.list(NODES):
-            if annotation(node, READY) == "false":
+            if readiness(node) != "True":
                 continue
             name = node["metadata"]["name"]
             lease = self._store.get(LEASES, _LEASE_NAMESPACE, name)
@@ -175,6 +195,11 @@ class NodeSimulation(InternalController):
             else:
                 self._store.put(LEASES, {**lease, "spec": {**lease["spec"], "renewTime": micro}})
         self._later(_HEARTBEAT_SECONDS, self._heartbeat)
+
+
+def readiness(node: Object) -> str:
+    """Return the status of a node's condition Ready: True, False or Unknown, as its annotation says."""
+    return {"false": "False", "unknown": "Unknown"}.get(annotation(node, READY), "True")
 
 
 def _node(number: int) -> Object:
@@ -196,16 +221,16 @@ def _node(number: int) -> Object:
     }
 
 
-def _with_status(node: Object, *, ready: bool, now: str) -> Object:
+def _with_status(node: Object, *, ready: str, now: str) -> Object:
     status = node.get("status") or {}
     capacity = status.get("capacity") or _RESOURCES
     name = node["metadata"]["name"]
     before = condition_of(node, "Ready")
-    if before.get("status") != str(ready):
-        reason = ("KubeletReady", "kubelet is posting ready status") if ready else ("KubeletNotReady", "simulated")
+    if before.get("status") != ready:
+        reason = _REASONS[ready]
         before = {
             "type": "Ready",
-            "status": str(ready),
+            "status": ready,
             "lastHeartbeatTime": now,
             "lastTransitionTime": now,
             "reason": reason[0],

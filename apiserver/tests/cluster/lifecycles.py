@@ -146,8 +146,8 @@ class Player:
         self.cluster.patch(key, name, patch, namespace)
 
     def _delete(self, target: str, fields: Object) -> None:
-        key, namespace, name = self._find(target, fields.get("in", "default"))
-        self.cluster.delete(key, name, namespace, propagation=fields.get("propagation", "Background"))
+        key, namespace, name = self._find(target, fields.pop("in", "default"))
+        self.cluster.delete(key, name, namespace, **fields)
 
     def _evict(self, target: str, fields: Object) -> None:
         self.cluster.evict(self._find(target)[2])

@@ -51,8 +51,9 @@ class PodCluster:
             key, name, {"metadata": {"annotations": {f"simulation.clientgo.dev/{annotation}": value}}}, namespace
         )
 
-    def delete(self, key: Key, name: str, namespace: str = "default", *, propagation: str = "Background") -> None:
-        self.internal.delete(key, namespace, name, propagation=propagation)
+    def delete(self, key: Key, name: str, namespace: str = "default", **options: Any) -> None:
+        """Delete an object; `options` are propagation and grace."""
+        self.internal.delete(key, namespace, name, **options)
         self.scheduler.run()
 
     def evict(self, name: str) -> None:
