@@ -37,8 +37,10 @@ class StatefulSetController(RevisionedController):
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
         if key == _CLAIMS and new is None:  # a new pod may wait for it
-            for obj in self._store.list(STATEFUL_SETS, (old or {})["metadata"]["namespace"]):
-                self._schedule(*name_of(obj))
+            namespace, name = name_of(old or {})
+            for obj in self._store.list(STATEFUL_SETS, namespace):
+                if name.rpartition("-")[0].endswith(f"-{obj['metadata']['name']}"):
+                    self._schedule(*name_of(obj))
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if is_deleting(obj):
