@@ -3,7 +3,9 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
 from clientgo_apiserver.cluster.placement import lacking, matches_node, untolerated
+from clientgo_apiserver.cluster.podaffinity import PodNeighbors, has_neighbors
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, phase_of
 from clientgo_apiserver.controllers.base import InternalController, condition_of, is_deleting
 from clientgo_apiserver.controllers.deployments import NODES
@@ -30,31 +32,41 @@ class SchedulerSimulation(InternalController):
         self._used: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._placed: dict[Name, tuple[str, dict[str, Fraction]]] = {}
         self._unplaced: set[Name] = set()
+        self._attracted: set[Name] = set()  # unplaced pods that may wait for another pod
+        self._neighbors: set[Name] = set()  # placed pods that others may not run beside
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key == PODS:
             self._account(name_of(new or old or {}), new)
             if new is not None and _waits(new):
                 self._unplaced.add(name_of(new))
+                if "podAffinity" in (new["spec"].get("affinity") or {}):
+                    self._attracted.add(name_of(new))
                 if old is None or _spec_of(old) != _spec_of(new):
                     self._schedule(*name_of(new))
             else:
                 self._unplaced.discard(name_of(new or old or {}))
+                self._attracted.discard(name_of(new or old or {}))
                 if new is None or phase_of(new) in FINISHED:
-                    self._retry_unplaced()
+                    self._retry(self._unplaced)
+                elif old is None or not old["spec"].get("nodeName"):
+                    self._retry(self._attracted)
         elif key == NODES and new is not None and (old is None or _offered(old) != _offered(new)):
-            self._retry_unplaced()
+            self._retry(self._unplaced)
 
-    def _retry_unplaced(self) -> None:
-        for name in self._unplaced:
+    def _retry(self, names: set[Name]) -> None:
+        for name in names:
             self._schedule(*name)
 
     def _account(self, name: Name, pod: Object | None) -> None:
         placed = self._placed.pop(name, None)
+        self._neighbors.discard(name)
         if placed is not None:
             self._used[placed[0]].subtract(placed[1])
         if pod is None or not pod["spec"].get("nodeName") or phase_of(pod) in FINISHED:
             return
+        if has_neighbors(pod):
+            self._neighbors.add(name)
         amounts = _requests(pod)
         self._placed[name] = pod["spec"]["nodeName"], amounts
         self._used[pod["spec"]["nodeName"]].update(amounts)
@@ -65,9 +77,10 @@ class SchedulerSimulation(InternalController):
             return
         reasons: Counter[str] = Counter()
         nodes, requests = self._store.list(NODES), _requests(pod)
+        neighbors = self._neighbors_of(pod, nodes)
         fitting = []
         for node in nodes:
-            reason = self._reason(pod, requests, node)
+            reason = self._reason(pod, requests, node) or (neighbors.reason(node) if neighbors is not None else "")
             if reason:
                 reasons[reason] += 1
             else:
@@ -77,6 +90,14 @@ class SchedulerSimulation(InternalController):
         else:
             details = ", ".join(sorted(f"{number} {reason}" for reason, number in reasons.items()))
             self._reject(pod, f"0/{len(nodes)} nodes are available: {details or 'no nodes'}.")
+
+    def _neighbors_of(self, pod: Object, nodes: list[Object]) -> PodNeighbors | None:
+        """Return the pods that matter to where the pod runs; None if none does."""
+        if not has_neighbors(pod) and not self._neighbors:
+            return None
+        names = self._placed if has_neighbors(pod) else self._neighbors
+        placed = [stored for name in names if (stored := self._store.get(PODS, *name)) is not None]
+        return PodNeighbors(pod, placed, nodes, lambda name: self._store.get(NAMESPACES, "", name) or {})
 
     def _reason(self, pod: Object, requests: dict[str, Fraction], node: Object) -> str:
         """Return why the pod does not fit the node, in kube-scheduler's words, or ""."""

@@ -48,6 +48,7 @@ _TITLES = {
     "namespaces": "Namespaces, owners, claims and endpoints",
     "nodes": "Nodes, evictions and budgets",
     "replicasets": "ReplicaSets",
+    "scheduling": "Scheduling beside other pods",
     "statefulsets": "StatefulSets",
 }
 _INTRODUCTION = """# Life cycles
@@ -203,7 +204,7 @@ class Player:
             "pods": lambda: dict(Counter(f"{_image(pod)} {_state(pod)}" for pod in pods)),
             "all pods": lambda: {"number": len(pods)},
             "named pods": lambda: {pod["metadata"]["name"]: f"{_image(pod)} {_state(pod)}" for pod in pods},
-            "nodes of pods": lambda: dict(Counter(pod["spec"].get("nodeName", "") for pod in pods)),
+            "nodes of pods": lambda: dict(Counter(pod["spec"].get("nodeName", "none") for pod in pods)),
             "sizes by image": lambda: {
                 each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"]
                 for each in self.cluster.store.list(REPLICA_SETS)
