@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from clientgo_apiserver.cel.functions.operators import to_duration
 from clientgo_apiserver.registry.validation.workloads.cron import DESCRIPTORS, FIELDS, part_values
 
+_DAY_SECONDS = 24 * 3600
 _YEARS = 5  # a schedule such as 30 February has no time
 
 
@@ -24,18 +25,20 @@ def times_after(schedule: str, zone: str, after: float) -> Iterator[float]:
             yield time
     fields = _fields(DESCRIPTORS.get(schedule.strip(), schedule.strip()))
     location = ZoneInfo(zone) if zone else UTC
-    moment = datetime.fromtimestamp(after, location).replace(second=0, microsecond=0, tzinfo=None)
-    limit = moment + timedelta(days=366 * _YEARS)
+    moment = (int(after) // 60 + 1) * 60
+    limit = moment + _YEARS * 366 * _DAY_SECONDS
+    # Steps in absolute time: a local time that is skipped in spring never comes, and one in autumn comes twice.
     while moment < limit:
-        moment += timedelta(minutes=1)
-        if not _day_matches(fields, moment):
-            moment = moment.replace(hour=23, minute=59)
-        elif moment.hour not in fields[1]:
-            moment = moment.replace(minute=59)
-        elif moment.minute in fields[0]:
-            time = moment.replace(tzinfo=location).timestamp()
-            if time > after:
-                yield time
+        local = datetime.fromtimestamp(moment, location)
+        if not _day_matches(fields, local):
+            midnight = local.replace(hour=0, minute=0, fold=0) + timedelta(days=1)
+            moment = max(moment + 60, int(midnight.timestamp()))
+        elif local.hour not in fields[1]:
+            moment += 3600 - 60 * local.minute
+        else:
+            if local.minute in fields[0]:
+                yield float(moment)
+            moment += 60
 
 
 def latest_time(schedule: str, zone: str, after: float, now: float) -> tuple[float | None, int]:

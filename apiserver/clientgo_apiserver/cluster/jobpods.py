@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from clientgo_apiserver.cluster.podcontrol import FINISHED, phase_of, seconds_of
+from clientgo_apiserver.cluster.podcontrol import FINISHED, deletion_rank, phase_of, seconds_of
 from clientgo_apiserver.controllers.base import condition_of, is_deleting
 from clientgo_apiserver.controllers.jobs import format_indexes
 from clientgo_apiserver.resources import Object
@@ -106,6 +106,19 @@ def index_of(pod: Object) -> int:
     """Return the completion index of a pod; -1 without one."""
     text = (pod["metadata"].get("annotations") or {}).get(INDEX, "")
     return int(text) if text.isdecimal() else -1
+
+
+def misplaced(spec: Object, pods: Iterable[Object]) -> list[Object]:
+    """Return the pods of an indexed Job whose index is out of range or has another pod."""
+    if spec.get("completionMode") != "Indexed":
+        return []
+    surplus, free = [], {*range(int(spec.get("completions") or 0))}
+    for pod in sorted(pods, key=deletion_rank, reverse=True):
+        if index_of(pod) in free:
+            free.remove(index_of(pod))
+        else:
+            surplus.append(pod)
+    return surplus
 
 
 def free_indexes(spec: Object, status: Object, pods: Iterable[Object]) -> list[int]:

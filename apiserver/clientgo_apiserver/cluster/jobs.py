@@ -18,6 +18,7 @@ from clientgo_apiserver.cluster.jobpods import (
     failure_annotations,
     free_indexes,
     is_tracked,
+    misplaced,
     parse_indexes,
     policy_failure,
     replaces_failed_only,
@@ -115,6 +116,18 @@ class JobController(WorkloadController):
         pod = self._store.get(PODS, *names[:2])
         if pod is not None and self._is_orphan(pod):
             self._untrack(pod)
+
+    def _set_owners(self, child: Object, references: list[Object]) -> Object:
+        """Change the owners of a pod, which is tracked while a Job controls it."""
+        stored = super()._set_owners(child, references)
+        if not any(owner.get("controller") for owner in references):
+            self._untrack(stored)
+            return stored
+        meta = {
+            "uid": stored["metadata"]["uid"],
+            "finalizers": [*(stored["metadata"].get("finalizers") or ()), TRACKED],
+        }
+        return self._internal.patch(PODS, *name_of(stored), {"metadata": meta})
 
     def _is_orphan(self, pod: Object) -> bool:
         """Return whether no Job will count the pod."""
@@ -217,8 +230,11 @@ class JobController(WorkloadController):
             target = len(active) if succeeded else parallelism
         else:
             target = min(parallelism, int(completions) - succeeded)
-        if len(active) > target:
-            self._remove(obj, sorted(active, key=deletion_rank)[: len(active) - target])
+        surplus = misplaced(spec, active)
+        remaining = [pod for pod in active if pod not in surplus]
+        surplus += sorted(remaining, key=deletion_rank)[: max(0, len(remaining) - target)]
+        if surplus:
+            self._remove(obj, surplus)
             return
         occupied = [*active, *(_terminating(children) if replaces_failed_only(spec) else ())]
         missing = target - len(occupied)
