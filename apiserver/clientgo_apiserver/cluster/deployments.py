@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
-from clientgo_apiserver.cluster.podcontrol import PODS, WorkloadController, seconds_of
+from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, WorkloadController, phase_of, seconds_of
 from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.replicasets import (
@@ -155,7 +155,8 @@ class DeploymentController(WorkloadController):
         """
         for each in sets.earlier:
             self._scale(obj, each, 0)
-        remaining = any(self._owned.by(each, PODS) for each in sets.earlier)
+        pods = (pod for each in sets.earlier for pod in self._owned.by(each, PODS))
+        remaining = any(phase_of(pod) not in FINISHED for pod in pods)
         if not remaining and sets.current is not None:
             self._scale(obj, sets.current, wanted_replicas(obj))
         return remaining

@@ -126,13 +126,16 @@ class Player:
         meta = {"name": name, **{field: fields.pop(field) for field in _META if field in fields}}
         obj = {"apiVersion": api_version, "kind": kind, "metadata": meta}
         if "owned by" in fields:
-            owner = self.cluster.store.get(*self._find(fields.pop("owned by"), namespace))
-            assert owner is not None, "the owner exists"
-            reference = {field: owner[field] for field in ("apiVersion", "kind")}
-            reference |= {field: owner["metadata"][field] for field in ("name", "uid")}
-            meta["ownerReferences"] = [{**reference, "blockOwnerDeletion": True}]
+            meta["ownerReferences"] = [self._reference(fields.pop("owned by"), namespace)]
         base = _base(target.partition("/")[0], name, fields.pop("image", "i"))
         self.cluster.create(key, _merged(_merged(base, obj), fields), namespace)
+
+    def _reference(self, target: str, namespace: str) -> Object:
+        owner = self.cluster.store.get(*self._find(target, namespace))
+        assert owner is not None, f"{target} exists"
+        reference = {field: owner[field] for field in ("apiVersion", "kind")}
+        reference |= {field: owner["metadata"][field] for field in ("name", "uid")}
+        return {**reference, "blockOwnerDeletion": True}
 
     def _change(self, target: str, fields: Object) -> None:
         key, namespace, name = self._find(target, fields.pop("in", "default"))
@@ -140,7 +143,11 @@ class Player:
             self.cluster.internal.patch(key, namespace, name, fields, subresource="status")
             self.cluster.scheduler.run()
             return
-        patch: Object = {"metadata": {field: fields.pop(field) for field in _META if field in fields}, **fields}
+        meta = {field: fields.pop(field) for field in _META if field in fields}
+        if "also owned by" in fields:
+            before = self.cluster.get(key, name, namespace)["metadata"].get("ownerReferences") or []
+            meta["ownerReferences"] = [*before, self._reference(fields.pop("also owned by"), namespace)]
+        patch: Object = {"metadata": meta, **fields}
         if "image" in patch:
             template = {"spec": {"containers": [{"name": "c", "image": patch.pop("image")}]}}
             patch["spec"] = _merged({"template": template}, patch.get("spec") or {})
