@@ -4,6 +4,7 @@ from clientgo_apiserver.cluster.cronschedule import latest_time, local_time, tim
 from clientgo_apiserver.cluster.podcontrol import WorkloadController, seconds_of
 from clientgo_apiserver.controllers.base import controller_reference, is_deleting
 from clientgo_apiserver.controllers.jobs import JOBS, end_of
+from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.registry.metadata import rfc3339
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
@@ -102,7 +103,11 @@ class CronJobController(WorkloadController):
             },
             "spec": template["spec"],
         }
-        return self._internal.create(JOBS, meta["namespace"], job)
+        try:
+            return self._internal.create(JOBS, meta["namespace"], job)
+        except ApiFailure as failure:
+            self._events.record(obj, "FailedCreate", f"Error creating job: {failure.message}", kind="Warning")
+            raise
 
     def _status(self, obj: Object, jobs: list[Object], active: list[Object]) -> Object:
         ended = [job["status"]["completionTime"] for job in jobs if (job.get("status") or {}).get("completionTime")]

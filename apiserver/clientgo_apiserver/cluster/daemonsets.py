@@ -48,9 +48,11 @@ class DaemonSetController(RevisionedController):
             plan = rollout.roll()
         for pod in plan.delete:
             self._delete(pod)
-        for node in plan.create:
-            self._create(obj, template, node, digest)
-        self._write(obj, selected, nodes, digest)
+        try:
+            for node in plan.create:
+                self._create(obj, template, node, digest)
+        finally:  # a pod may be rejected
+            self._write(obj, selected, nodes, digest)
         self._trim_revisions(obj, revisions, {hash_of(pod) for pod in children})
 
     def _template(self, obj: Object) -> Object:

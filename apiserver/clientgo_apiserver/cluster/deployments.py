@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from clientgo_apiserver.cluster.owned import controller_of
 from clientgo_apiserver.cluster.podcontrol import FINISHED, PODS, WorkloadController, phase_of, seconds_of
-from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting
+from clientgo_apiserver.controllers.base import annotation, condition_of, conditions_of, is_deleting, other_conditions
 from clientgo_apiserver.controllers.deployments import DEPLOYMENTS, REPLICA_SETS
 from clientgo_apiserver.controllers.replicasets import (
     DEFAULT_HISTORY,
@@ -31,6 +31,7 @@ from clientgo_apiserver.controllers.rollout import (
     template_hash,
     wanted_replicas,
 )
+from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -98,9 +99,19 @@ class DeploymentController(WorkloadController):
         replica_set = new_replica_set(obj, template_hash(obj), revision)
         replica_set["metadata"]["annotations"] |= _limits(obj)
         replica_set["spec"]["replicas"] = _new_size(obj, sets)
-        stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
+        try:
+            stored = self._internal.create(REPLICA_SETS, obj["metadata"]["namespace"], replica_set)
+        except ApiFailure as failure:
+            self._report_rejection(obj, replica_set["metadata"]["name"], failure)
+            raise
         self._record_scaling(obj, stored, 0, wanted_replicas(stored))
         return sets._replace(current=stored)
+
+    def _report_rejection(self, obj: Object, name: str, failure: ApiFailure) -> None:
+        reason, message = "ReplicaSetCreateError", f'Failed to create new replica set "{name}": {failure.message}'
+        rejected = stamped(condition("Progressing", "False", reason, message), conditions_of(obj), self._now())
+        self._update_status(obj, {"conditions": [*other_conditions(obj, "Progressing"), rejected]})
+        self._events.record(obj, reason, message, kind="Warning")
 
     def _update(self, obj: Object, replica_set: Object, revision: int) -> None:
         """Give the current ReplicaSet the Deployment's annotations and `minReadySeconds`, and its revision."""

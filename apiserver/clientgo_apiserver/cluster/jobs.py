@@ -152,18 +152,19 @@ class JobController(WorkloadController):
             backoff.note(map(ended_at, counted.succeeded), map(ended_at, counted.failed))
         status = dict(counted.status)
         outcome = self._outcome(obj, counted, children, active)
-        if outcome is not None:
-            settled = self._stop(obj, status, outcome, counted, children)
-        else:
-            ended = [*counted.succeeded, *counted.failed]
-            settled = [pod for pod in ended if pod not in counted.replaceable.values()]
-            if obj["spec"].get("suspend"):
+        ended = [*counted.succeeded, *counted.failed]
+        settled = [pod for pod in ended if pod not in counted.replaceable.values()]
+        try:
+            if outcome is not None:
+                settled = self._stop(obj, status, outcome, counted, children)
+            elif obj["spec"].get("suspend"):
                 self._suspend(obj, status, active)
             else:
                 self._continue(obj, status, counted, children)
-        self._write(obj, status, outcome)
-        for pod in children if is_deleting(obj) else settled:
-            self._untrack(pod)
+        finally:  # a pod may be rejected
+            self._write(obj, status, outcome)
+            for pod in children if is_deleting(obj) else settled:
+                self._untrack(pod)
 
     def _outcome(self, obj: Object, counted: JobTally, pods: list[Object], active: list[Object]) -> JobEnd | None:
         """Return how the Job ends, or None. An outcome that was decided before stays."""

@@ -34,6 +34,11 @@ class WorkloadController(InternalController):
     _key: ClassVar[Key]
     _kind: ClassVar[str]
     _child: ClassVar[Key] = PODS
+    _messages: ClassVar[Mapping[str, str]] = {
+        "SuccessfulCreate": "Created pod: {pod}",
+        "FailedCreate": "Error creating: {error}",
+        "SuccessfulDelete": "Deleted pod: {pod}",
+    }
 
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal)
@@ -138,20 +143,28 @@ class WorkloadController(InternalController):
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
     def _create_pod(self, pod: Object) -> Object:
-        created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
-        self._record(created, "SuccessfulCreate", "Created pod: {name}")
+        try:
+            created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
+        except ApiFailure as failure:
+            causes = (failure.details or {}).get("causes") or ()
+            if failure.code < 500 and not any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
+                self._record(pod, "FailedCreate", failure.message)
+            raise
+        self._record(created, "SuccessfulCreate")
         return created
 
     def _delete(self, child: Object) -> None:
         self._internal.delete(self._child, *name_of(child), uid=child["metadata"]["uid"])
         if self._child == PODS:
-            self._record(child, "SuccessfulDelete", "Deleted pod: {name}")
+            self._record(child, "SuccessfulDelete")
 
-    def _record(self, pod: Object, reason: str, message: str) -> None:
+    def _record(self, pod: Object, reason: str, error: str = "") -> None:
         owner = controller_of(pod)
         workload = self._store.get(self._key, pod["metadata"]["namespace"], owner["name"]) if owner else None
         if workload is not None:
-            self._events.record(workload, reason, message.format(name=pod["metadata"]["name"]))
+            names = {"pod": pod["metadata"].get("name", ""), "workload": workload["metadata"]["name"]}
+            message = self._messages[reason].format(**names, error=error)
+            self._events.record(workload, reason, message, kind="Warning" if error else "Normal")
 
     def _update_status(self, obj: Object, status: Object) -> None:
         """Merge the status, unless it is that already; None removes a field."""

@@ -33,6 +33,11 @@ class StatefulSetController(RevisionedController):
     _sources = (STATEFUL_SETS,)
     _kind = "StatefulSet"
     _revision_label = "controller.kubernetes.io/hash"
+    _messages = {
+        "SuccessfulCreate": "create Pod {pod} in StatefulSet {workload} successful",
+        "FailedCreate": "create Pod {pod} in StatefulSet {workload} failed error: {error}",
+        "SuccessfulDelete": "delete Pod {pod} in StatefulSet {workload} successful",
+    }
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
@@ -52,9 +57,11 @@ class StatefulSetController(RevisionedController):
         current = current if current in names else update
         templates = {each["metadata"]["name"]: each["data"]["spec"]["template"] for each in revisions}
         pods = {ordinal: pod for pod in children if (ordinal := _ordinal(obj, pod)) is not None}
-        if self._keep(obj, pods, templates, (current, update)):
-            self._roll(obj, pods, update)
-        self._write(obj, current, update)
+        try:
+            if self._keep(obj, pods, templates, (current, update)):
+                self._roll(obj, pods, update)
+        finally:  # a pod may be rejected
+            self._write(obj, current, update)
         used = set(map(hash_of, pods.values()))
         self._trim_revisions(obj, revisions, {current, update, *used})
 

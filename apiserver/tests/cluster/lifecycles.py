@@ -47,6 +47,7 @@ _TITLES = {
     "jobs": "Jobs",
     "namespaces": "Namespaces, owners, claims and endpoints",
     "nodes": "Nodes, evictions and budgets",
+    "quotas": "Quotas",
     "replicasets": "ReplicaSets",
     "scheduling": "Scheduling beside other pods",
     "statefulsets": "StatefulSets",
@@ -220,11 +221,12 @@ class Player:
         }
         if name in views:
             return views[name]()
-        if name.startswith("events of "):
-            involved = [each for each in stored if each["involvedObject"]["name"] == name.removeprefix("events of ")]
-            return sorted({each["reason"] for each in involved})
-        if name.startswith("number of "):
-            return self.cluster.store.count(_KINDS[name.removeprefix("number of ")][0])
+        described, _, involved = name.partition(" of ")
+        if described in ("events", "messages"):
+            field = "reason" if described == "events" else "message"
+            return sorted({each[field] for each in stored if each["involvedObject"]["name"] == involved})
+        if described == "number":
+            return self.cluster.store.count(_KINDS[involved][0])
         return [each["metadata"]["name"] for each in self.cluster.store.list(_KINDS[name][0])]
 
 
