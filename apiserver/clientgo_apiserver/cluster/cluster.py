@@ -9,7 +9,7 @@ from clientgo_apiserver.cluster.jobs import JobController
 from clientgo_apiserver.cluster.kubelet import KubeletSimulation
 from clientgo_apiserver.cluster.nodes import NodeSimulation
 from clientgo_apiserver.cluster.owned import Owned
-from clientgo_apiserver.cluster.replicasets import ReplicaSetController
+from clientgo_apiserver.cluster.replicasets import ReplicaSetController, ReplicationControllerController
 from clientgo_apiserver.cluster.scheduler import SchedulerSimulation
 from clientgo_apiserver.cluster.statefulsets import StatefulSetController
 from clientgo_apiserver.internal import Internal
@@ -23,6 +23,7 @@ def start_cluster(internal: Internal, *, ready_seconds: float) -> None:
     owned = Owned(internal.state.store)
     for kind in (
         ReplicaSetController,
+        ReplicationControllerController,
         DeploymentController,
         StatefulSetController,
         DaemonSetController,

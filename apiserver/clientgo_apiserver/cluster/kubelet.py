@@ -36,6 +36,7 @@ _BACKOFF_SECONDS, _MAX_BACKOFF_SECONDS = 10.0, 300.0  # the kubelet's
 _WORKLOADS: dict[str, Key] = {
     "ReplicaSet": ("apps", "replicasets"),
     "Deployment": ("apps", "deployments"),
+    "ReplicationController": ("", "replicationcontrollers"),
     "StatefulSet": ("apps", "statefulsets"),
     "DaemonSet": ("apps", "daemonsets"),
     "Job": ("batch", "jobs"),

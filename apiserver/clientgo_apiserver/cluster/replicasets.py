@@ -1,4 +1,4 @@
-"""ReplicaSets: as many pods as `spec.replicas`."""
+"""ReplicaSets and ReplicationControllers: as many pods as `spec.replicas`."""
 
 from collections import Counter
 
@@ -19,9 +19,10 @@ from clientgo_apiserver.controllers.rollout import wanted_replicas
 from clientgo_apiserver.http.status import ApiFailure
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.selection import selects
-from clientgo_apiserver.storage.stored import name_of
+from clientgo_apiserver.storage.stored import Key, name_of
 
 _FAILURE = "ReplicaFailure"
+_REPLICATION_CONTROLLERS: Key = ("", "replicationcontrollers")
 
 
 class ReplicaSetController(WorkloadController):
@@ -90,3 +91,15 @@ class ReplicaSetController(WorkloadController):
             return [*remaining, before]
         condition = {"type": _FAILURE, "status": "True", "reason": failure[0], "message": failure[1]}
         return [*remaining, {**condition, "lastTransitionTime": self._now()}]
+
+
+class ReplicationControllerController(ReplicaSetController):
+    """Creates and deletes the pods of ReplicationControllers, whose selectors are maps of labels."""
+
+    _key = _REPLICATION_CONTROLLERS
+    _sources = (_REPLICATION_CONTROLLERS,)
+    _kind = "ReplicationController"
+
+    def _selects(self, workload: Object, child: Object) -> bool:
+        selector = workload["spec"].get("selector")
+        return bool(selector) and selects({"matchLabels": selector}, child["metadata"].get("labels") or {})

@@ -24,6 +24,7 @@ FOLDER = Path(__file__).with_name("lifecycledata")
 _KINDS: dict[str, tuple[Key, str]] = {
     "deployments": (("apps", "deployments"), "apps/v1 Deployment"),
     "replicasets": (REPLICA_SETS, "apps/v1 ReplicaSet"),
+    "replicationcontrollers": (("", "replicationcontrollers"), "v1 ReplicationController"),
     "statefulsets": (("apps", "statefulsets"), "apps/v1 StatefulSet"),
     "daemonsets": (("apps", "daemonsets"), "apps/v1 DaemonSet"),
     "jobs": (("batch", "jobs"), "batch/v1 Job"),
@@ -48,7 +49,7 @@ _TITLES = {
     "namespaces": "Namespaces, owners, claims and endpoints",
     "nodes": "Nodes, evictions and budgets",
     "quotas": "Quotas",
-    "replicasets": "ReplicaSets",
+    "replicasets": "ReplicaSets and ReplicationControllers",
     "scheduling": "Scheduling beside other pods",
     "statefulsets": "StatefulSets",
 }
@@ -241,6 +242,7 @@ def _base(plural: str, name: str, image: str) -> Object:
         "replicasets": replicated,
         "statefulsets": replicated,
         "daemonsets": replicated,
+        "replicationcontrollers": {"spec": {"selector": {"app": name}, "template": template}},
         "jobs": {"spec": once},
         "cronjobs": {"spec": {"jobTemplate": {"spec": once}}},
         "pods": {"metadata": template["metadata"], "spec": template["spec"]},
