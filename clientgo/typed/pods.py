@@ -142,6 +142,25 @@ class PodExpansion(CreateClient[Any]):
         process = self.exec(name, command, container=container, stdin=bool(stdin), timeout=timeout)
         return process.communicate(stdin, timeout=timeout)
 
+    def port_forward(
+        self, name: str, port: int, *, local_port: int = 0, host: str = "127.0.0.1", timeout: float | None = None
+    ) -> "streams.PortForward":
+        """Forward a local port to a port of a pod, for a `with` block: `with pods.port_forward("web", 80) as forward:`.
+
+        `forward.port` is the local port, chosen by the system by default. `timeout` limits the opening of each
+        connection, in seconds. A connection that fails is reset and logged.
+
+        Raises:
+            NotFound: the pod does not exist.
+            OSError: the local port is in use.
+            TypeError: the requester has no streams.
+        """
+        query = {"ports": str(port)}
+        request = self._request("connect", name, subresource="portforward", query=query, timeout=timeout)
+        self._need_namespace(request)
+        request = replace(request, accept="*/*")
+        return streams.forward_port(self._requester, request, host=host, local_port=local_port)
+
     def _open_process(
         self, name: str, subresource: str, query: Mapping[str, object], command: Sequence[str], timeout: float | None
     ) -> "streams.RemoteProcess":
