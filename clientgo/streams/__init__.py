@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING
 from clientgo.internal.exports import on_demand
 
 if TYPE_CHECKING:
+    from clientgo.streams.archives import CopyFailed
+    from clientgo.streams.copying import copy_from_container, copy_to_container
     from clientgo.streams.forward import PortForward, forward_port
     from clientgo.streams.process import CommandFailed, CommandResult, OutputPiece, RemoteProcess, open_process
 else:
     __getattr__ = on_demand(
         __name__,
         {
+            "archives": "CopyFailed",
+            "copying": "copy_from_container copy_to_container",
             "forward": "PortForward forward_port",
             "process": "CommandFailed CommandResult OutputPiece RemoteProcess open_process",
         },
     )
 
 __all__ = [
-    "CommandFailed", "CommandResult", "OutputPiece", "PortForward", "RemoteProcess", "forward_port", "open_process",
+    "CommandFailed", "CommandResult", "CopyFailed", "OutputPiece", "PortForward", "RemoteProcess",
+    "copy_from_container", "copy_to_container", "forward_port", "open_process",
 ]  # fmt: skip

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple, Self
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError, ConnectionFailed, Status, api_error, decode_status
-from clientgo.lifecycle import Group
+from clientgo.lifecycle import Detached, Group
 from clientgo.rest.request import Request, Requester
 from clientgo.rest.transport import IdleTimeout
 from clientgo.streams.channels import ERROR, RESIZE, STDERR, STDIN, STDOUT, ChannelSocket, open_channels
@@ -67,7 +68,8 @@ class RemoteProcess:
         self._clock = clock
         self._error = bytearray()
         self._status = Status()
-        self._feeder = Group()
+        self._threads = Group()
+        self._input: Detached[None] | None = None
 
     def __repr__(self) -> str:
         state = "running" if self.exit_code is None else f"ended with {self.exit_code}"
@@ -125,7 +127,8 @@ class RemoteProcess:
         Input that the process does not read before it ends is dropped.
         """
         self._need_end_of_input()
-        self._feeder.start(self._feed, pieces, name=f"stdin-{self.name}")
+        self._input = Detached(partial(self._feed, pieces), name=f"stdin-{self.name}")
+        self._threads.start(self._input.run, name=self._input.name)
 
     def communicate(self, data: bytes | Iterable[bytes] = (), *, timeout: float | None = None) -> CommandResult:
         """Send input, if there is any, and its end; return the output once the process has ended.
@@ -148,10 +151,14 @@ class RemoteProcess:
         return CommandResult(self.exit_code or 0, bytes(output["stdout"]), bytes(output["stderr"]))
 
     def close(self) -> None:
-        """Close the connection from any thread; blocked threads return at once. May be called again."""
+        """Close the connection from any thread; blocked threads return at once. May be called again.
+
+        It raises the exception, if any, of the iteration over the input (`feed`).
+        """
         self._channels.close()
-        self._feeder.stop()
-        self._feeder.join()
+        self._threads.join()
+        if self._input is not None:
+            self._input.result()
 
     def _deadline(self, timeout: float | None) -> float:
         return math.inf if timeout is None else self._clock.now() + timeout

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -141,6 +143,40 @@ class PodExpansion(CreateClient[Any]):
         """
         process = self.exec(name, command, container=container, stdin=bool(stdin), timeout=timeout)
         return process.communicate(stdin, timeout=timeout)
+
+    def copy_to(
+        self, name: str, source: str | Path, target: str, *, container: str = "", timeout: float | None = None
+    ) -> None:
+        """Copy a local file or folder into a container that has `tar`, as `kubectl cp`.
+
+        `target` is the name of the copy or, if it is an existing folder or ends with a slash, the folder for it. Files
+        belong to the user of the container's process. Local sockets and devices are skipped with a warning. `timeout`
+        limits each command, in seconds.
+
+        Raises:
+            CommandFailed: `tar` failed in the container.
+            ConnectionFailed: the connection was lost, or `timeout` has passed.
+            OSError: a local file cannot be read.
+        """
+        streams.copy_to_container(partial(self.exec, name, container=container), Path(source), target, timeout=timeout)
+
+    def copy_from(
+        self, name: str, source: str, target: str | Path, *, container: str = "", timeout: float | None = None
+    ) -> None:
+        """Copy a file or folder from a container that has `tar`, as `kubectl cp`.
+
+        `target` is the name of the copy or, if it is an existing folder, the folder for it. Nothing is written outside
+        of it, whatever the container sends. Links that lead out of the copy, and devices, are skipped with a warning.
+        An error may leave a part of the copy. `timeout` limits the copy, in seconds.
+
+        Raises:
+            CommandFailed: `tar` failed in the container: the source does not exist, say.
+            ConnectionFailed: the connection was lost, or `timeout` has passed.
+            CopyFailed: the archive that the container sent is incomplete or invalid.
+            OSError: a local file cannot be written.
+        """
+        start = partial(self.exec, name, container=container)
+        streams.copy_from_container(start, source, Path(target), timeout=timeout)
 
     def port_forward(
         self, name: str, port: int, *, local_port: int = 0, host: str = "127.0.0.1", timeout: float | None = None

@@ -1,0 +1,145 @@
+"""Archives of `tar`: of local files, as they are read, and from a container, unpacked below one folder only.
+
+A container may send anything. Nothing is written outside the target, no link of the copy leads out of it, and nothing
+is written through a link.
+"""
+
+import os
+import posixpath
+import tarfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, cast
+
+from clientgo.errors import ClientGoError
+from clientgo.log import get_logger
+
+log = get_logger(__name__)
+
+_PIECE = 64 * 1024
+_BLOCK = tarfile.BLOCKSIZE
+_END = bytes(2 * _BLOCK)
+_COPIED = (tarfile.REGTYPE, tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE)
+# Of a copy without them the remainder is of use.
+_SKIPPED = (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError, tarfile.SpecialFileError)
+
+
+class CopyFailed(ClientGoError):
+    """The archive that a container sent is incomplete, or has members that do not belong to the copy."""
+
+
+class Readable(Protocol):
+    """A source of bytes."""
+
+    def read(self, size: int) -> bytes:
+        """Return at most that many bytes, none at the end."""
+
+
+def archive_of(source: Path, name: str) -> Iterator[bytes]:
+    """Return an archive of a file, or of a folder and all below it, in pieces; `name` is its name there.
+
+    Raises:
+        OSError: a file cannot be read, or becomes shorter meanwhile.
+    """
+    pending = bytearray()
+    for data in _members(source, name):
+        pending += data
+        if len(pending) >= _PIECE:
+            yield bytes(pending)
+            pending.clear()
+    yield bytes(pending) + _END
+
+
+def _members(source: Path, name: str) -> Iterator[bytes]:
+    with tarfile.open(fileobj=BytesIO(), mode="w") as headers:
+        for path in _files(source):
+            member = headers.gettarinfo(path, posixpath.normpath(f"{name}/{path.relative_to(source)}"))
+            if not isinstance(member, tarfile.TarInfo) or member.type not in _COPIED:  # None for a socket
+                log.warning("not copied: neither a file nor a folder nor a link", extra={"path": str(path)})
+                continue
+            # The user of the container's process owns the files, or root.
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            yield member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
+            if member.isreg():
+                yield from _content(path, member.size)
+                yield bytes(-member.size % _BLOCK)
+
+
+def _files(source: Path) -> Iterator[Path]:
+    yield source
+    if not source.is_dir():
+        return
+    for folder, folders, files in os.walk(source, onerror=_raise):
+        yield from (Path(folder, name) for name in sorted([*folders, *files]))
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
+
+
+def _content(path: Path, size: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while size:
+            data = file.read(min(size, _PIECE))
+            if not data:
+                raise OSError(f"{path} became shorter while it was copied")
+            size -= len(data)
+            yield data
+
+
+def unpack(source: Readable, prefix: str, target: Path) -> None:
+    """Write the members of an archive below `prefix` to `target`: a file, or a folder that is made.
+
+    Links that lead out of it, and devices, are skipped with a warning.
+
+    Raises:
+        CopyFailed: the archive is no valid archive of `prefix`.
+        OSError: a file cannot be written.
+    """
+    count = 0
+    try:
+        with tarfile.open(fileobj=cast(Any, source), mode="r|", bufsize=_PIECE) as archive:  # it only reads
+            for member in archive:
+                _unpack_member(archive, member, prefix, target)
+                count += 1
+    except tarfile.TarError as error:
+        raise CopyFailed(f"invalid archive of {prefix}: {error}") from error
+    if not count:
+        raise CopyFailed(f"invalid archive of {prefix}: it is empty")
+
+
+def _unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, prefix: str, target: Path) -> None:
+    name = _name_below(prefix, member.name)
+    link = _name_below(prefix, member.linkname) if member.islnk() else member.linkname
+    if name:
+        _write(archive, member.replace(name=name, linkname=link, deep=False), target)
+    elif member.isdir():
+        target.mkdir(exist_ok=True)
+    elif member.isreg():
+        _write(archive, member.replace(name=target.name, deep=False), target.parent)
+    else:
+        raise CopyFailed(f"{prefix} is a link to {link!r}, or a device: copy a file or folder")
+
+
+def _name_below(prefix: str, name: str) -> str:
+    """Return the name of a member relative to the prefix, empty for the prefix itself."""
+    normal = posixpath.normpath(name.lstrip("/"))
+    relative = posixpath.relpath(f"/{normal}", f"/{prefix}")
+    if normal.startswith("..") or relative.startswith(".."):
+        raise CopyFailed(f"invalid archive of {prefix}: it contains {name!r}")
+    return "" if relative == "." else relative
+
+
+def _write(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    path = folder / member.name
+    for parent in path.relative_to(folder).parents:
+        if (folder / parent).is_symlink() and parent != Path():
+            raise CopyFailed(f"invalid archive: {member.name!r} is below a link")
+    if path.is_symlink():
+        path.unlink()
+    try:
+        archive.extract(member, folder, filter="data")
+    except _SKIPPED as error:
+        log.warning("not copied", extra={"path": member.name, "err": error})
