@@ -1,6 +1,6 @@
 """All cases, in the order in which they run."""
 
-from benchmarks.cases import cold, create, dashboard, growth, handover, idle, large, small, startup, storm
+from benchmarks.cases import cold, create, dashboard, growth, handover, idle, large, small, startup, storm, streams
 from benchmarks.model import Case
 
 CASES: tuple[Case, ...] = (
@@ -17,6 +17,7 @@ CASES: tuple[Case, ...] = (
     small.CODEC,
     small.REQUESTS,
     small.PAGES,
+    streams.STREAMS,
     startup.HELP,
     startup.FIRST_LIST,
     handover.HAND_OVER,

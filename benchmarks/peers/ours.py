@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.child import microseconds, report, run
-from benchmarks.peers.timing import each, rate
+from benchmarks.peers.timing import each, rate, streamed
 from clientgo.cache.informer import SharedInformer
 from clientgo.cache.pager import Pager
 from clientgo.cache.state import wait_for_cache_sync
@@ -173,7 +173,20 @@ def requests(arguments: list[str]) -> None:
     report({key: each(work, count) for key, work in works.items()})
 
 
-PARTS = {f.__name__: f for f in (cache, memory, namespaces, storm, pages, queue, codec, requests)}
+def streams(arguments: list[str]) -> None:
+    """Send data through a command and back, and run short commands."""
+    pods = KubernetesClientset(RESTClient(load_config(kubeconfig=arguments[0]))).core_v1.pods(arguments[1])
+    name, (megabytes, count, parallel) = arguments[2], map(int, arguments[3:])
+
+    def transfer() -> None:
+        with pods.exec(name, ["cat"], stdin=True) as process:
+            process.feed(bytes(1_000_000) for _ in range(megabytes))
+            assert sum(len(piece.data) for piece in process) == megabytes * 1_000_000
+
+    report(streamed(transfer, lambda: pods.run(name, ["echo"]), count, parallel))
+
+
+PARTS = {f.__name__: f for f in (cache, memory, namespaces, storm, pages, queue, codec, requests, streams)}
 
 if __name__ == "__main__":
     run(PARTS)

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 
 def each(work: Callable[[int], object], count: int) -> float:
@@ -13,6 +14,25 @@ def each(work: Callable[[int], object], count: int) -> float:
     for n in range(count):
         work(10 + n)
     return 1e6 * (time.process_time() - began) / count
+
+
+def streamed(
+    transfer: Callable[[], object], command: Callable[[], object], count: int, parallel: int
+) -> dict[str, float]:
+    """Return the figures of streams: a transfer of some bytes, and commands one after the other and at once."""
+    command()
+    began, cpu = time.perf_counter(), time.process_time()
+    transfer()
+    figures = {"transfer": time.perf_counter() - began, "cpu": time.process_time() - cpu}
+    began, cpu = time.perf_counter(), time.process_time()
+    for _ in range(count):
+        command()
+    figures["stream"] = 1e3 * (time.perf_counter() - began) / count
+    figures["stream_cpu"] = 1e3 * (time.process_time() - cpu) / count
+    began = time.perf_counter()
+    with ThreadPoolExecutor(parallel) as pool:
+        list(pool.map(lambda _: command(), range(parallel)))
+    return {**figures, "parallel": time.perf_counter() - began}
 
 
 def rate(turn: Callable[[int], None], threads: int, cycles: int, *, turns: int = 3) -> float:

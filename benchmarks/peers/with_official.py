@@ -15,11 +15,12 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 from kubernetes.informer import ADDED, DELETED, MODIFIED, SharedInformer
+from kubernetes.stream import stream
 
 from benchmarks.objects import deployment, event
 from benchmarks.peers.child import microseconds, report, run
 from benchmarks.peers.handmade import Queue, until_signal, work
-from benchmarks.peers.timing import each
+from benchmarks.peers.timing import each, streamed
 
 KIND = ("samplecontroller.k8s.io", "v1alpha1")
 log = logging.getLogger("controller")
@@ -236,7 +237,31 @@ def requests(arguments: list[str]) -> None:
     report({key: each(work, count) for key, work in works.items()})
 
 
-PARTS = {f.__name__: f for f in (controller, cache, memory, storm, pages, codec, requests)}
+def streams(arguments: list[str]) -> None:
+    """Send data through a command and back, and run short commands, each with a client of its own as `stream` needs."""
+    config.load_kube_config(arguments[0])
+    space, name, (megabytes, count, parallel) = arguments[1], arguments[2], map(int, arguments[3:])
+
+    def execute(command: str, **options: Any) -> Any:
+        api = client.CoreV1Api(client.ApiClient())
+        run_command = api.connect_get_namespaced_pod_exec
+        return stream(run_command, name, space, command=[command], stdout=True, stderr=True, **options)
+
+    def transfer() -> None:
+        process = execute("cat", stdin=True, binary=True, _preload_content=False)
+        received, piece = 0, bytes(32 * 1024)
+        total = megabytes * 1_000_000 // len(piece) * len(piece)
+        for _ in range(total // len(piece)):
+            process.write_stdin(piece)
+            received += len(process.read_stdout(timeout=0))
+        while received < total:
+            received += len(process.read_stdout(timeout=1))
+        process.close()
+
+    report(streamed(transfer, lambda: execute("echo"), count, parallel))
+
+
+PARTS = {f.__name__: f for f in (controller, cache, memory, storm, pages, codec, requests, streams)}
 
 if __name__ == "__main__":
     run(PARTS)
