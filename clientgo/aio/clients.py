@@ -93,6 +93,7 @@ class AsyncClient:
         self.apply_configuration = in_thread(client.apply_configuration)
         self.delete = in_thread(client.delete)
         self.delete_all_of = in_thread(client.delete_all_of)
+        self.generated = client.generated  # for `in_thread`; it sends nothing
 
     def writing(
         self, *, field_manager: str | None = None, field_validation: FieldValidation | None = None

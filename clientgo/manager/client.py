@@ -30,7 +30,7 @@ from clientgo.meta.objects import EMPTY_MAP, ApiObject
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
-from clientgo.typed.create import Patch
+from clientgo.typed.create import CreateClient, Patch
 from clientgo.typed.options import DeleteOptions, write_query
 from clientgo.typed.response import fetch_object
 from clientgo.typed.scale import ScaleClient
@@ -38,6 +38,7 @@ from clientgo.typed.scale import ScaleClient
 T = TypeVar("T", bound=ApiObject)
 
 R = TypeVar("R", bound=ApiObject)
+C = TypeVar("C", bound=CreateClient[Any])
 
 
 class Subresource:
@@ -349,6 +350,10 @@ class Client:
     def typed(self, cls: type[T], namespace: str = "") -> ScaleClient[T]:
         """Return the typed client of a kind, for methods missing here; it reads from the server and is fenced too."""
         return self._kinds.client(cls, self._writer, namespace)
+
+    def generated(self, client: type[C], namespace: str = "") -> C:
+        """Return a generated client, such as `PodClient`, for methods that only it has; it is fenced too."""
+        return client(self._writer, namespace)
 
     def _cached(self, cls: type[T], namespace: str) -> KindCache[T]:
         self._cache.check_namespace(cls, namespace)

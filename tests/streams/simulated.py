@@ -18,13 +18,12 @@ RULES = """
 
 
 @contextmanager
-def running_pod(**annotations: str) -> Iterator[PodClient]:
-    """Start a server with the pod, with these further annotations; return the client of its namespace."""
-    marks = {"exec": RULES, "logs": "log\n", **annotations}
+def running_requester() -> Iterator[RESTClient]:
+    """Start a server with the pod; return a client of it."""
     pod = {
         "metadata": {
             "name": "web",
-            "annotations": {f"simulation.clientgo.dev/{key}": value for key, value in marks.items()},
+            "annotations": {"simulation.clientgo.dev/exec": RULES, "simulation.clientgo.dev/logs": "log\n"},
         },
         "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
     }
@@ -32,4 +31,11 @@ def running_pod(**annotations: str) -> Iterator[PodClient]:
         pods = CoreV1(client).pods("default")
         pods.create(from_dict(Pod, pod))
         eventually(lambda: pods.get("web").status.phase == "Running")
-        yield pods
+        yield client
+
+
+@contextmanager
+def running_pod() -> Iterator[PodClient]:
+    """Start a server with the pod; return the client of its namespace."""
+    with running_requester() as client:
+        yield CoreV1(client).pods("default")

@@ -5,19 +5,29 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, NotFound
-from clientgo.kubernetes.clients.core_v1 import PodClient
+from clientgo.kubernetes.clients.core_v1 import CoreV1, PodClient
+from clientgo.lifecycle import Group
+from clientgo.manager.client import DirectClient
+from clientgo.rest.client import RESTClient
+from clientgo.stopping import StopEvent, ends_with
 from clientgo.streams import CommandResult, OutputPiece
 from tests.streams.peers import no_thread_left
-from tests.streams.simulated import running_pod
+from tests.streams.simulated import running_requester
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture(scope="module")
-def pods() -> Iterator[PodClient]:
-    with running_pod() as client:
+def requester() -> Iterator[RESTClient]:
+    with running_requester() as client:
         yield client
+
+
+@pytest.fixture(scope="module")
+def pods(requester: RESTClient) -> PodClient:
+    return CoreV1(requester).pods("default")
 
 
 def test_command_has_an_exit_code_and_two_outputs(pods: PodClient) -> None:
@@ -54,6 +64,21 @@ def test_attached_process_prints_and_reads(pods: PodClient) -> None:
         assert process.read() == OutputPiece("stdout", b"log\n")
         process.write(b"more")
         assert process.read() == OutputPiece("stdout", b"more")
+
+
+def test_client_of_a_manager_runs_commands_too(requester: RESTClient) -> None:
+    client = DirectClient(requester).writing(field_validation="Strict")
+    assert client.generated(PodClient, "default").run("web", ["fail"]).exit_code == 3
+
+
+def test_stop_ends_a_command_within_a_second(requester: RESTClient) -> None:
+    stop = StopEvent()
+    with ends_with(stop), CoreV1(requester).pods("default").exec("web", ["slow"]) as process, Group() as group:
+        group.start(stop.set, name="stopper")
+        began = SYSTEM_CLOCK.now()
+        with pytest.raises(ConnectionFailed, match="stopping"):
+            process.read()
+        assert SYSTEM_CLOCK.now() - began < 1
 
 
 def test_lost_connection_is_an_error(pods: PodClient) -> None:

@@ -17,12 +17,12 @@ from typing import Any, cast
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.internal import forks
+from clientgo.rest import connections
 from clientgo.rest.bounds import MAX_RESPONSE_BYTES
 from clientgo.rest.connections.dial import Dialer
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader, encode_request
 from clientgo.rest.connections.tcp import shut_down
-from clientgo.rest.connections.upgraded import UpgradedConnection
 from clientgo.rest.limits import InFlightRequest, current_request
 from clientgo.rest.transport import Duplex, Headers, HTTPReply, HTTPStream
 
@@ -185,7 +185,7 @@ class PoolTransport:
         if head.status != 101:
             return self._read_reply(connection, head, timeout)
         connection.hand_over()
-        return UpgradedConnection(connection, head, self._dialer.origin, self._clock)
+        return connections.UpgradedConnection(connection, head, self._dialer.origin, self._clock)
 
     def reset(self) -> None:
         """Let later requests use new connections."""

@@ -55,6 +55,15 @@ def shut_down(sock: socket.socket) -> None:
         return  # it is down already
 
 
+def allow_pauses(sock: socket.socket) -> None:
+    """Let the peer stop reading for any time, which a server does not with a request, but a program may with its input.
+
+    A peer that vanishes while it does not read is then detected by the operating system's own timeout.
+    """
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 0)
+
+
 @contextmanager
 def interruptible(*sockets: socket.socket) -> Iterator[None]:
     """Let a stop of the current request shut these sockets down while the block runs."""

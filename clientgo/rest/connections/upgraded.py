@@ -12,6 +12,7 @@ from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader
+from clientgo.rest.connections.tcp import allow_pauses
 
 R = TypeVar("R")
 
@@ -60,6 +61,7 @@ class UpgradedConnection:
         self._state = threading.Lock()
         self._users = 0  # guarded by _state
         self._closed = False  # guarded by _state
+        allow_pauses(getattr(self._sock, "socket", self._sock))
         self._sock.settimeout(0)
 
     def __repr__(self) -> str:

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed, NotFound
 from clientgo.lifecycle import Group
 from clientgo.meta.objects import GroupVersionResource
 from clientgo.rest.client import RESTClient
 from clientgo.rest.config import Config
 from clientgo.rest.connections.dial import Dialer
+from clientgo.rest.connections.http1 import Head, ReplyReader
 from clientgo.rest.connections.pool import PoolTransport
+from clientgo.rest.connections.tcp import SOCKET_OPTIONS
+from clientgo.rest.connections.upgraded import UpgradedConnection
 from clientgo.rest.request import Request
 from clientgo.rest.transport import Duplex, HTTPReply, IdleTimeout
 from tests.rest.connections.test_connections_proxy import CONNECT, SOCKS, Tunnel, pump
@@ -202,6 +206,31 @@ def test_reset_by_the_peer_is_an_error() -> None:
         with pytest.raises(ConnectionFailed, match="closed the connection") as lost:
             received(duplex, len(LARGE))
         assert lost.value.broken
+
+
+class Switched:
+    """A connection that has received the head of a switch."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.reader = ReplyReader(sock.recv)
+
+    def shutdown(self) -> None:
+        self.sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self.sock.close()
+
+
+def test_peer_may_stop_reading_for_any_time() -> None:
+    # With the timeout of requests, the operating system would end the connection after a minute.
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sock = socket.create_connection(listener.getsockname())
+        for option in SOCKET_OPTIONS:
+            sock.setsockopt(*option)
+        duplex = UpgradedConnection(Switched(sock), Head("HTTP/1.1 101 OK", "GET"), "http://api", SYSTEM_CLOCK)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 0
+        duplex.close()
 
 
 def send_without_end(duplex: Duplex) -> None:
