@@ -18,7 +18,7 @@ _MAX_PADDING = 1024 * 1024
 
 
 class StartCommand(Protocol):
-    """Runs a command in a container."""
+    """Function that runs a command in a container."""
 
     def __call__(self, command: list[str], *, stdin: bool = False) -> RemoteProcess:
         """Start it, with or without input."""

@@ -18,6 +18,12 @@ from clientgo.streams.channels import ERROR, RESIZE, STDERR, STDIN, STDOUT, Chan
 LINGER_SECONDS = 1.0
 """Seconds that the peer has to close the connection once it has sent the exit status."""
 
+INPUT_SECONDS = 0.5
+"""Seconds that `close` waits for the iteration over the input, which it cannot interrupt."""
+
+MAX_STATUS = 1024 * 1024
+"""Maximum bytes of an exit status."""
+
 _NAMES: dict[int, Literal["stdout", "stderr"]] = {STDOUT: "stdout", STDERR: "stderr"}
 
 
@@ -100,6 +106,8 @@ class RemoteProcess:
                 return OutputPiece(_NAMES[channel], data)
             if channel == ERROR:
                 self._error += data
+                if len(self._error) > MAX_STATUS:
+                    raise ConnectionFailed(f"{self.name}: the exit status is larger than {MAX_STATUS} bytes")
                 self._status = decode_status(bytes(self._error))
         self.exit_code = self._exit_code()
         return None
@@ -153,11 +161,12 @@ class RemoteProcess:
     def close(self) -> None:
         """Close the connection from any thread; blocked threads return at once. May be called again.
 
-        It raises the exception, if any, of the iteration over the input (`feed`).
+        It raises the exception, if any, of the iteration over the input (`feed`). If the next input is late, its thread
+        ends once there is some.
         """
         self._channels.close()
-        self._threads.join()
-        if self._input is not None:
+        if self._input is not None and self._input.wait(INPUT_SECONDS, lambda: False):
+            self._threads.join()
             self._input.result()
 
     def _deadline(self, timeout: float | None) -> float:

@@ -137,8 +137,10 @@ class PodExpansion(CreateClient[Any]):
     ) -> "streams.CommandResult":
         """Run a command in a pod's container until it ends, with this input; return its exit code and output.
 
+        `timeout` limits the opening, and then the command, in seconds.
+
         Raises:
-            ConnectionFailed: the connection was lost, or the command did not end within `timeout` seconds.
+            ConnectionFailed: the connection was lost, or the command did not end in time.
             ApiError: the command could not be run; see `exec`.
         """
         process = self.exec(name, command, container=container, stdin=bool(stdin), timeout=timeout)

@@ -152,6 +152,25 @@ def test_exception_of_the_input_is_raised() -> None:
         pods(FakeDuplex(silent=True)).run("web", COMMAND, stdin=broken())
 
 
+def test_input_that_is_late_does_not_hold_up_the_end() -> None:
+    late = threading.Event()
+
+    def waiting() -> Iterator[bytes]:
+        assert late.wait(20)
+        yield b"late"
+
+    with no_thread_left("stdin"):
+        assert pods(FakeDuplex(status(), closing())).run("web", COMMAND, stdin=waiting()).exit_code == 0
+        late.set()
+        eventually(lambda: not any("stdin" in thread.name for thread in threading.enumerate()))
+
+
+def test_endless_status_is_an_error() -> None:
+    part = frame(b"\x03" + bytes(32 * 1024))
+    with pytest.raises(ConnectionFailed, match="the exit status is larger than 1048576 bytes"):
+        run(*[part] * 40)
+
+
 def test_input_that_the_command_does_not_read_is_no_error() -> None:
     duplex = FakeDuplex(status(), closing())
     duplex.closed.set()
