@@ -30,7 +30,8 @@ class Action:
 
     `object` is the submitted object of a create or update: of the class that the scheme has for it, else a dict.
     `patch` and `patch_type` are the bytes and media type of a patch or apply, `options` the query parameters,
-    `delete_options` the body of a deletion, `kind` the resource's kind as the client knows it.
+    `delete_options` the body of a deletion, `kind` the resource's kind as the client knows it, `command` the words of a
+    command in a pod (the verb `connect`).
     """
 
     verb: str
@@ -41,6 +42,7 @@ class Action:
     object: Any = None
     patch: bytes = b""
     patch_type: str = ""
+    command: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default=EMPTY_MAP, compare=False)
     delete_options: Mapping[str, Any] = field(default=EMPTY_MAP, compare=False)
     kind: str = field(default="", compare=False)
@@ -54,7 +56,8 @@ class Action:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.verb, self.resource, self.namespace, self.name, self.subresource, self.patch, self.patch_type
+        called = (self.verb, self.resource, self.namespace, self.name, self.subresource)
+        return *called, self.patch, self.patch_type, self.command
 
     @classmethod
     def of(cls, verb: str, obj: ApiObject, *, subresource: str = "") -> "Action":
@@ -138,6 +141,7 @@ def action_of(request: Request, scheme: Scheme) -> Action:
         object=submitted,
         patch=body if patches else b"",
         patch_type=request.content_type if patches else "",
+        command=tuple(value for name, value in request.repeated if name == "command"),
         options=request.query,
         delete_options=msgspec.json.decode(body, type=dict[str, Any]) if deletes and body else EMPTY_MAP,
         kind=request.kind,

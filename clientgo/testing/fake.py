@@ -18,15 +18,18 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
+from clientgo import streams
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import Invalid, NotFound
 from clientgo.meta.codec import ObjectList, encode, encode_value
 from clientgo.meta.objects import ListMeta
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.rest.request import ByteStream, EventStream, Request
+from clientgo.rest.transport import Duplex, Headers
 from clientgo.testing.actions import Action, action_of
 from clientgo.testing.answers import SUCCESS, answer, list_of, not_supported
 from clientgo.testing.changes import select
+from clientgo.testing.commands import AnsweredCommand
 from clientgo.testing.discovery import discovered
 from clientgo.testing.tracker import Tracker
 from clientgo.testing.transport import FakeStream
@@ -235,6 +238,19 @@ class FakeRequester(FakeControls):
             return result
         if handled:
             raise TypeError(f"a reactor handled {action} and returned neither bytes nor a FakeStream: {result!r}")
+        raise not_supported(action)
+
+    def upgrade(self, request: Request, headers: Headers) -> Duplex:
+        """Record the call and answer a command with the `CommandResult` of a reactor.
+
+        Raises:
+            MethodNotAllowed: no reactor handles it.
+        """
+        handled, result, action = self.calls.reactors.react(self._record(request))
+        if isinstance(result, streams.CommandResult):
+            return AnsweredCommand(result, headers)
+        if handled:
+            raise TypeError(f"a reactor handled {action} and returned no CommandResult: {result!r}")
         raise not_supported(action)
 
     def _record(self, request: Request) -> Action:

@@ -14,8 +14,8 @@ from clientgo.rest.transport import IdleTimeout
 from clientgo.streams.channels import PIECE, V4, V5, ChannelSocket, decode_message, encode_message
 from clientgo.streams.websockets import PING_SECONDS, WebSocket, open_socket
 from clientgo.testing.clock import FakeClock
-from clientgo.testing.fake import FakeRequester
 from tests.streams.peers import FakeDuplex, SocketTransport, closing, frame
+from tests.typed.recorder import Recorder
 
 REQUEST = Request(
     verb="connect", resource=GroupVersionResource("", "v1", "pods"), namespace="ns", name="web", subresource="exec"
@@ -66,7 +66,7 @@ def test_handshake_that_is_none_is_an_error_and_closes(header: str, value: str, 
 
 def test_requester_without_streams_is_named() -> None:
     with pytest.raises(TypeError, match="has no streams: use a RESTClient"):
-        open_socket(FakeRequester(), REQUEST, (V5,))
+        open_socket(Recorder(), REQUEST, (V5,))
 
 
 @given(MESSAGES, st.integers(1, 50))

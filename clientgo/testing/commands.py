@@ -1,0 +1,75 @@
+"""Answers of fakes to commands in pods: a connection that carries the result of a command."""
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from clientgo.errors import ConnectionFailed, Status, StatusCause, StatusDetails
+from clientgo.rest.transport import Headers
+
+if TYPE_CHECKING:
+    from clientgo.streams import CommandResult
+
+_BINARY, _CLOSE = 2, 8
+_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_SHORT, _LONG = 126, 1 << 16
+
+
+class AnsweredCommand:
+    """The server's side of a command that has ended, whatever its input. Implements `Duplex`."""
+
+    status = 101
+
+    def __init__(self, result: "CommandResult", headers: Headers) -> None:
+        requested = dict(headers)
+        key = requested["Sec-WebSocket-Key"] + _GUID
+        self.headers: Mapping[str, str] = {
+            "sec-websocket-accept": b64encode(hashlib.sha1(key.encode(), usedforsecurity=False).digest()).decode(),
+            "sec-websocket-protocol": requested["Sec-WebSocket-Protocol"].partition(",")[0],
+        }
+        self.closed = False
+        messages = ((1, result.stdout), (2, result.stderr), (3, _status(result.exit_code)))
+        self._unread = b"".join(_frame(_BINARY, bytes((channel,)) + data) for channel, data in messages)
+        self._unread += _frame(_CLOSE, (1000).to_bytes(2, "big"))
+
+    def __repr__(self) -> str:
+        return f"<AnsweredCommand{' closed' if self.closed else ''}>"
+
+    def receive(self, timeout: float | None) -> bytes:
+        """Return the whole result, then nothing."""
+        self._check()
+        data, self._unread = self._unread, b""
+        return data
+
+    def send(self, data: bytes) -> None:
+        """Drop the input."""
+        self._check()
+
+    def close(self) -> None:
+        """Record the call in `closed`."""
+        self.closed = True
+
+    def _check(self) -> None:
+        if self.closed:
+            raise ConnectionFailed("the connection was closed by this program", broken=False)
+
+
+def _frame(opcode: int, data: bytes) -> bytes:
+    size = len(data)
+    if size < _SHORT:
+        length = bytes((size,))
+    elif size < _LONG:
+        length = bytes((126,)) + size.to_bytes(2, "big")
+    else:
+        length = bytes((127,)) + size.to_bytes(8, "big")
+    return bytes((0x80 | opcode,)) + length + data
+
+
+def _status(code: int) -> bytes:
+    if not code:
+        return msgspec.json.encode(Status(status="Success"))
+    details = StatusDetails(causes=(StatusCause(reason="ExitCode", message=str(code)),))
+    return msgspec.json.encode(Status(status="Failure", reason="NonZeroExitCode", details=details))
