@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from clientgo_apiserver.cluster.podcontrol import WorkloadController
-from clientgo_apiserver.controllers.base import controller_reference
+from clientgo_apiserver.controllers.base import controller_reference, is_deleting
 from clientgo_apiserver.controllers.rollout import template_hash
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
@@ -19,8 +19,17 @@ class RevisionedController(WorkloadController):
     _revision_label: ClassVar[str] = HASH_LABEL
 
     def _revisions(self, obj: Object) -> list[Object]:
-        """Return the revisions, the oldest first; the last one has the current template."""
-        revisions = sorted(self._owned.by(obj, REVISIONS), key=lambda each: int(each["revision"]))
+        """Return the revisions, the oldest first; the last one has the current template.
+
+        As in Kubernetes, a workload adopts the revisions of a deleted one that its selector matches.
+        """
+        revisions = [*self._owned.by(obj, REVISIONS)]
+        for orphan in self._owned.orphans(REVISIONS, obj["metadata"]["namespace"]):
+            if not is_deleting(orphan) and self._selects(obj, orphan):
+                owners = [*(orphan["metadata"].get("ownerReferences") or ()), controller_reference(obj)]
+                meta = {"uid": orphan["metadata"]["uid"], "ownerReferences": owners}
+                revisions.append(self._internal.patch(REVISIONS, *name_of(orphan), {"metadata": meta}))
+        revisions.sort(key=lambda each: int(each["revision"]))
         data = {"spec": {"template": {**obj["spec"]["template"], "$patch": "replace"}}}
         latest = int(revisions[-1]["revision"]) if revisions else 0
         same = next((each for each in reversed(revisions) if each["data"] == data), None)
