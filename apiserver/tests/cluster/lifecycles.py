@@ -35,6 +35,7 @@ _KINDS: dict[str, tuple[Key, str]] = {
     "namespaces": (("", "namespaces"), "v1 Namespace"),
     "configmaps": (("", "configmaps"), "v1 ConfigMap"),
     "services": (("", "services"), "v1 Service"),
+    "endpointslices": (("discovery.k8s.io", "endpointslices"), "discovery.k8s.io/v1 EndpointSlice"),
     "endpoints": (("", "endpoints"), "v1 Endpoints"),
     "resourcequotas": (("", "resourcequotas"), "v1 ResourceQuota"),
     "persistentvolumeclaims": (("", "persistentvolumeclaims"), "v1 PersistentVolumeClaim"),
