@@ -31,7 +31,7 @@ from clientgo_apiserver.names import (
     subdomain_errors,
 )
 
-_SEMVER = re.compile(
+SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
     r"(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
     r"(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?",
@@ -75,7 +75,7 @@ def _semver(text: str, normalize: bool = False) -> SemverValue:
         core, mark, suffix = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
         numbers_in_core = [re.sub(r"^0+(?=\d)", "", part) for part in core.split(".")]
         text = ".".join([*numbers_in_core, *["0"] * (3 - len(numbers_in_core))]) + mark + suffix
-    match = _SEMVER.fullmatch(text)
+    match = SEMVER.fullmatch(text)
     if match is None:
         raise CelError(_semver_error(text))
     numbers = int(match[1]), int(match[2]), int(match[3])

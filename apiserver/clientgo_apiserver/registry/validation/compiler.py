@@ -14,6 +14,7 @@ from clientgo_apiserver.registry.validation import (
     access,
     cluster,
     core,
+    devices,
     flowcontrol,
     generic,
     limits,
@@ -27,7 +28,7 @@ from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, Fie
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
 RULE_MODULES: tuple[ModuleType, ...] = (
-    *(generic, access, cluster, core, flowcontrol, limits, network, policies, storage, webhooks),
+    *(generic, access, cluster, core, devices, flowcontrol, limits, network, policies, storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )

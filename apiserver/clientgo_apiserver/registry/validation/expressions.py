@@ -1,13 +1,25 @@
-"""Validation of the CEL expressions of admission policies and webhooks; loaded with the first of them."""
+"""Validation of the CEL expressions of admission policies, webhooks and devices; loaded with the first of them."""
 
 import re
 from collections.abc import Iterator
 
 from clientgo.meta.constraints import CEL_RESERVED_WORDS
 from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING, AdmissionScope, compile_condition
+from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import InvalidExpression
-from clientgo_apiserver.cel.types import DYN, ExprType
-from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, not_supported, required, too_many
+from clientgo_apiserver.cel.functions.kubernetes import SEMVER
+from clientgo_apiserver.cel.limits import PER_CALL_LIMIT
+from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
+from clientgo_apiserver.http.status import (
+    Cause,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
 from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.resources import Object
@@ -17,6 +29,17 @@ Causes = Iterator[Cause]
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _MOST_CONDITIONS, _MOST_ANNOTATIONS, _MOST_VALUE = 64, 20, 5 << 10
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_MAX_SELECTOR = 10 << 10
+_DEVICE = parse_type("kubernetes.DRADevice")
+_DEVICE_FIELDS = {
+    "driver": (STRING, 63),
+    "attributes": (parse_type("map<string, map<string, dyn>>"), 32),
+    "capacity": (parse_type("map<string, map<string, kubernetes.Quantity>>"), 32),
+    "allowMultipleAllocations": (BOOL, 1),
+}
+"""Types of the fields of a device, and their sizes at most."""
+
+_MAX_ATTRIBUTE = 64
 _PATCHES = {"JSONPatch": ("jsonPatch", PATCHES), "ApplyConfiguration": ("applyConfiguration", OBJECT)}
 
 
@@ -164,3 +187,40 @@ def policy_mutations(spec: Object, _: FieldScope) -> Causes:
             if other in mutation:
                 reason = f"must not be specified when patchType is {kind}"
                 yield invalid_value(f"{field_path}.{other}", f"{{{other}}}", reason)
+
+
+@rule()
+def device_selector(value: Object, _: FieldScope) -> Causes:
+    """Check an expression that selects devices."""
+    source = value.get("expression") or ""
+    if len(source.encode()) > _MAX_SELECTOR:
+        yield too_long("expression", _MAX_SELECTOR)
+        return
+    try:
+        expression = compile_expression(source, {"device": _DEVICE}, _device_field)
+    except InvalidExpression as error:
+        yield invalid_value("expression", source, f"compilation failed: {error}")
+        return
+    if expression.result not in (BOOL, DYN):
+        reason = f"must evaluate to bool or the unknown type, not {expression.result}"
+        yield invalid_value("expression", source, reason)
+    elif expression.max_cost(_device_size) > PER_CALL_LIMIT:
+        yield forbidden_field("expression", "too complex, exceeds cost limit")
+
+
+def _device_field(struct: str, name: str) -> ExprType | None:
+    kind, _ = _DEVICE_FIELDS.get(name, (None, 0))
+    return kind if struct == _DEVICE.name else None
+
+
+def _device_size(path: tuple[str, ...]) -> int | None:
+    """Return the size of a value at most: of a device's field, a map of a domain, or an attribute."""
+    sizes = [_DEVICE_FIELDS[name][1] for name in path[1:2] if name in _DEVICE_FIELDS]
+    return sizes[0] if sizes and len(path) < 4 else _MAX_ATTRIBUTE
+
+
+@rule()
+def semantic_version(value: str, _: FieldScope) -> Causes:
+    """Check the version of a device."""
+    if SEMVER.fullmatch(value) is None:
+        yield invalid_value("", value, "must be a string compatible with semver.org spec 2.0.0")

@@ -24,13 +24,6 @@ def exempt_level(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def natural(value: int, _: FieldScope, detail: str) -> Iterator[Cause]:
-    """Reject a negative number with this message."""
-    if value < 0:
-        yield invalid_value("", value, detail)
-
-
-@rule()
 def queuing(value: Object, _: FieldScope) -> Iterator[Cause]:
     """Check the queues of a level, and that a hash of 60 bits can choose hands of them."""
     limit, queues, hand = (value.get(field) or 0 for field in ("queueLengthLimit", "queues", "handSize"))

@@ -135,6 +135,13 @@ def most(value: Any, _: FieldScope, limit: int) -> Iterator[Cause]:
 
 
 @rule()
+def natural(value: int, _: FieldScope, detail: str) -> Iterator[Cause]:
+    """Reject a negative number with this message."""
+    if value < 0:
+        yield invalid_value("", value, detail)
+
+
+@rule()
 def positive_if_set(value: Any, scope: FieldScope) -> Iterable[Cause]:
     """Reject a number that is not positive."""
     return positive(value, scope)

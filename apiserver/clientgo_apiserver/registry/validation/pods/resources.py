@@ -37,7 +37,8 @@ def is_native(name: str) -> bool:
     return "/" not in name or _DEFAULT_DOMAIN in name
 
 
-def _is_extended(name: str) -> bool:
+def is_extended(name: str) -> bool:
+    """Return whether the name is that of an extended resource."""
     return not is_native(name) and not name.startswith("requests.") and not qualified_errors(f"requests.{name}")
 
 
@@ -54,7 +55,7 @@ def name_errors(name: str, kind: str) -> Iterator[Cause]:
         return
     if "/" not in name and name not in _CONTAINER and not name.startswith(_HUGE_PAGES):
         yield invalid_value("", name, "must be a standard resource for containers")
-    elif not is_native(name) and not _is_extended(name):
+    elif not is_native(name) and not is_extended(name):
         yield invalid_value("", name, "doesn't follow extended resource name standard")
 
 
@@ -65,7 +66,7 @@ def quantity_errors(name: str, value: Any) -> Iterator[Cause]:
         return
     if parsed.value < 0:
         yield invalid_value("", str(parsed), "must be greater than or equal to 0")
-    if (name in _OBJECTS or _is_extended(name)) and (parsed.value * 1000) % 1000:
+    if (name in _OBJECTS or is_extended(name)) and (parsed.value * 1000) % 1000:
         yield invalid_value("", str(parsed), "must be an integer")
 
 
