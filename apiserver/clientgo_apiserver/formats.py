@@ -4,7 +4,8 @@ import ipaddress
 import re
 from collections.abc import Callable
 from datetime import date
-from urllib.parse import urlsplit
+
+from clientgo_apiserver.gourls import parse_request_uri
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
@@ -68,16 +69,6 @@ def _is_uuid(version: str) -> Callable[[str], bool]:
     return _matches(_UUID.format(f"{version}[0-9a-f]{{3}}", variant), re.IGNORECASE)
 
 
-def _is_uri(value: str) -> bool:
-    if re.search(r"[\x00-\x20\x7f]", value) or re.match(r"(\w+:)?/.*%(?![0-9a-fA-F]{2})", value):
-        return False
-    try:
-        address = urlsplit(value)
-    except ValueError:
-        return False
-    return bool(address.scheme) or value.startswith("/")
-
-
 def _is_email(value: str) -> bool:
     named = re.fullmatch(r"[^<>]*<([^<>]+)>", value)
     return re.fullmatch(r"[^@\s]+@[^@\s]+", named[1] if named else value) is not None
@@ -128,7 +119,7 @@ _TEXTS: dict[str, Callable[[str], bool]] = {
     "date": _is_date,
     "duration": _is_duration,
     "byte": _matches(r"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"),
-    "uri": _is_uri,
+    "uri": _parses(parse_request_uri),
     "email": _is_email,
     "hostname": _is_hostname,
     "ipv4": lambda value: _parses(ipaddress.IPv4Address)(_sloppy(value)),

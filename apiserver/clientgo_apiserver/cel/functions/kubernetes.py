@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import parse_qs, quote
 
 from clientgo.meta.quantities import ParsedQuantity
 from clientgo_apiserver.cel.functions.authorization import AUTHORIZATION
@@ -23,6 +23,7 @@ from clientgo_apiserver.cel.values import (
     UrlValue,
 )
 from clientgo_apiserver.formats import text_format
+from clientgo_apiserver.gourls import parse_request_uri
 from clientgo_apiserver.names import (
     label_1035_errors,
     label_errors,
@@ -138,17 +139,10 @@ def _contains_cidr(outer: CidrValue, inner: Any) -> bool:
 
 def _url(text: str) -> UrlValue:
     try:
-        split = urlsplit(text)
-        _ = split.port
-        valid = bool(re.fullmatch(r"[a-zA-Z][-+.a-zA-Z0-9]*", split.scheme)) if split.scheme else text.startswith("/")
-        if not valid or " " in split.netloc or (split.scheme and not text[len(split.scheme) + 1 :]):
-            raise ValueError
-    except ValueError:
-        failure = f'parse "{text}": {"missing protocol scheme" if text.startswith(":") else "invalid URI for request"}'
-        raise CelError(f"URL parse error during conversion from string: {failure}") from None
-    if text.startswith("//"):
-        return UrlValue("", "", text.partition("?")[0], split.query)
-    return UrlValue(split.scheme, split.netloc.rpartition("@")[2], split.path, split.query)
+        parsed = parse_request_uri(text)
+    except ValueError as error:
+        raise CelError(f"URL parse error during conversion from string: {error}") from None
+    return UrlValue(parsed.scheme, parsed.host.rpartition("@")[2], parsed.path.partition("#")[0], parsed.query)
 
 
 def _hostname(url: UrlValue) -> str:
@@ -183,7 +177,11 @@ def _plain(name: str, reason: str) -> Callable[[str], list[str]]:
 
 
 def _uri_errors(text: str) -> list[str]:
-    return [] if _parses(_url)(text) else [f'parse "{text}": invalid URI for request']
+    try:
+        parse_request_uri(text)
+    except ValueError as error:
+        return [str(error)]
+    return []
 
 
 _FORMATS: dict[str, Callable[[str], list[str]]] = {
