@@ -292,3 +292,26 @@ def test_addresses_of_a_node_may_be_repeated_only_when_it_is_created() -> None:
     kube.ok("POST", "/api/v1/nodes", {**NAMED, "status": {"addresses": [address, address]}})
     kube.refused(422, "PATCH", "/api/v1/nodes/a", {"metadata": {"labels": {"a": "b"}}}, MERGE)
     kube.refused(422, "PATCH", "/api/v1/nodes/a/status", {"status": {"phase": "Running"}}, MERGE)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('"\\ud83d\\udc4b"', "yaml: line 1: found invalid Unicode character escape code"),
+        ('"\x7f"', "yaml: control characters are not allowed"),
+        ('"\u0080"', "yaml: control characters are not allowed"),
+    ],
+)
+def test_json_that_is_no_yaml_cannot_be_applied(text: str, reason: str) -> None:
+    kube, start = Kube(), '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"a":'
+    body = f"{start}{text}}}}}".encode()
+    message = kube.refused(400, "PATCH", f"{CONFIG_MAPS}/a?fieldManager=me", body, APPLY)["message"]
+    assert message == f"error decoding YAML: error converting YAML to JSON: {reason}"
+    kube.ok("POST", CONFIG_MAPS, body)
+
+
+def test_a_backslash_before_what_looks_like_an_escape_is_applied() -> None:
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "\\ud83d \U0001f44b"}}
+    assert Kube().ok(
+        "PATCH", f"{CONFIG_MAPS}/a?fieldManager=me", json.dumps(config, ensure_ascii=False).encode(), APPLY
+    )

@@ -1,5 +1,6 @@
 """Patches: JSON patch, merge patch, strategic merge patch, and the configurations of server-side apply."""
 
+import re
 from typing import Any
 
 from clientgo.meta.patches import mergepatch
@@ -130,10 +131,14 @@ def read_configuration(write: Write, resource: Resource, body: bytes) -> Object:
     return config
 
 
+# What is valid in JSON and not in YAML: half characters in escapes, and some characters themselves.
+_NO_YAML = re.compile(rb"\\u[dD][89a-fA-F]|\x7f|\xc2[\x80-\x84\x86-\x9f]|\xef\xbf[\xbe\xbf]")
+
+
 def _json_object(body: bytes) -> Any:
-    """Parse a body that is JSON, as clients send it: much faster than as YAML; None if it is not."""
+    """Parse a body that is JSON, as clients send it: much faster than as YAML; None if it may be no JSON or no YAML."""
     try:
-        return parse_json(body) if body.startswith(b"{") else None
+        return parse_json(body) if body.startswith(b"{") and _NO_YAML.search(body) is None else None
     except ValueError:
         return None
 

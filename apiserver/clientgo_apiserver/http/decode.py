@@ -101,7 +101,15 @@ def parse_yaml(body: bytes) -> Any:
     try:
         return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        raise ValueError(f"yaml: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"yaml: {_yaml_problem(error)}") from error
+
+
+def _yaml_problem(error: Exception) -> str:
+    """Return what is wrong with YAML, and on which line."""
+    if isinstance(error, yaml.reader.ReaderError):
+        return "control characters are not allowed"
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    return f"line {mark.line + 1}: {problem}" if problem and mark else str(error).splitlines()[0]
 
 
 def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
