@@ -67,6 +67,13 @@ def api_service(value: Object, _: FieldScope) -> Iterator[Cause]:
         yield invalid_value("metadata.name", name, reason)
 
 
+@rule()
+def local_bundle(value: str, _: FieldScope) -> Iterator[Cause]:
+    """Reject certificates of a server that is this one."""
+    size = len(base64.b64decode(value))
+    yield invalid_value("", f"{size} bytes", "local APIServices may not have a caBundle")
+
+
 @rule(absent=True)
 def volume_source(value: Any, _: FieldScope) -> Iterator[Cause]:
     """Check that an attachment has exactly one source."""

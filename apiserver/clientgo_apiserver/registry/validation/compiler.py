@@ -66,7 +66,7 @@ class CompiledRules:
 
     def errors(self, value: Any, old: Any, parent: FieldScope | None = None) -> Sequence[Cause]:
         """Return the errors of a value, in the order of the rules."""
-        scope, numbered = FieldScope(self.name, value, old, parent), []
+        scope, numbered = FieldScope(self.name, value, old, parent, _errors_of), []
         due = [*self._always, *self._updates] if scope.updates else self._always
         for number, check in due:
             if causes := check(value, old, scope):
@@ -102,6 +102,11 @@ def rules_of(name: str) -> CompiledRules | None:
     """Return the rules of a type, or None if there are none."""
     lines = sections().get(name)
     return None if lines is None else CompiledRules(name, lines)
+
+
+def _errors_of(name: str, value: Any, parent: FieldScope) -> Sequence[Cause]:
+    rules = rules_of(name)
+    return () if rules is None else rules.errors(value, None, parent)
 
 
 def _line(line: str) -> tuple[str, str, FieldCheck]:

@@ -9,16 +9,24 @@ RuleFunction = TypeVar("RuleFunction", bound=Callable[..., Iterable[Cause]])
 
 
 class FieldScope:
-    """A value of a type, the value it replaces, and the scope of the enclosing type."""
+    """A value of a type, the value it replaces, and the scope of the enclosing type.
 
-    __slots__ = ("name", "old", "parent", "root", "value")
+    `errors_of` returns the errors of another value by the rules of a type, and `memo` remembers what several rules of
+    an object need; both are those of the root.
+    """
 
-    def __init__(self, name: str, value: Any, old: Any, parent: "FieldScope | None" = None) -> None:
+    __slots__ = ("_errors_of", "memo", "name", "old", "parent", "root", "value")
+
+    def __init__(
+        self, name: str, value: Any, old: Any, parent: "FieldScope | None" = None, errors_of: "TypeCheck | None" = None
+    ) -> None:
         self.name = name
         self.value = value
         self.old = old
         self.parent = parent
         self.root: FieldScope = parent.root if parent else self
+        self.memo: dict[str, Any] = parent.memo if parent else {}
+        self._errors_of: TypeCheck | None = parent._errors_of if parent else errors_of
 
     def __repr__(self) -> str:
         return f"<FieldScope {self.name}>"
@@ -28,6 +36,11 @@ class FieldScope:
         """True if the whole object replaces another one."""
         return self.root.old is not None
 
+    def errors_of(self, name: str, value: Any) -> Sequence[Cause]:
+        """Return the errors of a value by the rules of this type."""
+        assert self._errors_of is not None, "the scope of a type"
+        return self._errors_of(name, value, self)
+
     def enclosing(self, name: str) -> Any:
         """Return the nearest enclosing value of this type, or None."""
         scope: FieldScope | None = self
@@ -36,6 +49,7 @@ class FieldScope:
         return None if scope is None else scope.value
 
 
+TypeCheck = Callable[[str, Any, FieldScope], Sequence[Cause]]
 FieldCheck = Callable[[Any, Any, FieldScope], Sequence[Cause]]
 """A compiled rule of a value and the value it replaces, within the scope of their type."""
 

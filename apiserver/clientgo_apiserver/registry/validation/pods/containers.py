@@ -116,7 +116,7 @@ def resource_field(value: Object, _: FieldScope) -> Iterator[Cause]:
 @rule()
 def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
     """Require that the volume of a variable's file exists and is an emptyDir."""
-    volumes = {volume.get("name"): volume for volume in _pod(scope).get("volumes") or ()}
+    volumes = _volumes(scope)
     if value not in volumes:
         yield not_found_value("", value)
     elif volumes[value].get("emptyDir") is None:
@@ -124,10 +124,21 @@ def file_volume(value: str, scope: FieldScope) -> Iterator[Cause]:
 
 
 def _volumes(scope: FieldScope) -> Object:
-    """Return the volumes by name; those that a StatefulSet's claims add are claims."""
+    """Return the valid volumes by name; those that a StatefulSet's claims add are claims."""
+    if "volumes" not in scope.memo:
+        scope.memo["volumes"] = _valid_volumes(scope)
+    volumes: Object = scope.memo["volumes"]
+    return volumes
+
+
+def _valid_volumes(scope: FieldScope) -> Object:
     claims = (scope.enclosing("StatefulSetSpec") or {}).get("volumeClaimTemplates") or ()
     added: Object = {(claim.get("metadata") or {}).get("name") or "": {"persistentVolumeClaim": {}} for claim in claims}
-    return {**{volume.get("name") or "": volume for volume in _pod(scope).get("volumes") or ()}, **added}
+    present: Object = {}
+    for volume in _pod(scope).get("volumes") or ():
+        if volume.get("name") not in present and not scope.errors_of("Volume", volume):
+            present[volume.get("name") or ""] = volume
+    return {**present, **added}
 
 
 @rule()
