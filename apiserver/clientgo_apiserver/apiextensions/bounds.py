@@ -30,8 +30,8 @@ def number_errors(schema: Schema, number_format: str, value: float, path: str) -
         if not _in_range(limit, kind, number_format):
             yield _outside(f"{what} boundary", kind, number_format, path)
             limit = float(limit)
-        elif isinstance(value, int):
-            limit = int(limit)
+        else:
+            limit = int(limit) if isinstance(value, int) else float(limit)
         exclusive = schema.get(f"exclusive{what}")
         if (value - limit) * sign > 0 or (exclusive and value == limit):
             than = f"{word} than" if exclusive else f"{word} than or equal to"

@@ -9,9 +9,10 @@ RULES = "x-kubernetes-validations"
 R = TypeVar("R")
 
 _MAX_SCHEMAS = 20_000
-_MAX_WHOLE = 2**53
+_FIRST_EXPONENT = 1e21  # the first float that Go's JSON writes with an exponent
+_INT64 = range(-(2**63), 2**63)
 _CONTAINERS = frozenset((dict, list))
-_CONVERTED = frozenset((dict, list, float))
+_CONVERTED = frozenset((dict, list, float, int))
 
 _ROOT = ("apiVersion", "kind", "metadata")
 
@@ -118,13 +119,26 @@ def has_rules(schema: Schema) -> bool:
 
 
 def whole_numbers(value: Any) -> Any:
-    """Return a value with whole floats as integers, as Go's JSON has them."""
+    """Return a value with the numbers of Go's JSON: whole floats as integers, integers beyond 64 bits as floats are."""
     kind = type(value)
+    if kind is int and value not in _INT64:
+        value, kind = float(value), float
     if kind is dict:
         return {field: whole_numbers(child) if type(child) in _CONVERTED else child for field, child in value.items()}
     if kind is list:
         return list(map(whole_numbers, value))
-    return int(value) if kind is float and value.is_integer() and abs(value) < _MAX_WHOLE else value
+    return int(value) if kind is float and _is_whole(value) else value
+
+
+def has_whole_floats(value: Any) -> bool:
+    """Return whether a value has floats that are read back as integers once they are stored."""
+    if isinstance(value, dict | list):
+        return any(map(has_whole_floats, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and _is_whole(value) and int(value) in _INT64
+
+
+def _is_whole(value: float) -> bool:
+    return value.is_integer() and abs(value) < _FIRST_EXPONENT
 
 
 def apply_defaults(schema: Schema | None, value: Any, *, root: bool = True, nulls: bool = False) -> Any:

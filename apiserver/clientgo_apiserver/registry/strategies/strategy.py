@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from clientgo.meta.jsonvalues import same
 from clientgo_apiserver.apiextensions.customobjects import object_errors
-from clientgo_apiserver.apiextensions.structural import apply_defaults
+from clientgo_apiserver.apiextensions.structural import apply_defaults, has_whole_floats, whole_numbers
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import Cause
 from clientgo_apiserver.registry.strategies.warnings import object_warnings
@@ -68,10 +68,14 @@ class Strategy:
 
     def prepare_for_update(self, context: StrategyContext, new: Object, old: Object) -> Object:
         """Return the admitted object of an update with the fields that the server sets, such as its generation."""
-        if not context.resource.generation or same(self._counted(context, new), self._counted(context, old)):
+        if not context.resource.generation or self._is_same(self._counted(context, new), self._counted(context, old)):
             return new
         generation = old["metadata"].get("generation", 0) + 1
         return {**new, "metadata": {**new["metadata"], "generation": generation}}
+
+    def _is_same(self, new: Any, old: Any) -> bool:
+        """Return whether the counted parts of two objects are equal."""
+        return same(new, old)
 
     def _counted(self, context: StrategyContext, obj: Object) -> Any:
         """Return the part of the object whose changes metadata.generation counts."""
@@ -142,6 +146,10 @@ class CustomStrategy(Strategy):
         status = ((context.resource.schema or {}).get("properties") or {}).get("status")
         default: Object = apply_defaults({"properties": {"status": status}}, {}) if status else {}
         return with_field(new, default, "status")
+
+    def _is_same(self, new: Any, old: Any) -> bool:
+        """Return whether the objects are equal; a float is never equal to the integer that is stored for it."""
+        return same(whole_numbers(new), old) and not has_whole_floats(new)
 
     def _counted(self, context: StrategyContext, obj: Object) -> Any:
         return _without_metadata(context, obj)
