@@ -15,6 +15,7 @@ import msgspec
 
 from clientgo.meta.schema.descriptions import descriptions_of
 from clientgo.version import KUBERNETES
+from clientgo_apiserver.apiextensions.embedded import EMBEDDED, has_embedded
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.registry.openapi_paths import (
     custom_definition_name,
@@ -160,7 +161,7 @@ def make_document(resources: list[Resource]) -> Json:
 
 def _custom_schemas(resource: Resource) -> dict[str, Json]:
     item = custom_definition_name(resource.group, resource.version, resource.kind)
-    schema = dict(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    schema = dict(_with_embedded(resource.schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     schema["properties"] = {
         **_type_meta(),
         **schema.get("properties", {}),
@@ -181,6 +182,21 @@ def _custom_schemas(resource: Resource) -> dict[str, Json]:
         item: _with_kind(schema, resource, resource.kind),
         list_name: _with_kind(listed, resource, resource.list_kind),
     }
+
+
+def _with_embedded(schema: Json) -> Json:
+    """Return a schema whose embedded resources have the fields of any object."""
+    if not has_embedded(schema):
+        return schema
+    complete = dict(schema)
+    for member in ("additionalProperties", "items"):
+        if isinstance(schema.get(member), dict):
+            complete[member] = _with_embedded(schema[member])
+    properties = {name: _with_embedded(below) for name, below in (schema.get("properties") or {}).items()}
+    if schema.get(EMBEDDED):
+        properties |= {**_type_meta(), "metadata": described_field(f"{META}.ObjectMeta")}
+        complete["required"] = [*dict.fromkeys([*(schema.get("required") or ()), "kind", "apiVersion"])]
+    return {**complete, "properties": properties} if properties else complete
 
 
 def _type_meta() -> Json:

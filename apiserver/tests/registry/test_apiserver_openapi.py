@@ -134,6 +134,24 @@ def test_custom_kind_is_described_by_its_definition(openapi: OpenAPI) -> None:
     assert follow(document, listed, "items", "*") == schema
 
 
+@pytest.mark.parametrize("path", [("spec",), ("items", "*"), ("named", "x")])
+@pytest.mark.parametrize("declared", [{}, {"properties": {"spec": {"type": "string"}}, "required": ["kind", "spec"]}])
+def test_embedded_resource_has_the_fields_of_any_object(registry: Registry, path: Any, declared: Any) -> None:
+    embedded = {"type": "object", "x-kubernetes-embedded-resource": True, **declared}
+    properties = {
+        "spec": embedded,
+        "items": {"type": "array", "items": embedded},
+        "named": {"type": "object", "additionalProperties": embedded},
+    }
+    registry.add(foo(schema={"type": "object", "properties": properties}))
+    document = loaded(OpenAPI(registry), GROUP)
+    schema = document["components"]["schemas"]["io.k8s.samplecontroller.v1.Foo"]["properties"][path[0]]
+    schema = schema.get("items") or schema.get("additionalProperties") or schema
+    assert schema["properties"]["apiVersion"]["type"] == schema["properties"]["kind"]["type"] == "string"
+    assert "ownerReferences" in follow(document, schema, "metadata")["properties"]
+    assert schema["required"] == (["kind", "spec", "apiVersion"] if declared else ["kind", "apiVersion"])
+
+
 def test_custom_kind_without_a_schema_is_any_object(registry: Registry) -> None:
     registry.add(foo(schema=None, scale=None))
     document = loaded(OpenAPI(registry), GROUP)
