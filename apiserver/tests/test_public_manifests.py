@@ -315,3 +315,35 @@ def test_a_backslash_before_what_looks_like_an_escape_is_applied() -> None:
     assert Kube().ok(
         "PATCH", f"{CONFIG_MAPS}/a?fieldManager=me", json.dumps(config, ensure_ascii=False).encode(), APPLY
     )
+
+
+@pytest.mark.parametrize(
+    ("path", "api_version", "kind"),
+    [
+        (DEFINITIONS, "apiextensions.k8s.io/v1beta1", "CustomResourceDefinition"),
+        ("/apis/apps/v1/namespaces/default/deployments", "extensions/v1beta1", "Deployment"),
+        ("/apis/batch/v1/namespaces/default/cronjobs", "batch/v1beta1", "CronJob"),
+    ],
+)
+def test_object_of_a_version_of_earlier_times_does_not_match_the_path(path: str, api_version: str, kind: str) -> None:
+    message = Kube().refused(400, "POST", path, {"apiVersion": api_version, "kind": kind, **NAMED})["message"]
+    expected = "/".join(path.split("/")[2:4])
+    start = f"the API version in the data ({api_version}) does not match the expected API version"
+    assert message == f"{start} ({expected})"
+    body = {"apiVersion": "example.com/v1", "kind": kind, **NAMED}
+    assert "no kind" in Kube().refused(400, "POST", path, body)["message"]
+
+
+@pytest.mark.parametrize(("versions", "text"), [([], "[]"), (None, "null")])
+def test_definition_without_versions_is_rejected_with_what_was_sent(versions: Any, text: str) -> None:
+    bar = definition("bars", "Bar", "example.com")
+    bar["spec"]["versions"] = versions
+    reason = "must have exactly one version marked as storage version"
+    assert f"spec.versions: Invalid value: {text}: {reason}" in Kube().refused(422, "POST", DEFINITIONS, bar)["message"]
+
+
+def test_labels_in_messages_are_sorted() -> None:
+    template = {"metadata": {"labels": {"z": "1", "b": "2"}}, "spec": {"containers": [CONTAINER]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    message = Kube().refused(422, "POST", "/apis/apps/v1/namespaces/default/deployments", {**NAMED, "spec": spec})
+    assert 'Invalid value: {"b":"2","z":"1"}: ' in message["message"]

@@ -108,7 +108,7 @@ def _spec_errors(spec: Object) -> Causes:
     if spec.get("preserveUnknownFields") and any(_has_default(version.get("schema")) for version in versions):
         yield invalid_value("spec.preserveUnknownFields", True, "must be false in order to use defaults in the schema")
     common = {field for field in _COMMON if _is_common(versions, field)}
-    yield from _versions_errors(versions, common)
+    yield from _versions_errors(spec.get("versions"), common)
     yield from _names_errors(spec["names"])
     if versions:
         shared = {field: value for field, value in versions[0].items() if field in common}
@@ -127,7 +127,8 @@ def _has_default(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(_has_default, schema))
 
 
-def _versions_errors(versions: list[Object], common: set[str]) -> Causes:
+def _versions_errors(declared: list[Object] | None, common: set[str]) -> Causes:
+    versions = declared or []
     names = [version.get("name") or "" for version in versions]
     for index, version in enumerate(versions):
         field_path = f"spec.versions[{index}]"
@@ -137,7 +138,7 @@ def _versions_errors(versions: list[Object], common: set[str]) -> Causes:
             yield invalid_value(f"{field_path}.deprecationWarning", version["deprecationWarning"], reason)
         fields = {field: f"{field_path}.{field}" for field in _COMMON if field not in common}
         yield from _parts_errors(version, fields, status="status" in (version.get("subresources") or {}))
-    forms = [_go_version(version, common) for version in versions]
+    forms = None if declared is None else [_go_version(version, common) for version in versions]
     if len(set(names)) != len(names):
         yield invalid_value("spec.versions", forms, "must contain unique version names")
     if len([version for version in versions if version.get("storage")]) != 1:

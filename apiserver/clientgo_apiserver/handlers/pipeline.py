@@ -70,7 +70,6 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     _require_place(state, write, meta.get("name", ""))
     new = await run_step(request, 0, decode_object, write, {**obj, "metadata": meta}, None)
     entries = await run_step(request, 0, managed_fields, write, {}, new) if entries is None else entries
-    new = as_stored(write, new)
     new = await chain.admit(state, write, "CREATE", new, None)
     new = {**new, "metadata": with_managed_fields(metadata.fill_in(resource, new["metadata"], state.clock), entries)}
     new = strategy.begin_create(state.store, new)
@@ -83,7 +82,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     await chain.validate(state, write, "CREATE", new, None)
     if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
-    stored = await to_storage(resource, new)
+    stored = await to_storage(resource, as_stored(write, new))
     response = await from_storage(resource, in_order(stored)) if write.dry_run or resource.converter else None
     if state.store.revision != revision:
         _require_place(state, write, meta["name"])  # it may be gone since webhooks were called

@@ -21,6 +21,26 @@ YAML_TYPES = ("application/yaml",)
 _ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
 # The scheme's name in messages about unregistered kinds.
 _SCHEME = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+# Versions of which a real server still knows these kinds, although it serves none of them.
+_UNSERVED = {
+    "admissionregistration.k8s.io/v1beta1": "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+    "apiextensions.k8s.io/v1beta1": "CustomResourceDefinition",
+    "apiregistration.k8s.io/v1beta1": "APIService",
+    "apps/v1beta1": "ControllerRevision Deployment StatefulSet",
+    "apps/v1beta2": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+    "batch/v1beta1": "CronJob",
+    "certificates.k8s.io/v1beta1": "CertificateSigningRequest",
+    "coordination.k8s.io/v1beta1": "Lease",
+    "discovery.k8s.io/v1beta1": "EndpointSlice",
+    "events.k8s.io/v1beta1": "Event",
+    "extensions/v1beta1": "DaemonSet Deployment Ingress NetworkPolicy ReplicaSet",
+    "networking.k8s.io/v1beta1": "IPAddress Ingress IngressClass ServiceCIDR",
+    "node.k8s.io/v1beta1": "RuntimeClass",
+    "policy/v1beta1": "PodDisruptionBudget",
+    "rbac.authorization.k8s.io/v1beta1": "ClusterRole ClusterRoleBinding Role RoleBinding",
+    "scheduling.k8s.io/v1beta1": "PriorityClass",
+    "storage.k8s.io/v1beta1": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
+}
 # Integers too large for Go's float64 have at least this many digits; Python's have no limit.
 _MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
 _decode = msgspec.json.Decoder().decode
@@ -157,6 +177,8 @@ def check_kind(value: Object, resource: Resource, body: bytes = b"") -> Object:
         return _check_custom(value, resource, kind, api_version, body)
     kind, api_version = kind or resource.kind, api_version or resource.api_version
     group, _, version = api_version.rpartition("/")
+    if kind == resource.kind and kind in _UNSERVED.get(api_version, "").split():
+        raise _mismatch(api_version, resource)
     if kind != resource.kind or find_message(api_version, kind) is None:
         raise _unusable(kind, api_version, resource.kind, no_conversion(kind, api_version, resource))
     if (group, version) != (resource.group, resource.version):

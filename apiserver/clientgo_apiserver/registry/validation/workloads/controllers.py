@@ -65,7 +65,7 @@ def selected_template(value: Object, scope: FieldScope) -> Iterator[Cause]:
     if selector is not None and (not selector or not is_convertible(selector)):
         return
     if selector is None or not selector_matches(selector, labels or {}):
-        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+        yield invalid_value("metadata.labels", labels and dict(sorted(labels.items())), _UNMATCHED)
 
 
 @rule()
@@ -73,7 +73,7 @@ def selected_by_labels(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Require that a ReplicationController's selector matches the labels of its template."""
     labels, selector = (value.get("metadata") or {}).get("labels"), scope.value.get("selector") or {}
     if any((labels or {}).get(key) != member for key, member in selector.items()):
-        yield invalid_value("metadata.labels", labels, _UNMATCHED)
+        yield invalid_value("metadata.labels", labels and dict(sorted(labels.items())), _UNMATCHED)
 
 
 def _number(value: Any) -> int:
