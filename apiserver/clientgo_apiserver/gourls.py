@@ -42,18 +42,18 @@ def _parsed(text: str) -> GoUrl:
     if text.startswith(":"):
         raise ValueError("missing protocol scheme")
     match = _SCHEME.fullmatch(text)
-    scheme, rest = (match[1].lower(), match[2]) if match is not None else ("", text)
-    rest, _, query = rest.partition("?")
+    scheme, remainder = (match[1].lower(), match[2]) if match is not None else ("", text)
+    remainder, _, query = remainder.partition("?")
     host = ""
-    if not rest.startswith("/"):
+    if not remainder.startswith("/"):
         if not scheme and text != "*":
             raise ValueError("invalid URI for request")
-        return GoUrl(scheme, "", rest if text == "*" else "", query)  # opaque, such as mailto:a@b
-    if scheme and rest.startswith("//"):
-        authority, slash, path = rest[2:].partition("/")
-        host, rest = _host(authority), slash + path
-    _check_escapes(rest)
-    return GoUrl(scheme, host, rest, query)
+        return GoUrl(scheme, "", remainder if text == "*" else "", query)  # opaque, such as mailto:a@b
+    if scheme and remainder.startswith("//"):
+        authority, slash, path = remainder[2:].partition("/")
+        host, remainder = _host(authority), slash + path
+    _check_escapes(remainder)
+    return GoUrl(scheme, host, remainder, query)
 
 
 def _host(authority: str) -> str:

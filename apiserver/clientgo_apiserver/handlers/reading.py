@@ -10,6 +10,7 @@ import msgspec
 
 from clientgo_apiserver.handlers import tables
 from clientgo_apiserver.handlers.options import read_number, read_version
+from clientgo_apiserver.http.gojson import explain
 from clientgo_apiserver.http.messages import Form, HTTPResponse, Query
 from clientgo_apiserver.http.status import ApiFailure, bad_request, expired, not_found
 from clientgo_apiserver.registry.views import served
@@ -185,7 +186,7 @@ def decode_continue(token: str) -> tuple[int, Name]:
     try:
         if _TOKEN_TEXT.fullmatch(token) is None:
             raise ValueError("illegal base64 data")
-        content = msgspec.json.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)), type=_Token)
+        content = _read_token(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         if content.v != _TOKEN_VERSION:
             raise ValueError(f"server does not recognize this encoded version {content.v}")
         revision = int(bytes(content.rv))  # unlike msgspec, without floats such as 2.0
@@ -200,6 +201,13 @@ def decode_continue(token: str) -> tuple[int, Name]:
         raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
     namespace, _, name = start.rstrip("\u0000").rpartition("/")
     return revision, (namespace, name)
+
+
+def _read_token(text: bytes) -> _Token:
+    try:
+        return msgspec.json.decode(text, type=_Token)
+    except msgspec.DecodeError as error:
+        raise ValueError(explain(text.decode("latin-1")) or str(error)) from error
 
 
 def _too_large(requested: int, current: int) -> ApiFailure:

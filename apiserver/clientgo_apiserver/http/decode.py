@@ -87,7 +87,7 @@ def parse_json(body: bytes) -> Any:
     try:
         value = _decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ValueError(explain(body.decode(errors="replace")) or str(error)) from error
+        raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
     if _MAY_OVERFLOW.search(body) and any(abs(number) > sys.float_info.max for number in _integers(value)):
         raise ValueError("json: cannot unmarshal number into Go value of type float64")
     return value

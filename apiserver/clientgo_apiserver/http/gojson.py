@@ -30,7 +30,7 @@ _TOP, _COLON, _PAIR, _ELEMENT = (
 
 
 def explain(text: str) -> str:
-    """Return the first error of the text, or "" if it is JSON."""
+    """Return the first error of the text, or "" if it is JSON; each character stands for a byte (Latin-1), as in Go."""
     at, expected, empty, brackets = 0, _VALUE, False, ""
     while True:
         at += len(_SPACE.match(text, at)[0])  # type: ignore[index]  # matches anywhere
@@ -175,4 +175,13 @@ def _collect(node: Any, path: str, paths: list[str]) -> None:
 
 
 def _quote(char: str) -> str:
-    return {"'": "'\\''", '"': "'\"'"}.get(char, f"'{char}'")
+    """Quote a character as Go does one byte."""
+    if char in _ESCAPES:
+        return f"'{_ESCAPES[char]}'"
+    code = ord(char)
+    if char.isprintable():
+        return f"'{char}'"
+    return f"'\\x{code:02x}'" if code < 0x80 else f"'\\u{code:04x}'"
+
+
+_ESCAPES = {letter: f"\\{name}" for letter, name in zip("'\\\a\b\f\n\r\t\v", "'\\abfnrtv", strict=True)}

@@ -70,6 +70,11 @@ def test_malformed_token_is_a_bad_request(text: str) -> None:
     assert caught.value.code == 400
 
 
+def test_token_that_is_no_json_is_rejected_in_the_words_of_go() -> None:
+    with pytest.raises(ApiFailure, match=r"not valid: invalid character '\\u0081' looking for beginning of value$"):
+        decode_continue("garbage")
+
+
 @pytest.mark.parametrize("revision", [-1, -2])
 def test_negative_revision_continues_in_the_present_as_on_a_real_server(revision: int) -> None:
     kube = Kube()

@@ -6,6 +6,7 @@ import pytest
 
 from apiserver.tests.inprocess import DEPLOYMENTS, FOOS, Kube
 from clientgo.meta.quantities import ParsedQuantity
+from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.storage.selection import one_name
 
 
@@ -64,3 +65,20 @@ def test_a_quantity_of_very_many_digits_is_read_in_no_time() -> None:
     with pytest.raises(ValueError, match="invalid quantity"):
         ParsedQuantity("9" * 200_000 + "x")
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("body", "character"),
+    [
+        (b"\x81", "\\u0081"),
+        (b"\xc3\xa9", "\u00c3"),
+        (b"\x01", "\\x01"),
+        (b"\\", "\\\\"),
+        (b"'", "\\'"),
+        (b'{"a":"\n', "\\n"),
+    ],
+)
+def test_characters_of_invalid_json_are_quoted_byte_by_byte_as_by_go(body: bytes, character: str) -> None:
+    with pytest.raises(ValueError, match=r"^invalid character ") as caught:
+        parse_json(body)
+    assert str(caught.value).startswith(f"invalid character '{character}' ")

@@ -154,7 +154,7 @@ def _json_error(encoded: str) -> str:
     except binascii.Error:
         return ""  # rejected by decoding
     except ValueError:
-        return explain(text)
+        return explain(text.encode().decode("latin-1"))
     expected = "Go value of type map[string]interface {}"
     return "" if isinstance(value, dict) else f"json: cannot unmarshal {json_type(value)} into {expected}"
 

@@ -84,19 +84,19 @@ def qualified_attribute(value: str, _: FieldScope) -> Iterator[Cause]:
 
 
 def _attribute_errors(name: str) -> Iterator[Cause]:
-    domain, *rest = name.split("/")
-    if len(rest) > 1:
+    domain, *below = name.split("/")
+    if len(below) > 1:
         yield invalid_value("", name, "must not contain more than one slash")
         return
-    if not rest:
+    if not below:
         yield from _identifier_errors(name)
         return
     if domain:
         yield from _driver_errors(domain)
     else:
         yield invalid_value("", "", "the domain must not be empty")
-    if rest[0]:
-        yield from _identifier_errors(rest[0])
+    if below[0]:
+        yield from _identifier_errors(below[0])
     else:
         yield invalid_value("", "", "the name must not be empty")
 
