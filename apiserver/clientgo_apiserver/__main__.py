@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from clientgo.errors import ConfigError
 from clientgo.flags import port, seconds
@@ -31,6 +31,7 @@ from clientgo_apiserver.state import ANY_SERVICE, ServerOptions, WebhookEndpoint
 from clientgo_apiserver.storage.sqlite import DataUnusable
 
 _LOOPBACK = "127.0.0.1"
+_MANY = 100  # CRDs; they take some seconds
 
 
 def run(arguments: Sequence[str] | None = None, *, prog: str = "python -m clientgo_apiserver") -> int:
@@ -53,7 +54,7 @@ def main(
     options = _parser(prog).parse_args(arguments)
     stop = stop_on_signals()
     try:
-        with _serving(options) as (url, path):
+        with _serving(options, err) as (url, path):
             quoted = shlex.quote(str(path))
             out.write(f"API server at {url}, kubeconfig {quoted}; try: kubectl --kubeconfig {quoted} api-resources\n")
             out.flush()
@@ -67,7 +68,7 @@ def main(
 
 
 @contextmanager
-def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
+def _serving(options: argparse.Namespace, err: TextIO) -> Iterator[tuple[str, Path]]:
     """Run the server and yield its URL and kubeconfig, both of which are removed afterwards."""
     definitions = read_crds(map(Path, options.crd))
     server = EmbeddedServer(
@@ -88,7 +89,7 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
     with ExitStack() as stack:
         stack.callback(server.stop)
         server.start()
-        server.install(definitions)
+        server.install(with_progress(definitions, err))
         if options.webhook_dir:
             _call_webhooks_here(server, Path(options.webhook_dir), stack)
         # Mode 0700: other users can neither read nor replace the file in it.
@@ -98,6 +99,19 @@ def _serving(options: argparse.Namespace) -> Iterator[tuple[str, Path]]:
         path = write_kubeconfig(path, server.url, token=server.token, ca=server.ca)
         stack.callback(path.unlink, missing_ok=True)
         yield server.url, path
+
+
+def with_progress(definitions: Sequence[dict[str, Any]], err: TextIO) -> Iterator[dict[str, Any]]:
+    """Yield the definitions; if they are many, write how many there are, and how many are installed."""
+    for number, definition in enumerate(definitions):
+        if number % _MANY == 0 and len(definitions) >= _MANY:
+            err.write(
+                f"installed {number} of {len(definitions)} CRDs\n"
+                if number
+                else f"installing {len(definitions)} CRDs\n"
+            )
+            err.flush()
+        yield definition
 
 
 def _call_webhooks_here(server: ApiServer, folder: Path, stack: ExitStack) -> None:

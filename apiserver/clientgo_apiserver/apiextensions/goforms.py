@@ -1,5 +1,6 @@
 """Parts of CustomResourceDefinitions as messages print them: with every field of Kubernetes' internal types."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -20,8 +21,20 @@ def go_form(value: Any, kind: str = "JSONSchemaProps") -> Any:
         return {"Schema": schema, _LISTS[kind]: many and [go_form(item) for item in many]}
     if kind not in _messages() or not isinstance(value, dict):
         return value
+    return {name: _member(value, field) for name, field in _fields(kind)}
+
+
+def go_fields(schema: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a schema in that form, one after the other."""
+    for name, field in _fields("JSONSchemaProps"):
+        yield name, _member(schema, field)
+
+
+@cache
+def _fields(kind: str) -> tuple[tuple[str, ProtobufField], ...]:
+    """Return the fields of a message by their names in Go, in order."""
     fields = sorted(members(_messages()[kind]), key=lambda field: (field.name not in _FIRST, 0))
-    return {_go_name(field.name): _member(value, field) for field in fields}
+    return tuple((_go_name(field.name), field) for field in fields)
 
 
 _GO_NAMES = {"id": "ID", "url": "URL", "jsonPath": "JSONPath"}

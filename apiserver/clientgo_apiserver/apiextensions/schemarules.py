@@ -10,7 +10,7 @@ from typing import Any
 
 from clientgo_apiserver.apiextensions.embedded import embedded_errors
 from clientgo_apiserver.apiextensions.fieldpaths import InvalidPath, find_field
-from clientgo_apiserver.apiextensions.goforms import go_form
+from clientgo_apiserver.apiextensions.goforms import go_fields, go_form
 from clientgo_apiserver.apiextensions.schema import known_format, schema_errors, within
 from clientgo_apiserver.apiextensions.structural import RULES, has_rules, pruned
 from clientgo_apiserver.apiextensions.structuralrules import EMBEDDED, PRESERVE, structural_errors
@@ -70,8 +70,9 @@ def unrecognized_formats(schema: Schema) -> Iterator[str]:
 
 
 def _root_errors(schema: Schema, field_path: str, *, status: bool) -> Causes:
-    form = go_form(schema) if status else {}
-    for field, value in form.items():
+    # The form of the properties is large, and only whether there are any matters here.
+    outline = {**schema, "properties": {}} if schema.get("properties") else schema
+    for field, value in go_fields(outline) if status else ():
         if field == "Type" and value not in ("", "object"):
             reason = (
                 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
@@ -83,7 +84,7 @@ def _root_errors(schema: Schema, field_path: str, *, status: bool) -> Causes:
             reason = (
                 f"only [{fields}] fields are allowed at the root of the schema if the status subresource is enabled"
             )
-            yield invalid_value(field_path, form, reason)
+            yield invalid_value(field_path, go_form(schema), reason)
             break
     if schema.get("nullable"):
         yield forbidden_field(f"{field_path}.nullable", "nullable cannot be true at the root")
