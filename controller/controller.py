@@ -10,7 +10,7 @@ import threading
 from clientgo.cache import DeletedFinalStateUnknown, MutationCache, last_known, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.coordination import Coordinator
-from clientgo.errors import NotFound
+from clientgo.errors import Conflict, NotFound
 from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
@@ -19,6 +19,7 @@ from clientgo.meta import ObjectName, controller_of, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.reconcile import Attempts
 from clientgo.record import EventRecorder
+from clientgo.typed import DeleteOptions, Preconditions
 from clientgo.workers import Workers
 from clientgo.workqueue import (
     BucketRateLimiter,
@@ -28,7 +29,7 @@ from clientgo.workqueue import (
 )
 from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Nothing, Resize, plan
+from controller.desired import Create, Foreign, Nothing, Resize, controller_uid, is_renamed, plan
 from generated.clientset.samplecontroller_v1alpha1 import SamplecontrollerV1alpha1
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 
@@ -36,6 +37,7 @@ log = get_logger(__name__)
 
 SYNCED, MESSAGE_SYNCED = "Synced", "Foo synced successfully"
 ERR_RESOURCE_EXISTS = "ErrResourceExists"
+BY_CONTROLLER = "controller"
 
 
 class ResourceExists(Exception):
@@ -48,7 +50,7 @@ class ResourceExists(Exception):
 # Never requested. Clusters that enforce permissions on owner references (OpenShift) require this verb for the
 # Deployment's blockOwnerDeletion.
 @rbac(groups="samplecontroller.k8s.io", resources="foos/finalizers", verbs="update")
-@rbac(groups="apps", resources="deployments", verbs=("create", "list", "patch", "watch"))
+@rbac(groups="apps", resources="deployments", verbs=("create", "delete", "list", "patch", "watch"))
 @rbac(groups="core", resources="events", verbs=("create", "patch"))
 class Controller:
     """Controller that syncs Foos with any number of workers, never the same Foo in two workers at once."""
@@ -74,6 +76,7 @@ class Controller:
         # Each serves the object last written until the informer's cache has caught up with it.
         self._foos: MutationCache[Foo] = MutationCache.over(foo_informer.informer, clock=clock)
         self._deployments: MutationCache[Deployment] = MutationCache.over(deployment_informer.informer, clock=clock)
+        deployment_informer.informer.add_indexers({BY_CONTROLLER: controller_uid})
         limiter = MaxOfRateLimiter[ObjectName](
             ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(50.0, 300, clock=clock)
         )
@@ -110,6 +113,8 @@ class Controller:
     def sync(self, key: ObjectName) -> None:
         """Create or scale the Deployment of one Foo, then update the Foo's status; write only differences.
 
+        A Deployment that it controls under a former name is deleted once the new one exists.
+
         Raises:
             ResourceExists: the Deployment is not controlled by the Foo.
             ApiError, ConnectionFailed: a write failed.
@@ -134,10 +139,11 @@ class Controller:
             self._recorder.event(foo, "Warning", ERR_RESOURCE_EXISTS, message)
             raise ResourceExists(message)
         reported = foo.status.available_replicas
-        if isinstance(step, Create) and reported is not None and not self._exists(foo):
-            log.info("Foo was deleted; its Deployment is not created again")
+        if isinstance(step, Create) and reported is not None and not self._is_current(foo):
+            log.info("Foo was deleted or renamed its Deployment; nothing is created for the old state")
             return
         deployment = self._carry_out(step)
+        self._delete_renamed(foo)
         available = deployment.status.available_replicas or 0
         if reported != available:
             self.update_foo_status(foo, available)
@@ -186,16 +192,32 @@ class Controller:
         if owner is not None and owner.kind == "Foo" and owner.api_version.startswith("samplecontroller.k8s.io/"):
             self.queue.add(ObjectName(deployment.metadata.namespace, owner.name))
 
-    def _exists(self, foo: Foo) -> bool:
-        """Return whether the server still has the Foo; checked before its Deployment is created again.
+    def _is_current(self, foo: Foo) -> bool:
+        """Return whether the server still has the Foo, with this name for its Deployment.
 
-        The Deployment may be gone because its Foo was deleted and the cache does not know yet. A Deployment created for
-        a deleted Foo would be garbage collected at once, and then be created again.
+        Checked before its Deployment is created again, and before another one is deleted. The Deployment may be gone
+        because its Foo was deleted and the cache does not know yet. A Deployment created for a deleted Foo would be
+        garbage collected at once, and then be created again.
         """
         try:
-            return self._api.foos(foo.metadata.namespace).get(foo.metadata.name).metadata.uid == foo.metadata.uid
+            stored = self._api.foos(foo.metadata.namespace).get(foo.metadata.name)
         except NotFound:
             return False
+        return stored.metadata.uid == foo.metadata.uid and stored.spec.deployment_name == foo.spec.deployment_name
+
+    def _delete_renamed(self, foo: Foo) -> None:
+        """Delete the Deployments that the Foo controls under names that its spec had before."""
+        controlled = self._deployments.by_index(BY_CONTROLLER, foo.metadata.uid)
+        renamed = [deployment.metadata for deployment in controlled if is_renamed(deployment, foo)]
+        if not renamed or not self._is_current(foo):
+            return
+        client = self._apps.deployments(foo.metadata.namespace)
+        for meta in renamed:
+            try:
+                client.delete(meta.name, DeleteOptions(preconditions=Preconditions(uid=meta.uid)))
+            except (NotFound, Conflict):
+                continue  # deleted by an earlier sync; the cache does not know yet
+            log.info("deleted the Deployment of the former name", extra={"deployment": meta.name})
 
     def _carry_out(self, step: Create | Resize | Nothing) -> Deployment:
         match step:

@@ -206,6 +206,39 @@ def test_deployment_is_not_recreated_for_a_replaced_foo() -> None:
     assert fixture.kube.writes == []
 
 
+def renamed(*, shared: bool = True) -> tuple[Fixture, Foo]:
+    """Return a controller with a Foo whose Deployment `old` was renamed; the server has the new name if `shared`."""
+    former = deployment_of(new_foo(deployment="old"))
+    fixture = Fixture(new_foo(available=1, deployment="new"), deployments=(former,))
+    if not shared:
+        newer = new_foo(deployment="newest")
+        fixture.foos.prepend_reactor("get", "foos", lambda _: (True, newer))
+    return fixture, former
+
+
+def test_the_deployment_of_a_former_name_is_deleted_after_the_new_one_is_created() -> None:
+    fixture, former = renamed()
+    fixture.controller.sync(KEY)
+    assert [(write.verb, write.name) for write in fixture.kube.writes] == [("create", "new"), ("delete", "old")]
+    fixture.deployment_informer.informer.indexer.replace((fixture.kube.writes[0].object, former))
+    fixture.controller.sync(KEY)  # the cache still has it
+    assert fixture.kube.apps_v1.deployments("default").list().items == [fixture.kube.writes[0].object]
+
+
+def test_nothing_is_created_or_deleted_for_a_name_that_is_no_longer_in_the_spec() -> None:
+    fixture, _ = renamed(shared=False)
+    fixture.controller.sync(KEY)
+    assert fixture.kube.writes == []
+
+
+def test_a_deployment_that_the_foo_does_not_control_is_never_deleted() -> None:
+    other = new_foo(deployment="other")
+    foreign = deployment_of(replace(other, metadata=changed(other.metadata, uid="another")))
+    fixture = Fixture(new_foo(), deployments=(foreign,))
+    fixture.controller.sync(KEY)
+    assert [write.verb for write in fixture.kube.writes] == ["create"]
+
+
 @pytest.mark.parametrize("collected", [True, False])
 def test_a_foo_that_is_being_deleted_is_left_to_the_garbage_collector(collected: bool) -> None:
     foo = new_foo(replicas=2)
