@@ -21,7 +21,7 @@ class Reporter:
         self._clock = clock
         self._reported = ""
         # None ends the reading thread; each block has its own queue, so that nothing is left over for the next one.
-        self._changes: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._changes: queue.Queue[str | None] = queue.Queue()
 
     def __repr__(self) -> str:
         return f"<Reporter of {self._name}, last {self._reported or 'none'}>"
@@ -44,7 +44,7 @@ class Reporter:
         if self._handle is None:
             yield
             return
-        self._changes = queue.SimpleQueue()
+        self._changes = queue.Queue()
         group = Group(stop=stop, clock=self._clock)
         group.start(self._deliver, self._handle, self._changes, name=f"new-leader-{self._name}")
         try:
@@ -53,6 +53,6 @@ class Reporter:
             self._changes.put(None)
             group.join(LAST_REPORTS)
 
-    def _deliver(self, handle: Callable[[str], object], changes: "queue.SimpleQueue[str | None]") -> None:
+    def _deliver(self, handle: Callable[[str], object], changes: "queue.Queue[str | None]") -> None:
         while (identity := changes.get()) is not None:
             handle(identity)

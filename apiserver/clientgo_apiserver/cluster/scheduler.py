@@ -55,7 +55,7 @@ class SchedulerSimulation(InternalController):
             self._retry(self._unplaced)
 
     def _retry(self, names: set[Name]) -> None:
-        for name in names:
+        for name in sorted(names):  # a set's order depends on the process
             self._schedule(*name)
 
     def _account(self, name: Name, pod: Object | None) -> None:

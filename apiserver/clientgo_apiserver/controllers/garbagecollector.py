@@ -60,13 +60,14 @@ class GarbageCollector(InternalController):
     def __init__(self, internal: Internal) -> None:
         super().__init__(internal)
         self._events = ComponentEvents(internal.state, "garbage-collector-controller")
-        self._dependents: defaultdict[str, set[_Item]] = defaultdict(set)
+        # Dictionaries, and no sets: the order of deletions must not depend on the process.
+        self._dependents: defaultdict[str, dict[_Item, None]] = defaultdict(dict)
         self._blocking: Counter[str] = Counter()  # dependents that block the deletion of their owner, by its uid
         self._leaving: dict[str, _Item] = {}  # owners that wait for their blocking dependents, by uid
         self._namespaces: dict[str, str] = {}  # of every object, by uid
         self._gone: BoundedDict[tuple[str, ...], None] = BoundedDict(_MAX_DELETED)
         self._invalid: deque[tuple[_Item, Object]] = deque()  # references to owners in other namespaces
-        self._unresolved: set[_Item] = set()
+        self._unresolved: dict[_Item, None] = {}
         self._waiting: deque[_Item] = deque()
         self._queued: set[_Item] = set()
         self._failures: dict[_Item, int] = {}
@@ -123,18 +124,18 @@ class GarbageCollector(InternalController):
     def _relate(self, item: _Item, before: list[Object], after: list[Object]) -> None:
         """Update the dependents of the owners before and after a change."""
         blocked, blocks = _blocking(before), _blocking(after)
-        for uid in blocked.keys() - blocks.keys():
-            self._dependents[uid].discard(item)
+        for uid in [uid for uid in blocked if uid not in blocks]:
+            self._dependents[uid].pop(item, None)
             if not self._dependents[uid]:
                 del self._dependents[uid]
         invalid = None
-        for uid in blocks.keys() - blocked.keys():
-            self._dependents[uid].add(item)
+        for uid in [uid for uid in blocks if uid not in blocked]:
+            self._dependents[uid][item] = None
             if self._namespaces.get(uid, "") not in ("", item.namespace):
                 invalid = uid
         if invalid is not None:
             self._invalid.append((item, next(owner for owner in after if owner.get("uid") == invalid)))
-        for uid in blocked.keys() | blocks.keys():
+        for uid in blocked | blocks:
             self._blocking[uid] += blocks.get(uid, False) - blocked.get(uid, False)
             if not self._blocking[uid]:
                 del self._blocking[uid]
@@ -181,7 +182,7 @@ class GarbageCollector(InternalController):
 
     def _process(self, item: _Item) -> None:
         obj = self._stored(item)
-        self._unresolved.discard(item)
+        self._unresolved.pop(item, None)
         if obj is None:
             return
         if not is_deleting(obj):
@@ -209,7 +210,7 @@ class GarbageCollector(InternalController):
         try:
             owners = self._classify(item, obj)
         except _Unresolvable:
-            self._unresolved.add(item)  # the object stays, and is looked at again when other kinds are served
+            self._unresolved[item] = None  # the object stays, and is looked at again when other kinds are served
             return
         if owners.solid:
             if owners.absent | owners.waiting:

@@ -55,7 +55,7 @@ class SelectorIndex:
         names: set[Name] = set()
         for key, value in labels.items():
             names |= self._by_label.get((namespace, key, value), set())
-        yield from names
+        yield from sorted(names)  # a set's order depends on the process
 
 
 class LabelIndex:

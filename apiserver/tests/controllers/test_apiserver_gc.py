@@ -345,6 +345,23 @@ def test_many_dependents_are_collected_in_several_turns(cluster: Cluster) -> Non
 
 
 _NUMBERS = st.integers(0, 3)
+def test_dependents_are_deleted_in_the_order_of_their_creation() -> None:
+    # Not in the order of a set, which depends on the process: equal runs must be equal.
+    cluster = Cluster()
+    cluster.collector.start()
+    owner = cluster.make("owner")
+    names = [f"dependent-{number}" for number in (3, 1, 4, 5, 9, 2, 6)]
+    for name in names:
+        cluster.make(name, ref(owner))
+    deleted: list[str] = []
+    cluster.internal.state.store.subscribe(
+        lambda kind, _key, old, _new: deleted.append(old["metadata"]["name"]) if kind == "DELETED" and old else None
+    )
+    cluster.delete("owner")
+    cluster.settle()
+    assert deleted == ["owner", *names]
+
+
 _STEPS = st.lists(
     st.one_of(
         st.tuples(_NUMBERS, st.frozensets(_NUMBERS, max_size=3), st.booleans()),

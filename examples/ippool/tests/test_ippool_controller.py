@@ -3,6 +3,7 @@ from queue import Queue
 
 from clientgo.manager import Client, Manager, Result
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName
+from clientgo.perturb import change, create, delete
 
 from api.v1alpha1.ippool_types import IPPool, IPPoolSpec
 from controllers.ippool_controller import IPPoolReconciler
@@ -56,3 +57,13 @@ def test_invalid_network_is_reported_in_the_status(manager: Manager) -> None:
     pool = IPPool(metadata=ObjectMeta(name="wrong"), spec=IPPoolSpec(cidr="10.8.0.0/99"))
 
     assert "10.8.0.0/99" in IPPoolReconciler(manager).status_of(pool).problem
+
+
+def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
+    pools = [
+        IPPool(metadata=ObjectMeta(name=name), spec=IPPoolSpec(cidr=cidr))
+        for name, cidr in (("narrow", "10.8.1.0/24"), ("wide", "10.8.0.0/16"))
+    ]
+    apart = change(pools[0], {"spec": {"cidr": "10.9.1.0/24"}})
+    steps = [create(pools[0]), create(pools[1]), apart, delete(pools[1])]
+    perturb(lambda manager: manager.add_reconciler(IPPoolReconciler(manager)), steps)

@@ -8,6 +8,8 @@ from clientgo.kubernetes.types.apps_v1 import StatefulSet
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node, Service
 from clientgo.manager import Client, Manager, Result, find_status_condition, is_status_condition_true
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, new_controller_ref, object_name
+from clientgo.perturb import change as changed
+from clientgo.perturb import create, delete
 
 from api.v1.rediscluster_types import RedisCluster, RedisClusterSpec
 from controllers.rediscluster_controller import FINALIZER, RedisClusterReconciler
@@ -165,3 +167,10 @@ def test_name_conflict_is_reported_in_the_status(redis: Watched, created: list[A
         return result.reason if result is not None else ""
 
     redis.wait(lambda: ready() == "NameTaken")
+
+
+def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
+    cluster = RedisCluster(ObjectMeta(name="redis", namespace="default"), RedisClusterSpec(replicas=3))
+    settings = {"spec": {"settings": ["maxmemory-policy allkeys-lru"]}}
+    steps = [create(cluster), changed(cluster, {"spec": {"replicas": 5}}), changed(cluster, settings), delete(cluster)]
+    perturb(RedisClusterReconciler, steps)

@@ -7,6 +7,8 @@ from clientgo.kubernetes.types.core_v1 import Service
 from clientgo.kubernetes.types.networking_v1 import Ingress
 from clientgo.manager import Client, Manager, find_status_condition
 from clientgo.meta import ApiObject, ObjectMeta, ObjectName, change, is_controlled_by, replace
+from clientgo.perturb import change as changed
+from clientgo.perturb import create, delete
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 
@@ -134,3 +136,8 @@ def test_sample_is_scaled_and_deleted_on_a_server(
     assert available
     manager.client.delete(app)
     eventually(lambda: not manager.api_reader.find(WebApp, NAME))
+
+
+def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> None:
+    without_host, newer = {"spec": {"host": None}}, {"spec": {"image": "shop:2", "host": "shop.example.com"}}
+    perturb(WebAppReconciler, [create(APP), changed(APP, without_host), changed(APP, newer), delete(APP)])

@@ -143,7 +143,7 @@ def pod_amounts(obj: Object, field: str) -> dict[str, ParsedQuantity]:
         for name, amount in amounts((container_spec.get("resources") or {}).get(field)).items():
             sums.setdefault(name, []).append(amount)
     amounts_by_name = {}
-    for name in {*sums, *peaks}:
+    for name in sums | peaks:
         together = total([*sums.get(name, ()), *beside.get(name, ())])
         amounts_by_name[name] = max([together, *peaks.get(name, ())], key=lambda amount: amount.value)
     amounts_by_name |= amounts((spec.get("resources") or {}).get(field))
