@@ -17,8 +17,12 @@ from clientgo.meta.scheme import api_of
 from clientgo.perturb.state import Object
 
 
-def definitions_of(setup: object, definitions: Sequence[Path | str | Object | type]) -> list[Object]:
-    """Return the definitions that are given as files, folders, dicts or classes, and those of a reconciler's kinds.
+def definitions_of(
+    setup: object, definitions: Sequence[Path | str | Object | type], created: Iterable[type[Any]] = ()
+) -> list[Object]:
+    """Return the definitions that are given as files, folders, dicts or classes, and those of other kinds.
+
+    These are the kinds of a reconciler, and of the objects that the steps create.
 
     Raises:
         ConfigError: a file cannot be read, or a class cannot be described.
@@ -26,14 +30,15 @@ def definitions_of(setup: object, definitions: Sequence[Path | str | Object | ty
     documents = [obj for obj in definitions if isinstance(obj, dict)]
     documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
     names = {name_of(document) for document in documents}
-    classes = [cls for cls in definitions if isinstance(cls, type)] + list(_kinds_of(setup))
+    others = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
+    classes = [*(cls for cls in definitions if isinstance(cls, type)), *others]
     return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
 
 
 def _kinds_of(setup: object) -> Iterable[type[Any]]:
     for cls in setup if isinstance(setup, list) else [setup]:
         if isinstance(cls, type) and issubclass(cls, Reconciler):
-            yield from (kind for kind in cls.declaration.kinds() if not is_built_in(kind))
+            yield from cls.declaration.kinds()
 
 
 def _derived(classes: Iterable[type[Any]]) -> list[Object]:

@@ -50,8 +50,8 @@ class Scenario:
     """Operator, steps and expectations.
 
     `setup` is a reconciler class, a list of them, a function that adds controllers to a new manager, a `Standalone`
-    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process are derived
-    from their classes.
+    program, or an `OperatorCommand`. `crds` are files, folders or dicts; those of kinds of this process, which
+    a reconciler declares or a step creates, are derived from their classes.
     `invariants` are functions of a `ClusterState`, checked at every revision, `at_rest` after each step. `ignore` masks
     fields (see `Masks`), `allow` names how many objects of a resource may exist at a time or stay behind, `off`
     switches oracles off, each with a reason. `examples` are further values of fields of custom resources, by path as in
@@ -140,7 +140,8 @@ class Engine:
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._crds = definitions_of(scenario.setup, scenario.crds)
+        created = [kind for step in scenario.steps for kind in step.kinds]
+        self._crds = definitions_of(scenario.setup, scenario.crds, created)
         self.masks = Masks(scenario.ignore)
         self._reference: ScenarioRun | None = None
 

@@ -96,10 +96,11 @@ class ScenarioUser:
 
 @dataclass(frozen=True)
 class ScenarioStep:
-    """One action of the user, with a name for people; `seconds` is for steps that only let time pass."""
+    """One action of the user, with a name for people; `kinds` are the classes of the objects that it creates."""
 
     name: str
     act: Callable[[ScenarioUser], object] = field(repr=False)
+    kinds: tuple[type, ...] = ()
 
 
 def create(*objects: object) -> ScenarioStep:
@@ -152,7 +153,8 @@ def _each(verb: str, objects: tuple[object, ...], act: Callable[[ScenarioUser, o
         for obj in objects:
             act(user, obj)
 
-    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run)
+    kinds = tuple(type(obj) for obj in objects if not isinstance(obj, Mapping))
+    return ScenarioStep(f"{verb} {', '.join(map(_title, objects))}", run, kinds)
 
 
 def _title(obj: object) -> str:

@@ -23,7 +23,7 @@ from clientgo.perturb.programs.gate import (
     timed_out,
 )
 from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator
-from clientgo.perturb.record import OperatorWrite, TimelineEntry
+from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
 from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import ServedReply, server_factory
@@ -110,6 +110,7 @@ class World:
         self.frames: list[tuple[int, Frame]] = []
         self.changes: list[ObjectChange] = []
         self.noise = ""
+        self._not_served: dict[str, None] = {}
         self.watched: set[str] = set()
         self._program = program
         self._actor, self._generated = "server", variant * 4_321
@@ -231,8 +232,7 @@ class World:
                 continue
             if not self._pass_time():
                 return
-        last = ", ".join(dict.fromkeys(f"{w.method} {w.subject}" for w in self.writes[-6:]))
-        self.noise = f"step {self.step + 1}: not quiet after {self._step_writes} writes; the last ones: {last}"
+        self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :], self._not_served)
         self.note("fault", self.noise)
 
     def deliver_later(self, frame: Frame) -> None:
@@ -316,6 +316,8 @@ class World:
             target = target.replace("&resourceVersionMatch=NotOlderThan", "")
             self.note("perturb", f"list of {subject.resource} shows revision {revision - self.base_revision}")
         reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
+        if reply.status == 404 and not subject.name:
+            self._not_served[subject.resource] = None
         if not is_cached:
             self.note("read", f"{outgoing.method} {subject}", str(reply.status))
         return http_reply(reply)

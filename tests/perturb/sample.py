@@ -23,9 +23,7 @@ DEPLOYMENT = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name"
 
 
 # Seldom renewed, because each renewal costs a run time; shorter than the settle time, so that a lease expires in it.
-SHARDS = ShardingOptions(
-    count=2, lease_prefix=COMPONENT, lease_duration=30.0, renew_deadline=20.0, retry_period=10.0
-)
+SHARDS = ShardingOptions(count=2, lease_prefix=COMPONENT, lease_duration=30.0, renew_deadline=20.0, retry_period=10.0)
 LEADER = LeaderElectionOptions(id=COMPONENT, lease_duration=30.0, renew_deadline=20.0, retry_period=10.0)
 
 

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from clientgo.errors import ConfigError
-from clientgo.manager import Reconciler
+from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.manager import Manager, Reconciler
+from clientgo.meta import ObjectMeta
 from clientgo.perturb import ClusterState, PerturbResults, change, create, delete, perturb
 from tests.perturb.greetings import (
     Correct,
@@ -75,3 +77,20 @@ def test_invalid_options_are_rejected() -> None:
         perturb(Correct, STEPS, off={"nothing": "reason"})
     with pytest.raises(ConfigError, match="oracle quiet is switched off without a reason"):
         perturb(Correct, STEPS, off={"quiet": ""})
+
+
+def start_correct(manager: Manager) -> None:
+    manager.add_reconciler(Correct)
+
+
+def test_kinds_of_a_program_are_those_that_its_steps_create() -> None:
+    results = perturb(start_correct, STEPS, only=["crash-before"])
+    results.check()
+    assert len(results) > 2
+
+
+def test_missing_definition_is_named() -> None:
+    [result] = perturb(start_correct, [create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))])
+    assert "not quiet after 0 writes; the server does not serve greetings.greetings.example.com: add the CRD" in (
+        result.verdict
+    )

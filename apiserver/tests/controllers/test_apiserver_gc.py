@@ -345,6 +345,8 @@ def test_many_dependents_are_collected_in_several_turns(cluster: Cluster) -> Non
 
 
 _NUMBERS = st.integers(0, 3)
+
+
 def test_dependents_are_deleted_in_the_order_of_their_creation() -> None:
     # Not in the order of a set, which depends on the process: equal runs must be equal.
     cluster = Cluster()
