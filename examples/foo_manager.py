@@ -3,7 +3,7 @@
 from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.manager import Reconciler, run
-from clientgo.meta import ObjectName, object_name, replace
+from clientgo.meta import ObjectName, replace
 from clientgo.typed import DeleteOptions, Preconditions
 from controller.api.v1alpha1 import Foo, FooStatus
 from controller.desired import Create, Foreign, Resize, controller_uid, is_renamed, plan
@@ -21,7 +21,7 @@ class FooReconciler(
         reported = foo.status.available_replicas
         name = ObjectName(foo.metadata.namespace, foo.spec.deployment_name)
         match step := plan(foo, self.client.find(Deployment, name)):
-            case Create(_) if reported is not None and not self.is_current(foo):
+            case Create(_) if reported is not None and not self.client.is_current(foo):
                 return  # the Foo was deleted or renamed its Deployment, and the cache is stale
             case Create(wanted):
                 deployment = self.client.create(wanted)
@@ -35,7 +35,7 @@ class FooReconciler(
                 deployment = step.deployment
         controlled = self.client.list(Deployment, fields={"controller": foo.metadata.uid})
         renamed = [former for former in controlled if is_renamed(former, foo)]
-        if renamed and self.is_current(foo):
+        if renamed and self.client.is_current(foo):
             for former in renamed:
                 only_this = DeleteOptions(preconditions=Preconditions(uid=former.metadata.uid))
                 self.client.delete(former, only_this, missing_ok=True)
@@ -44,15 +44,6 @@ class FooReconciler(
             self.client.update_status(replace(foo, status=FooStatus(available_replicas=available)))
         if reported is None or isinstance(step, Create | Resize):
             self.recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
-
-    def is_current(self, foo: Foo) -> bool:
-        """Return whether the server still has the Foo, with this name for its Deployment."""
-        stored = self.client.api_reader.find(Foo, object_name(foo))
-        return (
-            stored is not None
-            and stored.metadata.uid == foo.metadata.uid
-            and stored.spec.deployment_name == foo.spec.deployment_name
-        )
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from clientgo.manager.requesters import FieldValidation, RecordingRequester, Val
 from clientgo.meta.applyconfiguration import ObjectApplyConfiguration
 from clientgo.meta.codec import codec_for, encode, encode_value
 from clientgo.meta.names import ObjectName, object_name
-from clientgo.meta.objects import EMPTY_MAP, ApiObject
+from clientgo.meta.objects import EMPTY_MAP, ApiObject, ObjectMeta
 from clientgo.meta.scheme import Scheme, api_of
 from clientgo.meta.selectors import SelectorLike, everything, field_selector_for, selector_of
 from clientgo.rest.request import JSON, JSON_PATCH, MERGE_PATCH, Request, Requester
@@ -177,10 +177,19 @@ class Client:
         creating for it what garbage collection does not delete: objects without an owner, or outside the cluster.
         """
         stored = self.api_reader.find(type(obj), object_name(obj))
+        return stored is not None and _is_alive(stored.metadata, obj.metadata)
+
+    def is_current(self, obj: ApiObject) -> bool:
+        """Read from the server whether an object still exists, as for `still_exists`, with the same spec.
+
+        A cache may show a spec that its author has changed since. Check before deleting what the spec asks for no more.
+        It compares `metadata.generation`, which the server increases with each change of the spec.
+        """
+        stored = self.api_reader.find(type(obj), object_name(obj))
         return (
             stored is not None
-            and stored.metadata.uid == obj.metadata.uid
-            and stored.metadata.deletion_timestamp is None
+            and _is_alive(stored.metadata, obj.metadata)
+            and stored.metadata.generation == obj.metadata.generation
         )
 
     def list(
@@ -384,3 +393,7 @@ def _controlled(obj: T, owner: ApiObject | None) -> T:
 def _namespace_in(configuration: ObjectApplyConfiguration[Any]) -> str:
     namespace = getattr(configuration.get("metadata"), "namespace", "")
     return namespace if isinstance(namespace, str) else ""  # otherwise not set
+
+
+def _is_alive(stored: ObjectMeta, expected: ObjectMeta) -> bool:
+    return stored.uid == expected.uid and stored.deletion_timestamp is None

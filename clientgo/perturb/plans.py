@@ -291,21 +291,17 @@ def _stale(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
 
 
 def _unobserved(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    counts = Counter(frame.ref for _, frame in run.frames)
-    seen: Counter[ObjectRef] = Counter()
-    for _, frame in run.frames:
-        seen[frame.ref] += 1
-        if seen[frame.ref] < counts[frame.ref]:
-            name = f"{frame.namespace}/{frame.name}" if frame.namespace else frame.name
-            yield frame.resource, name, str(seen[frame.ref])
+    # By object: events of several objects may come in either order, if two handlers lead to one queue.
+    for ref, count in sorted(Counter(frame.ref for _, frame in run.frames).items()):
+        for number in range(1, count):
+            yield ref.resource, f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name, str(number)
 
 
 def _late(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
-    for step, frame in run.frames:
-        if step >= 0:
-            yield frame.resource, str(step + 1), "quiet"
-            if step + 1 < len(run.states):
-                yield frame.resource, str(step + 1), "step"
+    for step, resource in sorted({(step, frame.resource) for step, frame in run.frames if step >= 0}):
+        yield resource, str(step + 1), "quiet"
+        if step + 1 < len(run.states):
+            yield resource, str(step + 1), "step"
 
 
 def _fault(explanation: str, fault: str) -> PlanKind:

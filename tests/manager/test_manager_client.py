@@ -67,6 +67,14 @@ def test_object_still_exists_only_with_its_uid_and_until_it_is_deleted(
     assert not manager.client.still_exists(new_foo("absent"))
 
 
+def test_object_is_current_only_with_the_spec_of_the_server(manager: Manager) -> None:
+    foo = manager.client.get(Foo, A)
+    assert manager.client.is_current(foo)
+    earlier = replace(foo, metadata=replace(foo.metadata, generation=foo.metadata.generation - 1))
+    assert not manager.client.is_current(earlier)
+    assert not manager.client.is_current(new_foo("absent"))
+
+
 def test_missing_object_is_not_found(manager: Manager) -> None:
     with pytest.raises(NotFound, match=r'foos.samplecontroller.k8s.io "x" not found'):
         manager.client.get(Foo, ObjectName("ns", "x"))

@@ -60,12 +60,18 @@ class WebAppReconciler(
         self.client.apply(service(app), owner=app, force=True)
         if app.spec.host:
             self.client.apply(ingress(app), owner=app, force=True)
-        elif (stored := self.client.find(Ingress, object_name(app))) and is_controlled_by(stored, app):
-            self.client.delete(stored, missing_ok=True)
-            self.recorder.event(app, "Normal", "Hidden", "Ingress deleted: the app has no host any more")
+        else:
+            self.hide(app)
         status = status_of(app, pods)
         if status != app.status:
             self.client.update_status(replace(app, status=status))
+
+    def hide(self, app: WebApp) -> None:
+        """Delete the Ingress, unless the app has a host again; a cache may know neither of them yet."""
+        stored = self.client.api_reader.find(Ingress, object_name(app))
+        if stored and is_controlled_by(stored, app) and self.client.is_current(app):
+            self.client.delete(stored, missing_ok=True)
+            self.recorder.event(app, "Normal", "Hidden", "Ingress deleted: the app has no host any more")
 
     def finalize(self, app: WebApp) -> None:
         """Clean up outside the cluster, repeatedly until that succeeds; the garbage collector deletes the objects."""
