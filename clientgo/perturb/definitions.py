@@ -30,8 +30,8 @@ def definitions_of(
     documents = [obj for obj in definitions if isinstance(obj, dict)]
     documents += read_crds([Path(path) for path in definitions if isinstance(path, str | Path)])
     names = {name_of(document) for document in documents}
-    others = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
-    classes = [*(cls for cls in definitions if isinstance(cls, type)), *others]
+    custom = (kind for kind in (*_kinds_of(setup), *created) if not is_built_in(kind))
+    classes = [*(cls for cls in definitions if isinstance(cls, type)), *custom]
     return documents + [crd for crd in _derived(classes) if name_of(crd) not in names]
 
 

@@ -206,7 +206,7 @@ def test_deployment_is_not_recreated_for_a_replaced_foo() -> None:
     assert fixture.kube.writes == []
 
 
-def renamed(*, shared: bool = True) -> tuple[Fixture, Foo]:
+def renamed(*, shared: bool = True) -> tuple[Fixture, Deployment]:
     """Return a controller with a Foo whose Deployment `old` was renamed; the server has the new name if `shared`."""
     former = deployment_of(new_foo(deployment="old"))
     fixture = Fixture(new_foo(available=1, deployment="new"), deployments=(former,))
