@@ -5,7 +5,7 @@ too. `ORACLES` is the table.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,9 @@ from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef
 
 READY = ("Ready", "Available", "Synced")
 """Types of conditions that claim that the work is done."""
+
+SOON = 5.0
+"""Seconds in which a child must follow a claim that it is there: longer than the first retries of a failed write."""
 
 _REJECTED = frozenset((400, 401, 403, 405, 406, 413, 415, 422))
 MAX_LINES = 40
@@ -165,17 +168,31 @@ def _truthful(judged: Judged) -> Iterator[Violation]:
     if len(run.states) < len(run.steps):
         return
     objects: dict[ObjectRef, Object] = {}
-    for change in run.changes:
-        if change.new is None or change.kind == "DELETED":
-            objects.pop(change.ref, None)
-            continue
-        objects[change.ref] = change.new
-        if change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
-            reached = run.states[change.step]
-            if change.step not in run.blind and (missing := _unreached(change.new, objects, reached)):
+    for number, change in enumerate(run.changes):
+        _apply(change, objects)
+        owner = objects.get(change.ref)
+        if owner and change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
+            reached = _soon_after(run.changes[number:], objects)
+            if change.step not in run.blind and (missing := _unreached(owner, objects, reached)):
                 text = f"{change.ref} claims to be ready at revision {change.revision}, before {missing}"
                 yield Violation("status", text)
                 return
+
+
+def _apply(change: ObjectChange, objects: dict[ObjectRef, Object]) -> None:
+    if change.new is None or change.kind == "DELETED":
+        objects.pop(change.ref, None)
+    else:
+        objects[change.ref] = change.new
+
+
+def _soon_after(changes: Sequence[ObjectChange], objects: Mapping[ObjectRef, Object]) -> ClusterState:
+    """Return the objects at the end of a step, without what happens only as time passes, such as by a schedule."""
+    reached = dict(objects)
+    for change in changes:
+        if change.step == changes[0].step and change.at <= changes[0].at + SOON:
+            _apply(change, reached)
+    return ClusterState(reached)
 
 
 def _claims(change: ObjectChange, *, strict: bool) -> bool:

@@ -275,8 +275,10 @@ def _once(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
 
 
 def _at_steps(run: ScenarioRun) -> Iterator[tuple[str, ...]]:
+    changed = {change.step for change in run.changes if change.actor == "user"}  # others let only time pass
     for number in range(1, len(run.states)):
-        yield (str(number + 1),)
+        if number in changed:
+            yield (str(number + 1),)
 
 
 def _stale(run: ScenarioRun) -> Iterator[tuple[str, ...]]:

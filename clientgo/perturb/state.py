@@ -18,7 +18,7 @@ class ObjectRef(NamedTuple):
 
 
 class ObjectChange(NamedTuple):
-    """Change of one object in a step, by `actor`: user, operator or server."""
+    """Change of one object in a step, by `actor`: user, operator or server; `at` is in seconds of the run."""
 
     revision: int
     kind: str
@@ -27,6 +27,7 @@ class ObjectChange(NamedTuple):
     new: Object | None
     actor: str
     step: int
+    at: float = 0.0
 
 
 class ClusterState(Mapping[ObjectRef, Object]):

@@ -37,7 +37,6 @@ A correct operator whose cache shows a deleted owner creates a child, which is c
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
 
-
 _ROUNDING = 1e-6
 """Seconds by which steps of time may be too short."""
 
@@ -118,6 +117,7 @@ class World:
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
         self._last_write = self._active_at = 0.0
+        self._end: float | None = None  # of a step that lets time pass
         self._step_writes = 0
         self.operators: list[RunningOperator] = []
         """Replicas of the operator that run; the last one has the lead."""
@@ -240,22 +240,22 @@ class World:
         self._pending.append(frame)
 
     def _pass_time(self) -> bool:
+        if self._end is not None and self.perturbation.blind:
+            self.perturbation.release(self)
+            return True
         if any(operator.is_busy for operator in self._active()):
             self._last_write = self.time.now()
-        quiet_at = self._last_write + self.settle
+        quiet_at = self._end if self._end is not None else self._last_write + self.settle
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
         self.pace.advance(self.time, min([quiet_at, *(due for due in dues if due is not None)]))
         self.server.advance()
         return self.time.now() < quiet_at - _ROUNDING
 
     def advance(self, seconds: float) -> None:
-        """Let `seconds` pass, and everything happen meanwhile."""
-        settle, self.settle = self.settle, seconds
-        end = self.time.now() + seconds
-        while self.time.now() < end and not self.noise:
-            self.settle = end - self.time.now()
-            self.drive()
-        self.settle = settle
+        """Let `seconds` pass, and everything happen meanwhile; the operator sees it all, and need not become quiet."""
+        self._end = self.time.now() + seconds
+        self.drive()
+        self._end = None
 
     def _active(self) -> list[RunningOperator]:
         return [operator for operator in self.operators if not operator.is_paused]
@@ -386,7 +386,8 @@ class World:
             return
         obj = served.new or served.old
         ref = ObjectRef(resource, obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
-        change = ObjectChange(served.revision, served.kind, ref, served.old, served.new, self._actor, self.step)
+        old, now = served.old, self.time.now()
+        change = ObjectChange(served.revision, served.kind, ref, old, served.new, self._actor, self.step, now)
         if not self._deletes_many:
             self._actor = "server"  # what a request causes further is the server's
         if served.new is None or served.kind == "DELETED":

@@ -6,9 +6,9 @@ import pytest
 
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Manager, Reconciler
-from clientgo.meta import ObjectMeta
-from clientgo.perturb import ClusterState, PerturbResults, change, create, delete, perturb
+from clientgo.manager import Manager, Reconciler, Result
+from clientgo.meta import ObjectMeta, meta_for
+from clientgo.perturb import ClusterState, PerturbResults, advance, change, create, delete, perturb
 from tests.perturb.greetings import (
     Correct,
     GeneratesNames,
@@ -94,3 +94,22 @@ def test_missing_definition_is_named() -> None:
     assert "not quiet after 0 writes; the server does not serve greetings.greetings.example.com: add the CRD" in (
         result.verdict
     )
+
+
+class EachMinute(Correct, name="each-minute"):
+    """Creates a ConfigMap a minute, and claims at once that the greeting is ready."""
+
+    def reconcile(self, greeting: Greeting) -> Result:
+        self.report(greeting)
+        self.client.apply(
+            ConfigMap(metadata=meta_for(greeting, f"minute-{int(self.clock.time()) // 60}")), owner=greeting
+        )
+        return Result(requeue_after=60 - self.clock.time() % 60)
+
+
+def test_schedule_longer_than_a_step_runs_while_time_passes() -> None:
+    steps = [create(greeting()), advance(615), delete(greeting())]
+    results = perturb(EachMinute, steps, settle=30, only=["crash-stored", "down"])
+    results.check()
+    assert len(results.results[0].run.states[1].all("configmaps")) >= 10
+    assert "down:2" not in {str(result.plan) for result in results}
