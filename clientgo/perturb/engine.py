@@ -205,6 +205,9 @@ class Engine:
                 self._drive(world, run, steps, specs)
             finally:
                 world.end()
+        if world.not_served and not world.writes and not run.failure:
+            missing = ", ".join(world.not_served)
+            run.failure = f"the operator writes nothing, and the server does not serve {missing}: add the CRD"
         run.bugs = program.log.bugs
         run.writes, run.frames, run.changes, run.trace = world.writes, world.frames, world.changes, world.trace
         run.watched, run.noise, run.base_revision = world.watched, world.noise, world.base_revision

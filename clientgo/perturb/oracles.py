@@ -11,13 +11,10 @@ from typing import Any
 
 from clientgo.perturb.compare import Masks, diff_lines, differences, normalized
 from clientgo.perturb.record import ScenarioRun, Violation
-from clientgo.perturb.state import ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
+from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
 READY = ("Ready", "Available", "Synced")
 """Types of conditions that claim that the work is done."""
-
-SOON = 5.0
-"""Seconds in which a child must follow a claim that it is there: longer than the first retries of a failed write."""
 
 _REJECTED = frozenset((400, 401, 403, 405, 406, 413, 415, 422))
 MAX_LINES = 40
@@ -125,6 +122,27 @@ def _maxima(run: ScenarioRun) -> dict[str, int]:
 def _counts(obj: Object, uids: set[str]) -> bool:
     owners = owner_uids(obj)
     return not is_deleting(obj) and (not owners or any(uid in uids for uid in owners))
+
+
+def _repeated(judged: Judged) -> Iterator[Violation]:
+    usual = _recreations(judged.reference)
+    for ref, count in _recreations(judged.run).items():
+        if count > usual[ref]:
+            yield Violation("repeated", f"{ref} is created again after the operator deleted it: its work is repeated")
+
+
+def _recreations(run: ScenarioRun) -> Counter[ObjectRef]:
+    """Count how often the operator creates what it has deleted, with no change by the user in between."""
+    counts: Counter[ObjectRef] = Counter()
+    deleted: set[ObjectRef] = set()
+    for change in run.changes:
+        if change.actor == "user":
+            deleted.clear()
+        elif change.actor == "operator" and change.kind == "DELETED":
+            deleted.add(change.ref)
+        elif change.actor == "operator" and change.kind == "ADDED":
+            counts[change.ref] += change.ref in deleted
+    return counts
 
 
 def _left_behind(judged: Judged) -> Iterator[Violation]:
@@ -251,6 +269,7 @@ ORACLES: dict[str, Oracle] = {
     "quiet": Oracle("the operator stops writing", _quiet, alone=True),
     "deleted": Oracle("nothing is deleted that the reference keeps", _deleted),
     "too-many": Oracle("never more objects of a kind exist than in the reference", _too_many),
+    "repeated": Oracle("nothing that the operator has deleted is created again", _repeated),
     "left-behind": Oracle("nothing is left behind after all that the user created is gone", _left_behind, alone=True),
     "ownerless": Oracle("no child without an owner", _ownerless),
     "rejected": Oracle("the server rejects no write, except for conflicts", _rejected, alone=True),

@@ -1,6 +1,6 @@
 """Record of one run: what the operator did and saw, the state after each step, and what was wrong."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -75,13 +75,11 @@ class ScenarioRun:
     """Why the scenario itself could not be run; empty usually."""
 
 
-def not_quiet(step: int, writes: Sequence[OperatorWrite], not_served: Iterable[str]) -> str:
-    """Return why a step does not end: its writes, and the resources that the server lacks."""
+def not_quiet(step: int, writes: Sequence[OperatorWrite]) -> str:
+    """Return why a step does not end: its writes."""
     text = f"step {step}: not quiet after {len(writes)} writes"
     if writes:
         text += (
             f"; the last ones: {', '.join(dict.fromkeys(f'{write.method} {write.subject}' for write in writes[-6:]))}"
         )
-    if missing := ", ".join(not_served):
-        text += f"; the server does not serve {missing}: add the CRD"
     return text

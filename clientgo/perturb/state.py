@@ -6,6 +6,10 @@ from typing import Any, NamedTuple
 Object = dict[str, Any]
 
 
+SOON = 5.0
+"""Seconds in which an operator does what waits for no time: longer than its first retries of a failed write."""
+
+
 class ObjectRef(NamedTuple):
     """Name of one object; `resource` is the plural and its group, as in `deployments.apps`."""
 

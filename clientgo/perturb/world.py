@@ -24,7 +24,7 @@ from clientgo.perturb.programs.gate import (
 )
 from clientgo.perturb.programs.operators import PerturbedProgram, RunningOperator
 from clientgo.perturb.record import OperatorWrite, TimelineEntry, not_quiet
-from clientgo.perturb.state import IGNORED, ClusterState, Object, ObjectChange, ObjectRef
+from clientgo.perturb.state import IGNORED, SOON, ClusterState, Object, ObjectChange, ObjectRef
 from clientgo.rest.transport import HTTPReply
 from clientgo.servers import ServedReply, server_factory
 
@@ -36,9 +36,6 @@ A correct operator whose cache shows a deleted owner creates a child, which is c
 
 MAX_WRITES, MAX_ACTIONS = 150, 5_000
 """Writes of the operator, and all actions, in one step, after which it will not become quiet."""
-
-_ROUNDING = 1e-6
-"""Seconds by which steps of time may be too short."""
 
 _factory = cache(server_factory)  # it looks for distributions each time
 
@@ -108,12 +105,11 @@ class World:
         self.writes: list[OperatorWrite] = []
         self.frames: list[tuple[int, Frame]] = []
         self.changes: list[ObjectChange] = []
-        self.noise = ""
-        self._not_served: dict[str, None] = {}
+        self.noise, self._actor = "", "server"
+        self.not_served: dict[str, None] = {}  # resources that the operator asked for in vain
         self.watched: set[str] = set()
         self._program = program
-        self._actor, self._generated = "server", variant * 4_321
-        self._deletes_many = False
+        self._generated, self._deletes_many = variant * 4_321, False
         self._objects: dict[ObjectRef, Object] = {}
         self._pending: list[Frame] = []
         self._last_write = self._active_at = 0.0
@@ -213,7 +209,9 @@ class World:
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
-        for _ in range(MAX_ACTIONS):
+        actions = 0
+        while actions < MAX_ACTIONS:
+            actions += 1
             if self._restart:
                 self._restart = False
                 self.start()
@@ -232,7 +230,8 @@ class World:
                 continue
             if not self._pass_time():
                 return
-        self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :], self._not_served)
+            actions -= 1  # time alone has passed
+        self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
         self.note("fault", self.noise)
 
     def deliver_later(self, frame: Frame) -> None:
@@ -240,16 +239,17 @@ class World:
         self._pending.append(frame)
 
     def _pass_time(self) -> bool:
-        if self._end is not None and self.perturbation.blind:
-            self.perturbation.release(self)
-            return True
         if any(operator.is_busy for operator in self._active()):
             self._last_write = self.time.now()
         quiet_at = self._end if self._end is not None else self._last_write + self.settle
         dues = [self.server.next_due(), *(operator.clock.next_due() for operator in self._active())]
-        self.pace.advance(self.time, min([quiet_at, *(due for due in dues if due is not None)]))
+        until = min([quiet_at, *(due for due in dues if due is not None)])
+        if self._end is not None and self.perturbation.blind and until > self.time.now() + SOON:
+            self.perturbation.release(self)  # before so much time passes, the operator sees everything
+            return True
+        self.pace.advance(self.time, until)
         self.server.advance()
-        return self.time.now() < quiet_at - _ROUNDING
+        return self.time.now() < quiet_at - 1e-6  # by which steps of time may be too short
 
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass, and everything happen meanwhile; the operator sees it all, and need not become quiet."""
@@ -317,7 +317,7 @@ class World:
             self.note("perturb", f"list of {subject.resource} shows revision {revision - self.base_revision}")
         reply = self.server.request(outgoing.method, target, outgoing.headers, outgoing.body)
         if reply.status == 404 and not subject.name:
-            self._not_served[subject.resource] = None
+            self.not_served[subject.resource] = None
         if not is_cached:
             self.note("read", f"{outgoing.method} {subject}", str(reply.status))
         return http_reply(reply)

@@ -1,4 +1,4 @@
-"""Projects in examples/: two complete ones, and the edited files of three others, which are scaffolded here.
+"""Projects in examples/: two complete ones, and the edited files of four others, which are scaffolded here.
 
 After a change of the scaffold, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py and review the diff.
 """
@@ -82,6 +82,36 @@ WEBAPP = Example(
     ),
     added=frozenset({"controllers/webapp_parts.py"}),
 )
+CRONJOB = Example(
+    "cronjob",
+    [
+        ("init", "--domain", "example.com", "--project-name", "cronjob"),
+        ("create", "api", *kind("batch", "v1", "CronJob"), "--resource", "--controller"),
+        ("create", "api", *kind("batch", "v2", "CronJob"), "--resource", "--controller=false"),
+        (
+            *("create", "webhook", *kind("batch", "v1", "CronJob"), "--defaulting", "--programmatic-validation"),
+            *("--conversion", "--spoke", "v2"),
+        ),
+    ],
+    frozenset(
+        {
+            "api/v1/cronjob_types.py",
+            "api/v2/cronjob_types.py",
+            "config/samples/batch_v1_cronjob.yaml",
+            "config/samples/batch_v2_cronjob.yaml",
+            "controllers/cronjob_controller.py",
+            "tests/test_cronjob_controller.py",
+            "tests/test_cronjob_v1_defaulter.py",
+            "tests/test_cronjob_v1_validator.py",
+            "tests/test_cronjob_v2_conversion.py",
+            "webhooks/v1/cronjob_defaulter.py",
+            "webhooks/v1/cronjob_validator.py",
+            "webhooks/v2/cronjob_conversion.py",
+        }
+    ),
+    added=frozenset({"controllers/schedule.py", "tests/test_schedule.py"}),
+)
+CRONJOB_PAGE = (ROOT / "docs" / "cronjob.md").read_text(encoding="utf-8")
 EXAMPLES = pytest.mark.parametrize(
     "example",
     [
@@ -90,8 +120,23 @@ EXAMPLES = pytest.mark.parametrize(
         pytest.param(HOME, marks=pytest.mark.feature("A-35"), id="home"),
         pytest.param(REDIS, marks=[pytest.mark.feature("A-18"), pytest.mark.feature("A-36")], id="rediscluster"),
         pytest.param(WEBAPP, marks=[pytest.mark.feature("A-18"), pytest.mark.feature("A-36")], id="webapp"),
+        pytest.param(CRONJOB, id="cronjob"),
     ],
 )
+
+
+def test_page_of_the_cronjob_example_has_its_commands() -> None:
+    [commands, _] = re.findall("^```sh\n(.*?)^```$", CRONJOB_PAGE, re.MULTILINE | re.DOTALL)
+    assert commands == "".join(f"clientgo {' '.join(command)}\n" for command in CRONJOB.commands)
+
+
+@pytest.mark.parametrize(
+    ("path", "excerpt"),
+    re.findall(r"(?:`\./([\w./]+)`:\n\n)?^```python\n(.*?)^```$", CRONJOB_PAGE, re.MULTILINE | re.DOTALL),
+    ids=lambda text: text.split("\n")[0],
+)
+def test_page_of_the_cronjob_example_shows_its_code(path: str, excerpt: str) -> None:
+    assert excerpt in (ROOT / "examples" / CRONJOB.folder / path).read_text(encoding="utf-8")
 
 
 @EXAMPLES

@@ -91,9 +91,7 @@ def test_kinds_of_a_program_are_those_that_its_steps_create() -> None:
 
 def test_missing_definition_is_named() -> None:
     [result] = perturb(start_correct, [create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))])
-    assert "not quiet after 0 writes; the server does not serve greetings.greetings.example.com: add the CRD" in (
-        result.verdict
-    )
+    assert result.verdict.endswith("the server does not serve greetings.greetings.example.com: add the CRD")
 
 
 class EachMinute(Correct, name="each-minute"):

@@ -267,7 +267,7 @@ def test_hop_exists(hop: str) -> None:
 
 # What is named.
 
-ABOUT_PROJECTS = ("projects.md", "tutorial.md", "upgrading.md", "022-reload-restarts-the-process.md")
+ABOUT_PROJECTS = ("projects.md", "tutorial.md", "cronjob.md", "upgrading.md", "022-reload-restarts-the-process.md")
 """Pages about the Makefile of a scaffolded project."""
 
 
