@@ -4,13 +4,16 @@ from clientgo.aio import AsyncClient
 from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.manager import Client, Reconciler, run
-from clientgo.meta import ObjectName, object_name, replace
+from clientgo.meta import ObjectName, replace
 from clientgo.record import EventRecorder
+from clientgo.typed import DeleteOptions, Preconditions
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Resize, plan
+from controller.desired import Create, Foreign, Resize, controller_uid, is_renamed, plan
 
 
-class AsyncFooReconciler(Reconciler[Foo], owns=[Deployment], workers=2):
+class AsyncFooReconciler(
+    Reconciler[Foo], owns=[Deployment], indexes={Deployment: {"controller": controller_uid}}, workers=2
+):
     """Keeps one Deployment for each Foo, and reports the available replicas in the Foo's status."""
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
@@ -24,8 +27,8 @@ class AsyncFooReconciler(Reconciler[Foo], owns=[Deployment], workers=2):
         reported = foo.status.available_replicas
         name = ObjectName(foo.metadata.namespace, foo.spec.deployment_name)
         match step := plan(foo, await self.aio.find(Deployment, name)):
-            case Create(_) if reported is not None and not await self.aio.api_reader.find(Foo, object_name(foo)):
-                return  # the Foo and its Deployment were deleted, and the cache is stale
+            case Create(_) if reported is not None and not await self.aio.is_current(foo):
+                return  # the Foo was deleted or renamed its Deployment, and the cache is stale
             case Create(wanted):
                 deployment = await self.aio.create(wanted)
             case Resize(current, replicas):
@@ -36,6 +39,12 @@ class AsyncFooReconciler(Reconciler[Foo], owns=[Deployment], workers=2):
                 raise AlreadyExists(message)
             case _:
                 deployment = step.deployment
+        controlled = await self.aio.list(Deployment, fields={"controller": foo.metadata.uid})
+        renamed = [former for former in controlled if is_renamed(former, foo)]
+        if renamed and await self.aio.is_current(foo):
+            for former in renamed:
+                only_this = DeleteOptions(preconditions=Preconditions(uid=former.metadata.uid))
+                await self.aio.delete(former, only_this, missing_ok=True)
         available = deployment.status.available_replicas or 0
         if reported != available:
             await self.aio.update_status(replace(foo, status=FooStatus(available_replicas=available)))

@@ -81,6 +81,7 @@ class AsyncClient:
         self.get = in_thread(client.get)
         self.find = in_thread(client.find)
         self.still_exists = in_thread(client.still_exists)
+        self.is_current = in_thread(client.is_current)
         self.list = in_thread(client.list)
         self.wait = in_own_thread(client.wait)
         self.add_index = in_thread(client.add_index)
