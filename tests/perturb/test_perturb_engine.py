@@ -7,12 +7,13 @@ import pytest
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Reconciler, Result
-from clientgo.meta import ObjectMeta, meta_for
+from clientgo.meta import ObjectMeta, meta_for, replace
 from clientgo.perturb import ClusterState, PerturbResults, advance, change, create, delete, perturb
 from tests.perturb.greetings import (
     Correct,
     GeneratesNames,
     Greeting,
+    GreetingStatus,
     MissesDeletions,
     Restless,
     StatusFirst,
@@ -94,20 +95,29 @@ def test_missing_definition_is_named() -> None:
     assert result.verdict.endswith("the server does not serve greetings.greetings.example.com: add the CRD")
 
 
-class EachMinute(Correct, name="each-minute"):
-    """Creates a ConfigMap a minute, and claims at once that the greeting is ready."""
+class EachMinute(Reconciler[Greeting], owns=[ConfigMap], name="each-minute"):
+    """Creates a ConfigMap a minute, and claims before that the greeting is ready."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager.client)
+        self.time = manager.clock.time
 
     def reconcile(self, greeting: Greeting) -> Result:
-        self.report(greeting)
-        self.client.apply(
-            ConfigMap(metadata=meta_for(greeting, f"minute-{int(self.clock.time()) // 60}")), owner=greeting
-        )
-        return Result(requeue_after=60 - self.clock.time() % 60)
+        status = GreetingStatus(observed_generation=greeting.metadata.generation)
+        if greeting.status != status:
+            self.client.update_status(replace(greeting, status=status))
+        name = f"minute-{int(self.time()) // 60}"
+        self.client.apply(ConfigMap(metadata=meta_for(greeting, name)), owner=greeting)
+        return Result(requeue_after=60 - self.time() % 60)
+
+
+def start_each_minute(manager: Manager) -> None:
+    manager.add_reconciler(EachMinute(manager))
 
 
 def test_schedule_longer_than_a_step_runs_while_time_passes() -> None:
     steps = [create(greeting()), advance(615), delete(greeting())]
-    results = perturb(EachMinute, steps, settle=30, only=["crash-stored", "down"])
+    results = perturb(start_each_minute, steps, settle=30, only=["crash-stored", "down"])
     results.check()
     assert len(results.results[0].run.states[1].all("configmaps")) >= 10
     assert "down:2" not in {str(result.plan) for result in results}
