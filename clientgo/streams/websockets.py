@@ -22,7 +22,6 @@ PING_SECONDS = 30.0
 """Seconds of silence after which a ping keeps proxies on the way from closing the connection."""
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_NORMAL = struct.pack("!H", 1000)
 _NO_CODE = 1005
 
 
@@ -108,10 +107,6 @@ class WebSocket:
         except WebSocketProtocolException as error:
             raise ConnectionFailed(f"the server broke the WebSocket protocol of {self.path}: {error}") from error
         return None
-
-    def finish(self) -> None:
-        """Tell the peer that nothing more will be sent; it closes the WebSocket then."""
-        self._send(_NORMAL, ABNF.OPCODE_CLOSE)
 
     def close(self) -> None:
         """Close the connection from any thread; a blocked thread returns at once. May be called again."""

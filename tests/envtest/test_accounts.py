@@ -8,6 +8,7 @@ import pytest
 from clientgo.envtest import BundledServer, Environment
 from clientgo.envtest.accounts import ManagerAccount
 from clientgo.errors import ConfigError, Forbidden
+from clientgo.kubernetes.clients.core_v1 import PodClient
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
 from clientgo.manager import DirectClient
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference
@@ -65,6 +66,12 @@ def test_missing_permissions_are_reported_as_declarations(account: ManagerAccoun
         '@rbac(groups="core", resources="configmaps", verbs=("delete", "list"))',
         '@rbac(groups="core", resources="namespaces", verbs=("create", "list"))',
     ]
+
+
+def test_missing_permission_for_commands_in_pods_is_reported(account: ManagerAccount) -> None:
+    with pytest.raises(AssertionError) as failed, account.client() as requester:
+        DirectClient(requester).generated(PodClient, "default").run("web", ["ls"])
+    assert '@rbac(groups="core", resources="pods/exec", verbs="get")' in str(failed.value)
 
 
 def test_other_rejections_are_reported_with_their_message(account: ManagerAccount) -> None:

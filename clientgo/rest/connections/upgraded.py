@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from clientgo.clock import Clock
 from clientgo.errors import ConnectionFailed
+from clientgo.internal import forks
 from clientgo.rest.connections.error_messages import FAILURES, exchange_failure
 from clientgo.rest.connections.http1 import Head, ReplyReader
 from clientgo.rest.connections.tcp import allow_pauses
@@ -56,9 +57,9 @@ class UpgradedConnection:
         self._unread = connection.reader.unread
         self._origin = origin
         self._clock = clock
-        self._io = threading.Lock()
-        self._sending = threading.Lock()  # of a whole message
-        self._state = threading.Lock()
+        self._io = forks.fork_safe(threading.Lock())
+        self._sending = forks.fork_safe(threading.Lock())  # of a whole message
+        self._state = forks.fork_safe(threading.Lock())
         self._users = 0  # guarded by _state
         self._closed = False  # guarded by _state
         allow_pauses(getattr(self._sock, "socket", self._sock))

@@ -2,6 +2,8 @@
 
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -255,6 +257,32 @@ def test_close_wakes_a_blocked_thread(use: Callable[[Duplex], object]) -> None:
             assert begun.wait(5)
             duplex.close()
         assert [str(error) for error in errors] == [f"the connection to {server.address} was closed by this program"]
+
+
+FORKING = """
+import os
+from tests.rest.connections.test_connections_upgraded import Echo, Group, opened, received, transport_to
+
+with Group() as group:
+    server = Echo()
+    group.start(server.serve_one, name="echo")
+    with opened(transport_to(f"http://127.0.0.1:{server.port}")) as duplex:
+        child = os.fork()
+        if not child:
+            duplex.close()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        duplex.send(b"still open")
+        print(received(duplex, 10).decode())
+"""
+
+
+@pytest.mark.e2e
+def test_child_of_a_fork_leaves_the_connection_to_its_parent() -> None:
+    # In a process of its own: a fork of this one would have its threads' locks, pytest's included.
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.stdout, done.stderr) == ("still open\n", "")
 
 
 def test_connection_cannot_be_used_after_close() -> None:
