@@ -176,7 +176,7 @@ def _set_families(spec: Object, before: Object, rejected: Rejection) -> None:
     """Check addresses, families and their policy, and set those that the client leaves out."""
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     default = "RequireDualStack" if headless else "SingleStack"
-    policy = spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or before.get("ipFamilyPolicy") or default
+    policy = spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy", before.get("ipFamilyPolicy") or default)
     _release_second(spec, before)
     rejected(list(_address_errors(spec, before.get("clusterIPs") or [])))
     addresses, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or before.get("ipFamilies") or ())
