@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
+from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.registry.scalars import DecodeError, Mistyped, base64_value, int_or_string, quantity, time_in
 from clientgo_apiserver.resources import Object
@@ -62,9 +63,12 @@ class _Field(NamedTuple):
     convert: Convert
     pointer: bool
     embedded: tuple[str, ...] = ()  # the embedded structs that it belongs to
+    type_name: str = ""  # of a string type
 
     def locate(self, error: DecodeError, struct: str) -> DecodeError:
         """Return an error within this field of a struct, with that position."""
+        if self.type_name and isinstance(error, Mistyped):
+            error.name_type(self.type_name)
         for name in (self.name, *reversed(self.embedded)):
             error = error.within(name, struct)
         return error
@@ -83,11 +87,16 @@ class _Struct:
         decoders: dict[str, _Field] = {}
         for field in self._message.fields.values():
             if field.name:
-                decoders[field.name] = _compiled(field)
+                decoders[field.name] = _compiled(field)._replace(type_name=self._type_name(field.name))
             elif field.message is not None:
                 for name, inner in _struct(field.message).fields.items():
                     decoders[name] = inner._replace(embedded=(field.message.name, *inner.embedded))
         return decoders
+
+    def _type_name(self, field: str) -> str:
+        name = _type_names().get((self._message.name, field), "")
+        package, _, _ = self._message.go_type.partition(".")
+        return name if not name or "." in name else f"{package}.{name}"
 
     def decode(self, value: Any, unknown: list[str]) -> Object:
         """Decode an object."""
@@ -120,6 +129,14 @@ class _Struct:
 
 
 _EMPTY: tuple[Any, ...] = ("", 0, [], {})
+
+
+@cache
+def _type_names() -> dict[tuple[str, str], str]:
+    """Return the names of string types by message and field."""
+    lines = (line.split() for line in read_sections(__package__, "gonames.txt")["names"])
+    pairs = ((message, *field.split("=")) for message, *fields in lines for field in fields)
+    return {(message, field): name for message, field, name in pairs}
 
 
 @cache

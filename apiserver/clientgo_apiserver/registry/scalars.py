@@ -46,9 +46,14 @@ class Mistyped(Restorable, DecodeError):
         self._value = json_type(value)
         if written and self._value == "number":
             self._value = f"number {value}"
-        self._type = go_type
+        self._type = self._name = go_type
         self._struct = ""
         self._path: list[str] = []
+
+    def name_type(self, name: str) -> None:
+        """Name the string type of the field; of no other than the innermost one."""
+        if not self._path and self._type in ("string", "[]string"):
+            self._name = self._type.replace("string", name)
 
     def within(self, field: str, struct: str) -> DecodeError:
         """Return the error with its position: a field of a struct."""
@@ -66,14 +71,14 @@ class Mistyped(Restorable, DecodeError):
         if self._type.startswith("v"):
             return f"cannot restore struct from: {go_kind}"
         return (
-            f"cannot convert int64 to {self._type}"
+            f"cannot convert int64 to {self._name}"
             if (go_kind, self._type) == ("int64", "string")
             else (f"unrecognized type: {self._type}")
         )
 
     def __str__(self) -> str:
         target = f"struct field {self._struct}.{'.'.join(self._path)}" if self._path else "value"
-        return f"json: cannot unmarshal {self._value} into Go {target} of type {self._type}"
+        return f"json: cannot unmarshal {self._value} into Go {target} of type {self._name}"
 
 
 def quantity(value: Any) -> str:

@@ -39,7 +39,7 @@ def test_a_deleted_service_releases_its_address(kube: Kube) -> None:
         ({"ipFamilies": ["IPv6"]}, 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'),
         ({"ipFamilies": ["IPv4", "IPv6"]}, "when multiple IP families are specified"),
         ({"ipFamilyPolicy": "RequireDualStack"}, "this cluster is not configured for dual-stack services"),
-        ({"ipFamilyPolicy": ""}, "spec.ipFamilyPolicy: Unsupported value: \"\""),
+        ({"ipFamilyPolicy": ""}, 'spec.ipFamilyPolicy: Unsupported value: ""'),
         (
             {"type": "NodePort", "ports": NODE_PORTS},
             "spec.ports[0].nodePort: Invalid value: 31000: provided port",

@@ -1,9 +1,12 @@
 """Typed decoding of built-in objects: Go's errors, `omitempty`, quantities and times."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
 
+from apiserver.tests.inprocess import Kube
+from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.scalars import DecodeError
 
@@ -109,3 +112,37 @@ def test_unknown_fields_are_reported_with_indexes() -> None:
 
 def test_empty_text_is_kept_where_a_number_could_be() -> None:
     assert decoded(("v1", "Service"), spec={"ports": [{"targetPort": ""}]}) == {"spec": {"ports": [{"targetPort": ""}]}}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field", "name"),
+    [
+        ("/api/v1/namespaces/default/services", {"spec": {"type": 7}}, "ServiceSpec.spec.type", "v1.ServiceType"),
+        (
+            "/api/v1/namespaces/default/persistentvolumeclaims",
+            {"spec": {"accessModes": "x"}},
+            "PersistentVolumeClaimSpec.spec.accessModes",
+            "[]v1.PersistentVolumeAccessMode",
+        ),
+        (
+            "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+            {"spec": {"metrics": [{"type": 7}]}},
+            "MetricSpec.spec.metrics.type",
+            "v2.MetricSourceType",
+        ),
+        ("/api/v1/namespaces/default/secrets", {"metadata": {"uid": 7}}, "ObjectMeta.metadata.uid", "types.UID"),
+        ("/api/v1/namespaces/default/services", {"spec": {"clusterIP": 7}}, "ServiceSpec.spec.clusterIP", "string"),
+    ],
+)
+def test_string_types_are_named_as_in_go(path: str, body: Any, field: str, name: str) -> None:
+    message = Kube().refused(400, "POST", path, body)["message"]
+    assert message.endswith(f"into Go struct field {field} of type {name}")
+
+
+def test_every_named_string_type_is_that_of_a_string_field() -> None:
+    messages = chain.from_iterable(read_sections("clientgo_apiserver.http", "protobuf_messages.txt").values())
+    fields = {(line.split()[0], *field.split(":")[1:3]) for line in messages for field in line.split()[1:]}
+    strings = {(message, field) for message, field, kind in fields if kind.strip("*!=") == "s"}
+    names = (line.split() for line in read_sections("clientgo_apiserver.registry", "gonames.txt")["names"])
+    listed = {(message, field.partition("=")[0]) for message, *pairs in names for field in pairs}
+    assert listed - strings == set()
