@@ -311,7 +311,7 @@ def manager_runs(root: Path) -> bool:
     pids = [word for word in record.read_text().split() if word.isdecimal()] if record.is_file() else []
     if not pids:
         return False
-    command = ["ps", "-o", "args=", "-p", ",".join(pids)]
+    command = ["ps", "-ww", "-o", "args=", "-p", ",".join(pids)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603  # numbers only
     return _RUN.search(done.stdout) is not None  # the system may have given the id to another program
 
