@@ -35,6 +35,12 @@ class Clock(Protocol):
         here: the other threads would always time out.
         """
 
+    def poll(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait `seconds` between two looks at what others do, or until `stop` is set; return True if it is set.
+
+        A fake clock returns without a step: what it waits for does not depend on the time.
+        """
+
 
 class SystemClock:
     """Clock of the operating system."""
@@ -58,6 +64,10 @@ class SystemClock:
     def wait_for(self, done: threading.Event, limit: float) -> bool:
         """Wait until `done` is set, at most `limit` seconds; return True if it is set."""
         return self.sleep(done, limit)
+
+    def poll(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait `seconds`, or until `stop` is set; return True if it is set."""
+        return self.sleep(stop, seconds)
 
 
 def waitable(seconds: float) -> float:

@@ -140,6 +140,7 @@ class SkewedClock:
         self.wait = clock.wait
         self.sleep = clock.sleep
         self.wait_for = clock.wait_for
+        self.poll = clock.poll
 
     def time(self) -> float:
         """Seconds since the epoch plus `skew`."""

@@ -242,7 +242,7 @@ def wait_for(
     while _remove_synced(waiting, title, failed):
         if deadline is not None and clock.now() >= deadline:
             return _timed_out(waiting, title, "deadline exceeded")
-        if clock.sleep(stop, POLL) and _remove_synced(waiting, title, failed):
+        if clock.poll(stop, POLL) and _remove_synced(waiting, title, failed):
             return _timed_out(waiting, title, cause)
     return SyncResult()
 

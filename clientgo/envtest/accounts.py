@@ -127,7 +127,7 @@ class ManagerAccount:
                 return
             if self._clock.now() >= deadline:
                 raise ConfigError(f"{self._user} is not granted {rule} of {self._file} after {WAIT_SECONDS:g} s")
-            self._clock.sleep(threading.Event(), POLL_SECONDS)
+            self._clock.poll(threading.Event(), POLL_SECONDS)
 
 
 class _RecordingClient(RESTClient):

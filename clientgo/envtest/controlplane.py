@@ -195,7 +195,7 @@ class ControlPlaneProcesses:
                 raise ConfigError(f"{name} ended with status {code}{self._output_tail(name)}")
             if self._clock.now() >= deadline:
                 raise ConfigError(f"{name} was not ready after {self._start_seconds:g} s{self._output_tail(name)}")
-            self._clock.sleep(threading.Event(), _POLL_SECONDS)
+            self._clock.poll(threading.Event(), _POLL_SECONDS)
 
     def _log(self, name: str) -> Path:
         assert self._folder is not None, "made before"

@@ -56,7 +56,7 @@ def uninstall(requester: Requester, crds: Iterable[Mapping[str, Any]], *, clock:
         if clock.now() >= deadline:
             names = ", ".join(map(name_of, remaining))
             raise ConfigError(f"CRD {names} still exists {WAIT_SECONDS:g} s after its deletion: look for finalizers")
-        clock.sleep(threading.Event(), POLL_SECONDS)
+        clock.poll(threading.Event(), POLL_SECONDS)
 
 
 def read_objects(
@@ -134,4 +134,4 @@ def _wait_until_served(requester: Requester, name: str, clock: Clock) -> None:
             return
         if clock.now() >= deadline:
             raise ConfigError(f"CRD {name} is not established after {WAIT_SECONDS:g} s: conditions {conditions}")
-        clock.sleep(threading.Event(), POLL_SECONDS)
+        clock.poll(threading.Event(), POLL_SECONDS)

@@ -53,7 +53,8 @@ class Environment:
         self._new_server = server_factory() if isinstance(self._options, BundledServer) else None
         self._plane = _processes(self._options, clock) if isinstance(self._options, ControlPlane) else None
         self._config: Config | None = None
-        self._clock = clock
+        self.clock = clock
+        """Clock of the bundled server, for the managers of a test."""
         self._written: Path | None = None
         self._restored: list[Object] = []
         self.server: StartableServer | None = None
@@ -172,7 +173,7 @@ class Environment:
 
     def _start_bundled(self) -> Config:
         assert self._new_server is not None, "neither an existing cluster nor a control plane"
-        server = self._new_server(**_settings(self._options), clock=self._clock)
+        server = self._new_server(**_settings(self._options), clock=self.clock)
         server.start()
         self.server = server
         return Config(host=server.url, token=server.token, ca_data=(server.ca or b"").decode())
@@ -189,7 +190,7 @@ class Environment:
                 before = {crd["metadata"]["name"]: crd for crd in read_objects(client, CRDS, crds)}
                 written = ((crd, before.get(crd["metadata"]["name"])) for crd in self._crds)
                 self._restored = [was or crd for crd, was in written if was or crd not in crds]
-            install(client, crds, clock=self._clock)
+            install(client, crds)  # by real time: what it waits for does not depend on a stepped clock
             if self.webhooks is not None:
                 self.webhooks.install(client)
 

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
+from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError, NotFound
 from clientgo.lifecycle import MaybeCoroutine
 from clientgo.manager.builder import ControllerBuilder, Host
@@ -81,9 +82,11 @@ class Reconciler(Generic[T]):
     `reconcile` and `finalize` may be coroutine functions (`async def`), which run in the event loop of their worker.
 
     `client` reads from the cache and writes to the server, `recorder` records events; without one they are dropped.
+    `clock` is the time of the reconciler, for `utc(self.clock)`: by default that of the manager.
     """
 
     declaration: ClassVar[ControllerDeclaration] = ControllerDeclaration()
+    clock: Clock = SYSTEM_CLOCK
 
     def __init_subclass__(
         cls,
@@ -102,8 +105,10 @@ class Reconciler(Generic[T]):
         )
         cls.declaration = declaration.over(cls.declaration)
 
-    def __init__(self, client: Client, recorder: EventRecorder | None = None) -> None:
+    def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
         self._kind = self.check()
+        if clock is not None:
+            self.clock = clock
         self.client = client
         self.recorder: EventRecorder = recorder if recorder is not None else FakeRecorder()
         self._finalizer = Finalizer(client, self.declaration.finalizer or "")
@@ -151,6 +156,8 @@ class Reconciler(Generic[T]):
             ConfigError: the name is already in use.
         """
         declared = self.declaration
+        if self.clock is SYSTEM_CLOCK:
+            self.clock = manager.clock
         builder = ControllerBuilder(manager).for_(self._kind, *(declared.predicates or ()))
         for cls in declared.owns or ():
             builder.owns(cls)

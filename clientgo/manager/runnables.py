@@ -129,4 +129,4 @@ class RunnableGroup:
     def _wait_until_ready(self, runnable: Runnable, stop: threading.Event) -> None:
         ready = getattr(runnable, "ready", None)
         while isinstance(ready, threading.Event) and not ready.is_set() and not stop.is_set():
-            self._clock.sleep(stop, 0.01)
+            self._clock.poll(stop, 0.01)

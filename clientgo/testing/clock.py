@@ -130,6 +130,10 @@ class FakeClock:
         """
         return self._sleep(done, limit, lambda deadline: deadline <= self._now)
 
+    def poll(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait a moment of real time, or with `auto` advance the time by `seconds`; return whether `stop` is set."""
+        return self.sleep(stop, seconds) if self._auto else stop.wait(_LOOK_AT_EVENTS)
+
     def _sleep(self, stop: threading.Event, seconds: float, reached: Callable[[float], bool]) -> bool:
         with self._changed:
             # The deadline is set before another thread can observe the sleep and step over it.

@@ -8,11 +8,10 @@ It records an Event and sets an annotation. For a prober it keeps a ConfigMap wi
 
 from datetime import timedelta
 
-from clientgo.clock import SYSTEM_CLOCK, Clock, utc
+from clientgo.clock import utc
 from clientgo.kubernetes.types.core_v1 import ConfigMap
-from clientgo.manager import Client, Reconciler, Result
+from clientgo.manager import Reconciler, Result
 from clientgo.meta import meta_for
-from clientgo.record import EventRecorder
 
 from certs.types.certs_v1 import Certificate
 
@@ -22,10 +21,6 @@ EXPIRES_SOON = "expiry.example.com/expires-soon"
 
 class ExpiryReconciler(Reconciler[Certificate], owns=[ConfigMap]):
     """Warns of certificates that expire within `NOTICE`, until they are renewed."""
-
-    def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        super().__init__(client, recorder)
-        self.clock = clock
 
     def reconcile(self, certificate: Certificate) -> Result | None:
         """Keep the ConfigMap and the annotation, and come back when it is time for the warning."""

@@ -169,7 +169,7 @@ def test_cache_that_never_syncs_ends_with_the_timeout(precondition: Any, message
     source, clock, stepping = Blocked(), FakeClock(), Group()
 
     def let_half_a_second_pass() -> None:
-        clock.wait_for_sleeps(2 if precondition else 1)
+        clock.wait_for_sleeps()
         clock.step(0.5)
         source.release.set()
 

@@ -165,6 +165,9 @@ class Clock:
     def wait_for(self, done: Event, limit: float) -> bool:
         return done.wait(limit)
 
+    def poll(self, stop: Event, seconds: float) -> bool:
+        return stop.wait(seconds)
+
 
 def _current_thread() -> object:
     return scheduler().current

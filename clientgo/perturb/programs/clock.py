@@ -45,6 +45,10 @@ class WorldTime:
         """Raise, because the server waits for nothing."""
         raise AssertionError("a server in memory does not wait")
 
+    def poll(self, stop: threading.Event, seconds: float) -> bool:
+        """Raise, because the server waits for nothing."""
+        raise AssertionError("a server in memory does not poll")
+
 
 @dataclass(eq=False, slots=True)
 class _Waiter:
@@ -89,6 +93,10 @@ class OperatorClock:
     def wait_for(self, done: threading.Event, limit: float) -> bool:
         """Wait until `done` is set, at most `limit` seconds; return True if it is set."""
         return self.sleep(done, limit)
+
+    def poll(self, stop: threading.Event, seconds: float) -> bool:
+        """Wait `seconds`, or until `stop` is set; return True if it is set."""
+        return self.sleep(stop, seconds)
 
     def next_due(self) -> float | None:
         """Return the earliest deadline of a wait, or None."""
