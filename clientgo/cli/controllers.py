@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -9,7 +10,7 @@ from difflib import get_close_matches
 from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource, package_of, types_of
-from clientgo.cli.scaffold import add_package, check_beside, words_of
+from clientgo.cli.scaffold import add_package, check_beside, later_group, words_of
 from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
 from clientgo.meta.scheme import ApiType, api_of
 
@@ -33,16 +34,15 @@ class Controlling:
         elif self.name not in self.resource.named:
             self.resource.named.append(self.name)
 
-    def words(self) -> dict[str, str]:
+    def words(self, project: Project) -> dict[str, str]:
         """Return the template words of its files."""
-        lower = self.resource.kind.lower()
-        if not self.name:
-            return {"module": f"{lower}_controller", "reconciler": f"{self.resource.kind}Reconciler", "named": ""}
-        words = "".join(part.capitalize() for part in self.name.split("-"))
+        lower, group = self.resource.kind.lower(), later_group(self.resource, project.resources)
+        words = "".join(part.capitalize() for part in re.split("[-.]", f"{group}-{self.name}"))
+        name = self.name or (f"{lower}-{group.replace('.', '-')}" if group else "")
         return {
-            "module": f"{lower}_{package_of(self.name)}_controller",
+            "module": f"{lower}_{package_of(self.name)}_controller" if self.name else f"{lower}_controller",
             "reconciler": f"{self.resource.kind}{words}Reconciler",
-            "named": f', name="{self.name}"',
+            "named": f', name="{name}"' if name else "",
         }
 
 
@@ -58,7 +58,7 @@ def controlling(project: Project, resource: ProjectResource, name: str) -> Contr
     names.controller(name)
     controlled = Controlling(resource, name)
     for other in project.resources:
-        if other.kind != resource.kind and name in (other.kind.lower(), *other.named):
+        if not _same(other, resource) and name in (other.kind.lower(), *other.named):
             raise CommandError(f"the controller name {name} is already used for {other.kind}: choose another name")
     _check_class(project, controlled)
     return controlled
@@ -66,11 +66,16 @@ def controlling(project: Project, resource: ProjectResource, name: str) -> Contr
 
 def _check_class(project: Project, controlled: Controlling) -> None:
     """Reject a second class of the same name: main.py could import only one, such as FooBarReconciler."""
-    name = controlled.words()["reconciler"]
-    for other in project.resources:
+    name = controlled.words(project)["reconciler"]
+    for other in () if controlled.there else project.resources:
         for existing in (Controlling(other), *(Controlling(other, named) for named in other.named)):
-            if existing.there and other.kind != controlled.resource.kind and existing.words()["reconciler"] == name:
+            is_other = existing.there and not _same(other, controlled.resource)
+            if is_other and existing.words(project)["reconciler"] == name:
                 raise CommandError(f"a controller of {other.kind} already has the class {name}: choose another name")
+
+
+def _same(resource: ProjectResource, other: ProjectResource) -> bool:
+    return (resource.group, resource.kind) == (other.group, other.kind)
 
 
 def add_controller(writer: ScaffoldWriter, project: Project, controlled: Controlling) -> None:
@@ -78,7 +83,7 @@ def add_controller(writer: ScaffoldWriter, project: Project, controlled: Control
     resource = controlled.resource
     add_package(writer, resource, "controllers", "Reconcilers of the API types of {}.")
     for archive in ("builtin" if resource.foreign else "controller", "controlled"):
-        for part in parts(archive, {**words_of(project, resource), **controlled.words()}):
+        for part in parts(archive, {**words_of(project, resource), **controlled.words(project)}):
             writer.add(part)
 
 
@@ -86,7 +91,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     """Return a built-in kind, such as `apps`, `v1`, `Deployment`; None if the library has none of this name.
 
     Raises:
-        CommandError: a kind of the project has the same name.
+        CommandError: a kind of another group has the same name, and the project has no folders for each group.
     """
     api = _known(group, version, kind)
     if api is None or project.find(group, version, kind) is not None:
@@ -98,9 +103,7 @@ def built_in(project: Project, group: str, version: str, kind: str) -> ProjectRe
     resource = ProjectResource(group=full_group, domain="", version=version, kind=kind, plural=api.plural, core=True)
     resource.namespaced, resource.grouped = api.namespaced, project.multigroup
     for other in project.resources:
-        if other.kind.lower() == kind.lower():
-            check_beside(other, resource, project)
-            raise CommandError(f"the project already has a kind {kind}: its controllers would have the same name")
+        check_beside(other, resource, project)
     return resource
 
 

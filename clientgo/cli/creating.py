@@ -124,7 +124,8 @@ def _apply_options(project: Project, resource: ProjectResource, options: argpars
 
 def _refuse_second(project: Project, controller: Controlling, *, requested: bool) -> None:
     # One controller reconciles all versions of a kind.
-    for version in (resource for resource in project.resources if resource.kind == controller.resource.kind):
+    named = (controller.resource.group, controller.resource.kind)
+    for version in (each for each in project.resources if (each.group, each.kind) == named):
         existing = Controlling(version, controller.name).there
         _refuse_again(version, [(f"a controller {controller.name}".rstrip(), requested and existing)])
 

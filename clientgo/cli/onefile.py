@@ -18,7 +18,7 @@ from typing import Any
 from clientgo.cli.names import CommandError
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
-from clientgo.codegen.inputs.apitypes import imported, read_modules
+from clientgo.codegen.inputs.apitypes import imported, read_modules, with_storage
 from clientgo.codegen.problems import Problems
 from clientgo.commandline import CLUSTER, FlagParser, flag, setup_logging
 from clientgo.envtest.local import local_cluster, print_guide
@@ -111,7 +111,7 @@ def _embedded_cluster(classes: Iterable[type[Reconciler[Any]]], crd_paths: Seque
     modules = {kind.__module__ for kind in used if is_dataclass(kind)}
     if (foreign := [kind.__name__ for kind in used if kind.__module__ not in modules]) and not crd_paths:
         raise CommandError(f"--embedded needs the CRD of {' and '.join(sorted(foreign))}: add --crds FILE")
-    kinds = read_modules(sorted(modules), problems)
+    kinds = with_storage(read_modules(sorted(modules), problems, all_versions=False))
     files = crds(kinds, SchemaMaker(problems), problems)
     for problem in problems:
         raise CommandError(problem)

@@ -15,6 +15,9 @@ from clientgo.meta.yamlio import InvalidYAML, read_yaml, to_yaml
 from clientgo.version import VERSION
 
 FILE = Path("PROJECT")
+_MODULES = frozenset({"conftest", "samples", "server", "test_main", "webhooks"})
+"""Modules beside the packages of groups."""
+
 LAYOUT = "python.clientgo.dev/v1"
 """Identifier of the scaffold, in the format of kubebuilder's plugins."""
 
@@ -52,6 +55,11 @@ class ProjectResource:
     def package(self) -> str:
         """The group as the name of a Python package."""
         return package_of(self.group)
+
+    @property
+    def folder(self) -> str:
+        """The package of the group's controllers, webhooks and tests, none of which is a scaffolded module."""
+        return f"{self.package}_" if self.package in _MODULES else self.package
 
     @property
     def path(self) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import keyword
+from collections.abc import Iterable
 from pathlib import Path
 
 from clientgo.cli import names
@@ -53,7 +54,7 @@ def resource_of(project: Project, group: str, version: str, kind: str, plural: s
     resource = ProjectResource(group=group, domain=project.domain, version=version, kind=kind, plural="")
     for other in project.resources:
         check_beside(other, resource, project)
-    sibling = next((candidate for candidate in project.resources if candidate.kind == kind), None)
+    sibling = next((each for each in project.resources if (each.group, each.kind) == (group, kind)), None)
     resource.plural = names.plural(plural) if plural else sibling.plural if sibling else resource.usual_plural
     conflicting = next((candidate for candidate in project.resources if _is_served_as(candidate, resource)), None)
     if conflicting is not None:
@@ -78,11 +79,23 @@ def check_beside(other: ProjectResource, resource: ProjectResource, project: Pro
         raise CommandError(f"the groups {group} and {other.group} map to the same Python package: choose another name")
     if other.kind.lower() != kind.lower():
         return
+    if other.group != group and not project.multigroup:
+        raise CommandError(
+            f"the group {other.group} already has a kind {other.kind}: choose another name, or run clientgo edit"
+            " --multigroup, which gives each group folders of its own"
+        )
     if other.kind != kind:
         raise CommandError(f"{kind} and {other.kind} differ only in case: their files would have the same name")
-    if other.group != group:
-        # Controllers and roles are named after their kinds.
-        raise CommandError(f"the group {other.group} already has a kind {kind}: choose another name")
+
+
+def later_group(resource: ProjectResource, resources: Iterable[ProjectResource]) -> str:
+    """Return the group if another one had a kind with this name first, else an empty text.
+
+    What is named after a kind alone belongs to the first of them, so that its files stay as they are.
+    """
+    lower = resource.kind.lower()
+    first = next((each for each in resources if each.kind.lower() == lower), resource)
+    return resource.group if first.group != resource.group else ""
 
 
 def _modules_clash(resource: ProjectResource, other: ProjectResource) -> bool:
@@ -116,10 +129,22 @@ def words_of(project: Project, resource: ProjectResource) -> dict[str, str]:
         **_imports(resource),
         "variable": lower if not keyword.iskeyword(lower) and lower not in _OWN else f"{lower}_",
         "plural": resource.plural,
+        "role": f"{resource.whole_group}_{lower}" if later_group(resource, _local(project)) else lower,
+        "patch": _patch_of(project, resource),
         **_places(resource),
         "namespace": '"default"' if resource.namespaced else '""',
         "api_arguments": "\n".join(f"    {argument}," for argument in _api_arguments(project, resource)),
     }
+
+
+def _local(project: Project) -> list[ProjectResource]:
+    return [resource for resource in project.resources if not resource.foreign]
+
+
+def _patch_of(project: Project, resource: ProjectResource) -> str:
+    # As for roles: kinds of several groups may have the same plural.
+    first = next((each for each in _local(project) if each.plural == resource.plural), resource)
+    return resource.plural if first.group == resource.group else f"{resource.whole_group}_{resource.plural}"
 
 
 def _imports(resource: ProjectResource) -> dict[str, str]:
@@ -134,12 +159,13 @@ def add_package(writer: ScaffoldWriter, resource: ProjectResource, package: str,
     """Write the package of a kind's group, if it has one; `what` is the docstring, with `{}` for the group."""
     if resource.grouped:
         text = f'"""{what.format(resource.whole_group)}"""\n'
-        writer.add(Part(f"{package}/{resource.package}/__init__.py", text))
+        name = resource.package if package == "api" else resource.folder
+        writer.add(Part(f"{package}/{name}/__init__.py", text))
 
 
 def _places(resource: ProjectResource) -> dict[str, str]:
     """Return the packages and folders of a kind's files."""
-    group = f".{resource.package}" if resource.grouped else ""
+    group = f".{resource.folder}" if resource.grouped else ""
     packages = {
         "api": resource.path,
         "webhooks": f"webhooks{group}.{resource.version}",

@@ -34,6 +34,7 @@ from clientgo.meta.yamlio import to_scalar
 
 _HEAD = re.compile(r"^-- (?P<path>\S+)(?: @ (?P<marker>[a-z]+))? --\n", re.MULTILINE)
 _WORD = re.compile(r"\{\{(\w+)\}\}")
+_DIGITS = re.compile(r"([0-9]+)")
 _SCALAR = re.compile(r"([:-] \[?)\{\{(\w+)\}\}(?=\]?$)", re.MULTILINE)
 
 
@@ -192,7 +193,12 @@ def _with_imports(have: list[str], position: int, new: list[str]) -> list[str]:
         first -= 1
     if first == end:
         return [*have[:position], *new, "", *have[position:]]
-    return [*have[:first], *sorted({*have[first:end], *new}), *have[end:]]
+    return [*have[:first], *sorted({*have[first:end], *new}, key=import_order), *have[end:]]
+
+
+def import_order(line: str) -> list[str | int]:
+    """Return the key by which imports are sorted: numbers in names by their values."""
+    return [int(part) if part.isdigit() else part for part in _DIGITS.split(line)]
 
 
 def _joined(lines: list[str]) -> str:

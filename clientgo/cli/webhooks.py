@@ -11,7 +11,7 @@ from clientgo.cli import names
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project, ProjectResource
 from clientgo.cli.scaffold import add_package, words_of
-from clientgo.cli.scaffold_writer import ScaffoldWriter, parts
+from clientgo.cli.scaffold_writer import ScaffoldWriter, import_order, parts
 
 SERVER = "webhooks/server.py"
 """Module that registers all webhooks."""
@@ -89,7 +89,9 @@ def add_webhooks(writer: ScaffoldWriter, project: Project, resource: ProjectReso
     confine_webhooks(writer, project)
     for spoke in requested.spokes:
         theirs = words_of(project, spoke)
-        for part in parts("spoke", {**words, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
+        lines = [f"from {each['api']} import {each['lower']}_types as {each['version']}" for each in (words, theirs)]
+        both = {"types_of_both": "\n".join(sorted(lines, key=import_order))}
+        for part in parts("spoke", {**words, **both, **{f"spoke_{name}": theirs[name] for name in _OF_A_SPOKE}}):
             writer.add(part)
 
 
@@ -132,7 +134,7 @@ def _imported(resource: ProjectResource, server: str) -> dict[str, str]:
     Each version and group has classes of the same names. Later ones are imported by their module, with the version.
     """
     words = dict[str, str]()
-    package = f"webhooks.{resource.package}" if resource.grouped else "webhooks"
+    package = f"webhooks.{resource.folder}" if resource.grouped else "webhooks"
     for sort, suffix in _CLASSES.items():
         name, module = f"{resource.kind}{suffix}", f"{resource.kind.lower()}_{suffix.lower()}"
         alias = f"{resource.package}_" * resource.grouped + f"{module}_{resource.version}"

@@ -30,9 +30,11 @@ def role_files(declared: Iterable[Declared], kinds: Sequence[OwnKind], role_name
             )
         files["role.yaml"] = roles(selected, role_name), [source for _, source in rules]
     stored = [own_kind.kind for own_kind in kinds if own_kind.kind.api.storage and own_kind.kind.has_client]
-    names = [kind.api.kind for kind in stored]
+    # By all versions, so that another stored version changes no name.
+    first_groups = {each.kind.api.kind.lower(): each.kind.api.group for each in reversed(kinds)}
     for kind in stored:
-        for name, role in user_roles(kind, whole_name=names.count(kind.api.kind) > 1).items():
+        whole_name = first_groups[kind.api.kind.lower()] != kind.api.group
+        for name, role in user_roles(kind, whole_name=whole_name).items():
             files[name] = [role], [kind.source]
     return files
 

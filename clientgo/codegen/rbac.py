@@ -90,7 +90,7 @@ def _rule(rule: _Rule) -> Manifest:
 def user_roles(kind: Kind, *, whole_name: bool = False) -> Mapping[str, Manifest]:
     """Return the admin, editor and viewer ClusterRoles of a kind by file name.
 
-    With `whole_name`, names include the group, for kinds with the same name in several groups.
+    With `whole_name`, names include the group: for all but the first of several kinds with the same name.
     """
     name = f"{kind.api.group}_{kind.api.kind.lower()}" if whole_name else kind.api.kind.lower()
     return {

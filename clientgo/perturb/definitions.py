@@ -7,7 +7,7 @@ from typing import Any
 
 from clientgo.codegen.crd.manifest import crds
 from clientgo.codegen.crd.schema import SchemaMaker
-from clientgo.codegen.inputs.apitypes import read_modules
+from clientgo.codegen.inputs.apitypes import read_modules, with_storage
 from clientgo.codegen.problems import Problems
 from clientgo.errors import ConfigError
 from clientgo.manager import Reconciler
@@ -44,8 +44,9 @@ def _kinds_of(setup: object) -> Iterable[type[Any]]:
 def _derived(classes: Iterable[type[Any]]) -> list[Object]:
     used = {api_of(cls).gvr for cls in classes if is_dataclass(cls)}
     problems = Problems()
-    kinds = read_modules(sorted({cls.__module__ for cls in classes if is_dataclass(cls)}), problems)
-    files = crds([kind for kind in kinds if kind.kind.api.gvr in used], SchemaMaker(problems), problems)
+    kinds = read_modules(sorted({cls.__module__ for cls in classes if is_dataclass(cls)}), problems, all_versions=False)
+    kinds = with_storage([kind for kind in kinds if kind.kind.api.gvr in used])
+    files = crds(kinds, SchemaMaker(problems), problems)
     for problem in problems:
         raise ConfigError(problem)
     return [documents[0] for documents, _ in files.values()]

@@ -11,6 +11,7 @@ from tests.cli.projects import FOO, clientgo, foo_project, new_project, read_fil
 
 FRIGATE = ("--group", "ship-yard", "--version", "v1", "--kind", "Frigate")
 BOTH = ("--resource", "--controller")
+BACKUP = ("--resource=false", "--controller", "--controller-name", "backup")
 
 
 def project_file(project: Path) -> dict[str, object]:
@@ -70,25 +71,45 @@ def test_enabling_multigroup_moves_no_existing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("first", "arguments", "expected"),
     [
-        ((), FRIGATE, "run clientgo edit --multigroup to allow others"),
-        (("--multigroup",), ("--group", "ship-yard", *FOO[2:]), "the group samplecontroller already has a kind Foo"),
+        ("Foo", FRIGATE, "run clientgo edit --multigroup to allow others"),
+        ("Deployment", ("--group", "apps", "--version", "v1", "--kind", "Deployment"), "choose another name, or run"),
     ],
 )
 def test_conflicting_kinds_are_rejected(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    first: tuple[str, ...],
-    arguments: tuple[str, ...],
-    expected: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: str, arguments: tuple[str, ...], expected: str
 ) -> None:
-    project = foo_project(tmp_path / "p")
-    if first:
-        assert clientgo(project, "edit", *first) == 0
+    project = new_project(tmp_path / "p")
+    assert clientgo(project, "create", "api", *FOO[:-1], first, *BOTH) == 0
     before = read_files(project)
 
-    assert clientgo(project, "create", "api", *arguments, *BOTH) == 1
+    flags = BOTH if arguments is FRIGATE else BOTH[1:]
+    assert clientgo(project, "create", "api", *arguments, *flags) == 1
     assert expected in capsys.readouterr().err
     assert read_files(project) == before
+
+
+def test_kinds_of_one_name_in_several_groups_have_files_and_names_of_their_own(tmp_path: Path) -> None:
+    project = foo_project(tmp_path / "p")
+    assert clientgo(project, "edit", "--multigroup") == 0
+    before = read_files(project)
+    second = ("--group", "ship-yard", *FOO[2:])
+    assert clientgo(project, "create", "api", *second, *BOTH) == 0
+    assert clientgo(project, "create", "api", *second, *BACKUP) == 0
+    newer = (*second[:2], "--version", "v1", *second[4:])
+    assert clientgo(project, "create", "api", *newer, "--resource", "--controller=false") == 0
+    for kind in (FOO, second):
+        assert clientgo(project, "create", "webhook", *kind, "--defaulting") == 0
+    assert clientgo(project, "create", "webhook", *newer, "--conversion") == 0
+
+    built = read_files(project)
+    assert [path for path in before if "foo" in path and built[path] != before[path]] == []
+    controller = built["controllers/ship_yard/foo_controller.py"]
+    assert 'class FooShipYardReconciler(Reconciler[Foo], name="foo-ship-yard"):' in controller
+    assert "manager.add_reconciler(FooShipYardBackupReconciler)\n" in built["main.py"]
+    assert "- ship-yard.c9g.io_foo_editor_role.yaml\n" in built["config/rbac/kustomization.yaml"]
+    assert "config/crd/patches/webhook_in_ship-yard.c9g.io_foos.yaml" in built
+    assert clientgo(project, "upgrade") == 0
+    assert read_files(project) == built
 
 
 def test_groups_that_map_to_one_package_are_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

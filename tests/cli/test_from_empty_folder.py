@@ -79,6 +79,17 @@ def test_uninstall_removes_crds_and_ignores_missing_ones_by_default(foo: Path, v
             run(foo, variables, "make", "uninstall", "ignore-not-found=false")
 
 
+@pytest.mark.parametrize("target", ["install", "deploy"])
+def test_objects_are_applied_by_the_server_which_needs_no_annotation(
+    foo: Path, variables: Mapping[str, str], target: str
+) -> None:
+    """A copy of the object in an annotation would limit CRDs to 256 KiB."""
+    commands = run(foo, variables, "make", "--dry-run", target)
+    applied = [words for words in commands.split(";") if "kubectl apply" in words]
+    assert applied
+    assert all("kubectl apply --server-side --force-conflicts " in words for words in applied)
+
+
 @pytest.mark.feature("A-62")
 @pytest.mark.feature("A-68")
 def test_new_project_passes_its_own_checks(foo: Path, variables: Mapping[str, str]) -> None:

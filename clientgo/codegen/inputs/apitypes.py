@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from clientgo.codegen.inputs.apichecks import check_api, read_methods
 from clientgo.codegen.model import Kind
 from clientgo.codegen.problems import Problems, place_of, shown
@@ -27,11 +29,27 @@ class OwnKind:
     cls: type[Any]
 
 
-def read_modules(names: Iterable[str], problems: Problems) -> list[OwnKind]:
-    """Read the kinds of these modules; errors go to `problems`."""
+def read_modules(names: Iterable[str], problems: Problems, *, all_versions: bool = True) -> list[OwnKind]:
+    """Read the kinds of these modules; errors go to `problems`.
+
+    Without `all_versions`, the stored version of a kind may be missing.
+    """
     kinds = [kind for name in names for kind in _read_module(name, problems)]
-    _check_together(kinds, problems)
+    _check_together(kinds, problems, least=int(all_versions))
     return kinds
+
+
+def with_storage(kinds: Iterable[OwnKind]) -> list[OwnKind]:
+    """Return the kinds; if the stored version of one is missing, another is stored in its place."""
+    versions: dict[tuple[str, str], list[OwnKind]] = {}
+    for each in kinds:
+        versions.setdefault((each.kind.api.group, each.kind.api.kind), []).append(each)
+    for members in versions.values():
+        if not any(member.kind.api.storage for member in members):
+            first = members[0]
+            api = msgspec.structs.replace(first.kind.api, storage=True)
+            members[0] = dataclasses.replace(first, kind=dataclasses.replace(first.kind, api=api))
+    return [member for members in versions.values() for member in members]
 
 
 def _read_module(name: str, problems: Problems) -> Iterator[OwnKind]:
@@ -122,17 +140,17 @@ def _check_class(cls: type[Any], problems: Problems) -> bool:
     return True
 
 
-def _check_together(kinds: Iterable[OwnKind], problems: Problems) -> None:
+def _check_together(kinds: Iterable[OwnKind], problems: Problems, *, least: int) -> None:
     resources: Mapping[tuple[str, str], list[OwnKind]] = defaultdict(list)
     for kind in kinds:
         # Bodies of subresources are not stored.
         if kind.kind.api.verbs or kind.kind.api.crd:
             resources[kind.kind.api.group, kind.kind.api.plural].append(kind)
     for members in resources.values():
-        _check_versions(members, problems)
+        _check_versions(members, problems, least)
 
 
-def _check_versions(members: list[OwnKind], problems: Problems) -> None:
+def _check_versions(members: list[OwnKind], problems: Problems, least: int) -> None:
     first = members[0].kind.api
     seen: dict[str, str] = {}
     for member in members:
@@ -146,7 +164,7 @@ def _check_versions(members: list[OwnKind], problems: Problems) -> None:
         if _names(api) != _names(first):
             problems.at_class(member.cls, f"kind, singular and scope of {api.kind} must be equal in all versions")
     storage = [member for member in members if member.kind.api.storage]
-    if len(storage) != 1 and len(seen) == len(members):
+    if not least <= len(storage) <= 1 and len(seen) == len(members):
         stored = ", ".join(member.kind.api.version for member in storage) or "none"
         problems.at_class(
             members[-1].cls,

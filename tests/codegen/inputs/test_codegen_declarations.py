@@ -89,12 +89,13 @@ def test_admin_editor_and_viewer_roles_are_generated(tmp_path: Path) -> None:
     ]
 
 
-def test_roles_of_kinds_with_the_same_name_include_the_group(tmp_path: Path) -> None:
+def test_roles_of_a_second_kind_with_the_same_name_include_the_group(tmp_path: Path) -> None:
     inputs = ["--input-module", "tests.codegen.kinds.foo_c9g", "--input-module", "tests.codegen.kinds.reference_foo"]
     assert main([*inputs, "--rbac-dir", "rbac", "--root", str(tmp_path)]) == 0
-    (role,) = documents(tmp_path / "rbac/samplecontroller.c9g.io_foo_viewer_role.yaml")
-    assert role["metadata"]["name"] == "samplecontroller.c9g.io-foo-viewer-role"
-    assert (tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml").exists()
+    (first,) = documents(tmp_path / "rbac/foo_viewer_role.yaml")
+    assert first["metadata"]["name"] == "foo-viewer-role"
+    (role,) = documents(tmp_path / "rbac/samplecontroller.k8s.io_foo_viewer_role.yaml")
+    assert role["metadata"]["name"] == "samplecontroller.k8s.io-foo-viewer-role"
 
 
 @pytest.mark.feature("A-53", "D-91")
