@@ -110,6 +110,8 @@ class Controller:
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)
         recover = self.options.recover_panic
         self._workers = Workers(self._limited, self.queue, self.attempts, recover_panic=recover, clock=clock)
+        self.ready = threading.Event()
+        """Event that is set once the sources have synced."""
         self._warming = threading.Lock()
         # Guarded by _warming: one for each source that has started, in their order.
         self._started: list[Synced | None] = []
@@ -143,6 +145,7 @@ class Controller:
         self.warm_up(stop)
         if not self._wait(stop):
             return
+        self.ready.set()
         workers = self.options.workers
         log.info("Starting workers", extra={"controller": self.name, "worker count": workers})
         with self._workers.running(workers, stop, name=f"{self.name}-worker"):

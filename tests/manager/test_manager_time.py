@@ -11,7 +11,7 @@ from clientgo.clock import Clock, utc
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.lifecycle import Group
-from clientgo.manager import Manager, Options, Reconciler, Result
+from clientgo.manager import ControllerBuilder, Manager, Options, Reconciler, Result
 from clientgo.manager.runnables import OTHERS, RunnableGroup
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.testing.client import FakeClient
@@ -61,6 +61,16 @@ class Store:
         return self.looks > 1
 
 
+class Source:
+    """Source of no events."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def start(self, *_: object) -> Store:
+        return self.store
+
+
 def test_caches_are_awaited_without_a_step() -> None:
     assert wait_for_cache_sync(threading.Event(), Store(), timeout=1.0, clock=FakeClock())
 
@@ -101,6 +111,17 @@ def test_unit_test_sets_the_time_of_a_reconciler_and_of_its_objects() -> None:
     assert Expiry(client, clock=clock).reconcile_request(NAME) == Result(requeue_after=3000)
 
 
+def test_manager_is_elected_once_its_controllers_have_synced() -> None:
+    store = Store()
+    manager = Manager(FakeClientset(), options=Options(name="time"), clock=FakeClock())
+    builder = ControllerBuilder(manager).for_(ConfigMap).watches_source(Source(store))
+    builder.complete(Expiry(manager.client).reconcile_request)
+    with Group() as group:
+        group.start(manager.run, group.stop_event, name="manager")
+        assert manager.elected.wait(10)
+        assert store.looks > 1
+
+
 @pytest.fixture
 def environment() -> Iterator[Environment]:
     with_clock = Environment(server=BundledServer(), clock=FakeClock())
@@ -121,7 +142,7 @@ def test_manager_server_and_reconciler_have_one_time(environment: Environment) -
 
         def is_deleted() -> bool:
             environment.advance(60)
-            return manager.client.find(ConfigMap, NAME) is None
+            return manager.api_reader.find(ConfigMap, NAME) is None
 
         eventually(is_deleted)
     assert (utc(clock) - created).total_seconds() >= 3600
