@@ -12,17 +12,23 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, tzinfo
+from typing import Self
 
 import msgspec
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed, ClientGoError
-from clientgo.internal.callbacks import run_callback
-from clientgo.lifecycle import Group, MaybeCoroutine, finished
+from clientgo.internal.callbacks import describe_error, run_callback
+from clientgo.internal.cron import times_after
+from clientgo.lifecycle import Group, MaybeCoroutine, finished, is_stopped_request
+from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.reconcile import Attempt, Attempts
 from clientgo.workqueue import ShutDown, WorkQueue
 from clientgo.workqueue.order import checked_priority
+
+log = get_logger(__name__)
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +41,46 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     requeue_after: float = 0.0
     priority: int | None = None
 
+    @classmethod
+    def until(cls, moment: datetime, *, clock: Clock = SYSTEM_CLOCK) -> Self:
+        """Reconcile again at a moment, such as the expiry of a certificate; after `PAST_SECONDS` if it has passed.
+
+        Raises:
+            ValueError: the moment has no time zone.
+        """
+        if moment.tzinfo is None:
+            raise ValueError(f"invalid moment {moment}: give its time zone, as datetime.now(UTC) does")
+        seconds = moment.timestamp() - clock.time()
+        return cls(requeue_after=seconds if seconds > 0 else PAST_SECONDS)
+
+    @classmethod
+    def cron(cls, schedule: str, *, zone: tzinfo = UTC, clock: Clock = SYSTEM_CLOCK) -> Self:
+        """Reconcile again at the next time of a cron schedule, `"0 3 * * mon-fri"` or `"@daily"`, in a time zone.
+
+        Raises:
+            ValueError: the schedule is invalid, or has no time within five years.
+        """
+        now = clock.time()
+        following = next(times_after(schedule, zone, now), None)
+        if following is None:
+            raise ValueError(f"invalid schedule {schedule!r}: no time within five years")
+        return cls(requeue_after=following - now)
+
+
+PAST_SECONDS = 1.0
+"""Seconds until the next reconciliation if it is to be at a moment that has passed."""
+
 
 class TerminalError(ClientGoError):
     """An error that a retry cannot fix: the object is not requeued. It is counted, and logged with its cause."""
 
+
+class GaveUp(TerminalError):
+    """A reconciliation failed more often than its retries allow; the cause is the last error."""
+
+
+GiveUp = Callable[[ObjectName, BaseException], object]
+"""Reports that an object is not retried any more, because of this error."""
 
 Reconcile = Callable[[ObjectName], MaybeCoroutine[Result | None]]
 """Reconciles the object of that name, which may be deleted; exceptions lead to a retry."""
@@ -50,7 +92,8 @@ class Workers:
     """Worker threads of one controller; thread-safe.
 
     Without `recover_panic` (controller-runtime's RecoverPanic), an error that is neither of the library nor expected
-    ends the program.
+    ends the program. After `retries` failed retries in a row, the object waits for its next event, and `give_up` is
+    called; None for no limit.
     """
 
     def __init__(
@@ -60,12 +103,16 @@ class Workers:
         attempts: Attempts,
         *,
         recover_panic: bool = True,
+        retries: int | None = None,
+        give_up: GiveUp | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._reconcile = reconcile
         self._queue = queue
         self._attempts = attempts
         self._recover_panic = recover_panic
+        self._retries = retries
+        self._give_up = give_up
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -131,9 +178,26 @@ class Workers:
         elif not self._recover_panic and attempt.is_bug(error):
             attempt.failed(error)
             raise error
+        elif self._is_last(key) and not is_stopped_request(error):
+            self._queue.forget(key)
+            gave_up = GaveUp(f"gave up after {self._retries} retries: {describe_error(error)}")
+            gave_up.__cause__ = error
+            attempt.failed_terminally(gave_up)
+            self._report(key, error)
         else:
             delay = self._queue.add_rate_limited(key)
             attempt.failed(error, retry_in=delay, failures=self._queue.num_requeues(key))
+
+    def _is_last(self, key: ObjectName) -> bool:
+        return self._retries is not None and self._queue.num_requeues(key) >= self._retries
+
+    def _report(self, key: ObjectName, error: BaseException) -> None:
+        if self._give_up is None:
+            return
+        try:
+            run_callback(self._give_up, key, error)
+        except CallbackFailed as failure:
+            log.error("cannot report that an object is not retried", extra={"key": str(key), "err": failure})
 
 
 def checked(result: object) -> Result:

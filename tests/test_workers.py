@@ -6,8 +6,9 @@ import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -259,3 +260,67 @@ def test_all_threads_survive_every_error() -> None:
     assert sorted(alive) == [f"survivor-{number}" for number in range(4)]
     assert seen == set(names)
     assert not stop.is_set()
+
+
+def test_object_that_fails_after_its_retries_is_given_up_until_the_next_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reported = list[tuple[ObjectName, BaseException]]()
+    error = ConfigError("no quota")
+    fixture = Fixture(raising(error), retries=2, give_up=lambda key, failure: reported.append((key, failure)))
+    fixture.process(BAD, BAD)
+    assert (fixture.waits(), reported) == ({BAD: 2.0}, [])
+    fixture.process(BAD, GOOD)
+    assert (fixture.waits(), reported) == ({}, [(BAD, error)])
+    assert counted(fixture.kept, "terminal_reconcile_errors_total") == 1
+    assert "cannot reconcile; waiting for a change: gave up after 2 retries: no quota" in caplog.text
+    assert fixture.attempts.history is not None
+    (failing,) = fixture.attempts.history.failing()
+    assert failing.error == "gave up after 2 retries: no quota"
+    fixture.process(BAD)
+    assert (fixture.waits(), len(reported)) == ({BAD: 1.0}, 1)
+
+
+def test_failure_by_a_stop_is_no_reason_to_give_up() -> None:
+    reported = list[ObjectName]()
+    stopping = ConnectionFailed("stopping", stopping=True)
+    fixture = Fixture(raising(stopping), retries=0, give_up=lambda key, _: reported.append(key))
+    fixture.process(BAD)
+    assert (fixture.waits(), reported) == ({BAD: 1.0}, [])
+
+
+def test_failing_report_of_a_given_up_object_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    fixture = Fixture(raising(ConfigError("no quota")), retries=0, give_up=lambda key, error: 1 // 0)
+    fixture.process(BAD, GOOD)
+    assert fixture.seen == [BAD, GOOD]
+    assert "cannot report that an object is not retried" in caplog.text
+
+
+NOW = FakeClock().time()
+
+
+@pytest.mark.parametrize(
+    ("result", "seconds"),
+    [
+        (lambda clock: Result.until(datetime.fromtimestamp(NOW + 90, UTC), clock=clock), 90.0),
+        (lambda clock: Result.until(datetime.fromtimestamp(NOW - 90, UTC), clock=clock), 1.0),
+        (lambda clock: Result.cron("@hourly", clock=clock), 3600 - NOW % 3600),
+        (lambda clock: Result.cron("*/5 * * * *", clock=clock, zone=ZoneInfo("Asia/Tokyo")), 300 - NOW % 300),
+    ],
+)
+def test_object_is_reconciled_again_at_a_moment(result: Callable[[FakeClock], Result], seconds: float) -> None:
+    assert result(FakeClock()).requeue_after == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Result.until(datetime(2030, 1, 1)), "give its time zone"),
+        (lambda: Result.cron("every day"), "invalid schedule 'every day': expected 5 fields"),
+        (lambda: Result.cron("0 0 30 2 *"), "no time within five years"),
+        (lambda: Result.cron("61 * * * *"), "end of range \\(61\\) above maximum"),
+    ],
+)
+def test_moment_that_is_none_is_rejected(make: Callable[[], Result], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -45,13 +45,13 @@ from clientgo.manager.program import ManagerFlags, run
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.sources import Channel, FuncSource, InformerSource, KindSource, MapFuncs
 from clientgo.signals import stop_on_signals
-from clientgo.workers import Result, TerminalError
+from clientgo.workers import GaveUp, Result, TerminalError
 
 __all__ = [
     "Manager", "Options", "LeaderElectionOptions", "LeadershipLost", "stop_on_signals", "exit_code",
     "CacheOptions", "ByObject", "CacheNotSynced", "NotIndexed",
     "Client", "DirectClient", "ApiReader", "Cluster", "ClusterOptions",
-    "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError",
+    "run", "ManagerFlags", "Reconciler", "RequestReconciler", "Result", "TerminalError", "GaveUp",
     "Controller", "ControllerBuilder", "ControllerOptions",
     "KindSource", "InformerSource", "Channel", "FuncSource", "MapFuncs",
     "Finalizer", "Finalizers", "has_finalizer", "with_finalizer", "without_finalizer",

@@ -24,7 +24,7 @@ from clientgo.manager.sources import Source, checked_request
 from clientgo.meta.names import ObjectName
 from clientgo.metrics import Counter, safe_provider
 from clientgo.reconcile import Attempts, LogFields
-from clientgo.workers import Reconcile, Result, TerminalError, Workers
+from clientgo.workers import GiveUp, Reconcile, Result, TerminalError, Workers
 from clientgo.workqueue import (
     NORMAL,
     ItemExponentialFailureRateLimiter,
@@ -50,8 +50,9 @@ class ControllerOptions:
     `expected` are errors of the reconciler that are not bugs: they are retried as others are, and logged without a
     traceback. Without `recover_panic`, any other error outside the library's ends the program. With `warm_up`, standbys
     fill their queue already. `reconciliation_timeout` limits all requests of one reconciliation, including retries and
-    waits; 0 for no limit. `log_fields(request)` are added to each line logged meanwhile, besides kind, namespace, name
-    and reconcile_id.
+    waits; 0 for no limit. After `retries` failed retries in a row (None: no limit) the object waits for its next event,
+    and `give_up(request, error)` is called. `log_fields(request)` are added to each line logged meanwhile, besides
+    kind, namespace, name and reconcile_id.
     """
 
     workers: int = 1
@@ -63,6 +64,8 @@ class ControllerOptions:
     recover_panic: bool = True
     cache_sync_timeout: float = SYNC_SECONDS
     reconciliation_timeout: float = 0.0
+    retries: int | None = None
+    give_up: GiveUp | None = None
     log_fields: LogFields | None = None
 
 
@@ -108,8 +111,15 @@ class Controller:
         )
         self._timeouts = timeouts_of(name)
         self.queue: RateLimitingQueue[ObjectName] = new_queue(name, self.options, clock)
-        recover = self.options.recover_panic
-        self._workers = Workers(self._limited, self.queue, self.attempts, recover_panic=recover, clock=clock)
+        self._workers = Workers(
+            self._limited,
+            self.queue,
+            self.attempts,
+            recover_panic=self.options.recover_panic,
+            retries=self.options.retries,
+            give_up=self.options.give_up,
+            clock=clock,
+        )
         self.ready = threading.Event()
         """Event that is set once the sources have synced."""
         self._warming = threading.Lock()

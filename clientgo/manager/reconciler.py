@@ -17,9 +17,11 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
+from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConfigError, NotFound
-from clientgo.lifecycle import MaybeCoroutine
+from clientgo.internal.callbacks import describe_error
+from clientgo.lifecycle import MaybeCoroutine, finished
 from clientgo.manager.builder import ControllerBuilder, Host
 from clientgo.manager.client import Client
 from clientgo.manager.controllers import Controller, check_signature
@@ -33,6 +35,7 @@ from clientgo.meta.objects import ApiObject
 from clientgo.meta.scheme import api_of
 from clientgo.record import EventRecorder, FakeRecorder
 from clientgo.workers import Result
+from clientgo.workqueue import BackoffRateLimiter
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -53,6 +56,9 @@ class ControllerDeclaration:
     name: str | None = None
     expected: Iterable[type[Exception]] | None = None
     indexes: Indexes | None = None
+    retries: int | None = None
+    timeout: float | None = None
+    backoff: Backoff | None = None
 
     def kinds(self) -> set[type[Any]]:
         """Return the kinds that the controller watches."""
@@ -78,6 +84,9 @@ class Reconciler(Generic[T]):
     - `expected`: errors that are not bugs, logged without a traceback.
     - `indexes`: functions by kind and field, for `client.list(Job, fields={"owner": "a"})`:
       `indexes={Job: {"owner": owner_names}}`, where `owner_names(job)` returns strings. A `FakeClient` has them too.
+    - `retries`: failed retries in a row after which `gave_up` is called and the object waits for its next event.
+    - `timeout`: seconds that the requests, or the coroutine, of one reconciliation may take together.
+    - `backoff`: delays of retries: `Backoff(duration=1, factor=2, jitter=0.1, cap=60)`. By default 5 ms to 1000 s.
 
     `reconcile` and `finalize` may be coroutine functions (`async def`), which run in the event loop of their worker.
 
@@ -99,10 +108,14 @@ class Reconciler(Generic[T]):
         name: str | None = None,
         expected: Iterable[type[Exception]] | None = None,
         indexes: Indexes | None = None,
+        retries: int | None = None,
+        timeout: float | None = None,
+        backoff: Backoff | None = None,
     ) -> None:
         declaration = ControllerDeclaration(
-            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected, indexes
-        )
+            _kind_of(cls), owns, watches, predicates, workers, finalizer, name, expected, indexes,
+            retries, timeout, backoff,
+        )  # fmt: skip
         cls.declaration = declaration.over(cls.declaration)
 
     def __init__(self, client: Client, recorder: EventRecorder | None = None, *, clock: Clock | None = None) -> None:
@@ -129,6 +142,15 @@ class Reconciler(Generic[T]):
         A `Result` means that it takes longer: it is called again after the next event, or after `requeue_after`.
         It must be idempotent: an event that arrives late may lead to one more call.
         """
+        return None
+
+    def gave_up(self, obj: T, error: BaseException, /) -> MaybeCoroutine[None]:
+        """Report that the object is not retried any more; by default, a `Warning` event. For `retries`.
+
+        Override it to set a condition. `controller_runtime_terminal_reconcile_errors_total` counts the calls.
+        """
+        note = f"not retried any more, until it changes: {describe_error(error)}"
+        self.recorder.event(obj, "Warning", "GaveUp", note)
         return None
 
     def setup(self, builder: ControllerBuilder) -> None:
@@ -167,8 +189,18 @@ class Reconciler(Generic[T]):
         builder.expecting(*(declared.expected or ()))
         if declared.name:
             builder.named(declared.name)
+        builder.with_options(
+            retries=declared.retries, give_up=self._report, reconciliation_timeout=declared.timeout or 0.0
+        )
+        if declared.backoff is not None:
+            builder.with_limiter(BackoffRateLimiter(declared.backoff))
         self.setup(builder)
         return builder.complete(self.reconcile_request)
+
+    def _report(self, request: ObjectName, error: BaseException) -> None:
+        obj: T | None = self.client.find(self._kind, request)
+        if obj is not None:
+            finished(self.gave_up(obj, error))
 
     @classmethod
     def check(cls) -> type[Any]:
@@ -187,6 +219,10 @@ class Reconciler(Generic[T]):
             value = getattr(cls.declaration, keyword)
             if value is not None and not isinstance(value, Iterable):
                 raise ConfigError(f"{name}: {keyword} must be a list, got {value!r}")
+        for keyword in ("retries", "timeout"):
+            value = getattr(cls.declaration, keyword)
+            if value is not None and not value >= 0:
+                raise ConfigError(f"{name}: {keyword} must be at least 0, got {value!r}")
         _check_indexes(name, cls.declaration.indexes)
         argument = kind.__name__.lower()
         if cls.reconcile is not Reconciler.reconcile:

@@ -9,6 +9,7 @@ from clientgo.workqueue.order import FIFO, LOW, NORMAL, Storage
 from clientgo.workqueue.priority import ByPriority, PriorityQueue
 from clientgo.workqueue.queue import DelayingQueue, RateLimitingQueue, ShutDown, WorkQueue
 from clientgo.workqueue.ratelimiters import (
+    BackoffRateLimiter,
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
     ItemFastSlowRateLimiter,
@@ -23,7 +24,8 @@ from clientgo.workqueue.state import QueueState
 __all__ = [
     "WorkQueue", "DelayingQueue", "RateLimitingQueue", "PriorityQueue", "ShutDown", "QueueState",
     "Storage", "FIFO", "ByPriority", "NORMAL", "LOW",
-    "RateLimiter", "BucketRateLimiter", "ItemExponentialFailureRateLimiter", "ItemFastSlowRateLimiter",
-    "MaxOfRateLimiter", "WithMaxWaitRateLimiter", "default_controller_rate_limiter", "default_item_based_rate_limiter",
+    "RateLimiter", "BackoffRateLimiter", "BucketRateLimiter", "ItemExponentialFailureRateLimiter",
+    "ItemFastSlowRateLimiter", "MaxOfRateLimiter", "WithMaxWaitRateLimiter", "default_controller_rate_limiter",
+    "default_item_based_rate_limiter",
     "keep_unfinished_work_updated", "update_unfinished_work",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import threading
 from collections import defaultdict
 from typing import Generic, Protocol, TypeVar
 
+from clientgo.backoff import Backoff
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
@@ -74,6 +75,18 @@ class ItemExponentialFailureRateLimiter(_Failures[K]):
             return min(math.ldexp(self._base, self._count(item) - 1), self._max)
         except OverflowError:
             return self._max
+
+
+class BackoffRateLimiter(_Failures[K]):
+    """Delays of a `Backoff` per key; its number of steps does not matter."""
+
+    def __init__(self, backoff: Backoff) -> None:
+        super().__init__()
+        self._backoff = backoff
+
+    def when(self, item: K, /) -> float:
+        """Return the delay after this failure, with jitter, and count the failure."""
+        return self._backoff.delay(self._count(item) - 1)
 
 
 class ItemFastSlowRateLimiter(_Failures[K]):

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from clientgo.backoff import Backoff
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Reconciler, Result
 from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicate
 from clientgo.meta import ObjectMeta, ObjectName, api_type, controller_of, meta_for, replace
+from clientgo.record import FakeRecorder
 from clientgo.testing.client import FakeClient
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
@@ -216,3 +218,28 @@ def test_invalid_indexes_are_rejected(indexes: Any) -> None:
 
     with pytest.raises((ConfigError, TypeError), match=r"indexes|object"):
         Invalid(FakeClient())
+
+
+class Persistent(
+    Reconciler[Foo], retries=1, timeout=5.0, backoff=Backoff(duration=0.01), expected=[OSError], name="persistent"
+):
+    def reconcile(self, foo: Foo) -> None:
+        raise OSError("disk full")
+
+
+def test_retries_timeout_and_backoff_are_those_of_the_class_and_giving_up_is_an_event() -> None:
+    manager = manager_of(fake(new_foo("a")))
+    recorder = FakeRecorder(1)
+    assert recorder.events is not None
+    controller = manager.add_reconciler(Persistent(manager.client, recorder))
+    assert (controller.options.retries, controller.options.reconciliation_timeout) == (1, 5.0)
+    with running(manager):
+        event = recorder.events.get(timeout=20)
+    assert event == "Warning GaveUp not retried any more, until it changes: OSError: disk full"
+
+
+@pytest.mark.parametrize("keyword", ["retries", "timeout"])
+def test_negative_limit_of_a_reconciler_is_reported(keyword: str) -> None:
+    cls: Any = type("Negative", (Persistent,), {}, **{keyword: -1})
+    with pytest.raises(ConfigError, match=f"Negative: {keyword} must be at least 0, got -1"):
+        cls.check()

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clientgo.backoff import Backoff
 from clientgo.lifecycle import Group
 from clientgo.testing.clock import FakeClock
 from clientgo.workqueue import (
+    BackoffRateLimiter,
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
     ItemFastSlowRateLimiter,
@@ -68,6 +70,14 @@ def test_first_failures_have_the_fast_delay_and_later_ones_the_slow() -> None:
 
 
 @pytest.mark.behaviour("WQ-20")
+def test_backoff_determines_the_delays_of_each_key() -> None:
+    limiter = BackoffRateLimiter[str](Backoff(duration=1.0, factor=3.0, cap=5.0))
+    assert delays(limiter, "a", 3) == [1.0, 3.0, 5.0]
+    assert delays(limiter, "b", 1) == [1.0]
+    limiter.forget("a")
+    assert delays(limiter, "a", 1) == [1.0]
+
+
 def test_max_of_returns_the_longest_delay_and_forgets_in_all() -> None:
     limiter: MaxOfRateLimiter[str] = MaxOfRateLimiter(
         ItemFastSlowRateLimiter(0.005, 3.0, 3), ItemExponentialFailureRateLimiter(0.001, 1.0)

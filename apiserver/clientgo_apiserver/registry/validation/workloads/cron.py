@@ -4,31 +4,10 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from clientgo.internal.cron import DESCRIPTORS, FIELDS, part_values
 from clientgo_apiserver.formats import is_go_duration
 from clientgo_apiserver.http.status import Cause, invalid_value
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
-
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
-    (0, 59, {}),
-    (0, 23, {}),
-    (1, 31, {}),
-    (1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
-    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
-)
-"""Lowest and highest value and names of minutes, hours, days, months and days of the week."""
-
-DESCRIPTORS = {
-    "@yearly": "0 0 1 1 *",
-    "@annually": "0 0 1 1 *",
-    "@monthly": "0 0 1 * *",
-    "@weekly": "0 0 * * 0",
-    "@daily": "0 0 * * *",
-    "@midnight": "0 0 * * *",
-    "@hourly": "0 * * * *",
-}
-"""Schedules that have a name."""
 
 _ZONE_PART = re.compile(r"[A-Za-z.\-_0-9+]{1,14}")
 
@@ -81,44 +60,6 @@ def _descriptor_error(text: str) -> str:
     if every != text:
         return f'failed to parse duration {text}: time: invalid duration "{every}"'
     return f"unrecognized descriptor: {text}"
-
-
-def part_values(text: str, bounds: tuple[int, int, dict[str, int]]) -> range:
-    """Return the values of a part of a field, such as `1-5`, `*/10` or `mon`; raise ValueError if it is invalid."""
-    low, high, names = bounds
-    range_step = text.split("/")
-    limits = range_step[0].split("-")
-    if limits[0] in ("*", "?"):
-        start, end = low, high
-    else:
-        start = _number(limits[0], names)
-        if len(limits) > 2:
-            raise ValueError(f"too many hyphens: {text}")
-        end = _number(limits[1], names) if len(limits) > 1 else start
-    if len(range_step) > 2:
-        raise ValueError(f"too many slashes: {text}")
-    step = _number(range_step[1], {}) if len(range_step) > 1 else 1
-    if len(range_step) > 1 and len(limits) == 1:
-        end = high
-    if start < low:
-        raise ValueError(f"beginning of range ({start}) below minimum ({low}): {text}")
-    if end > high:
-        raise ValueError(f"end of range ({end}) above maximum ({high}): {text}")
-    if start > end:
-        raise ValueError(f"beginning of range ({start}) beyond end of range ({end}): {text}")
-    if not step:
-        raise ValueError(f"step of range should be a positive number: {text}")
-    return range(start, end + 1, step)
-
-
-def _number(text: str, names: dict[str, int]) -> int:
-    if text.lower() in names:
-        return names[text.lower()]
-    if not re.fullmatch(r"[+-]?\d+", text):
-        raise ValueError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
-    if int(text) < 0:
-        raise ValueError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(text)
 
 
 @rule()
