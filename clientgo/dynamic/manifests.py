@@ -4,11 +4,13 @@ for result in apply_yaml(clientset, Path("deploy"), field_manager="installer"):
 print(result)  # deploy/crds.yaml, document 1: CustomResourceDefinition foos.example.com: created
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import unified_diff
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from clientgo.dynamic.applyset import PART_OF, ApplySet, Content
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, dynamic_client
 from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
@@ -16,11 +18,16 @@ from clientgo.dynamic.waiting import WaitTimeout, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
-from clientgo.meta.objects import GroupVersionKind
+from clientgo.meta.yamlio import to_yaml
 
 ESTABLISHED_TIMEOUT = 60.0
 """Maximum seconds until an applied CustomResourceDefinition is served."""
 
+Manifests = Path | str | IO[str] | IO[bytes]
+"""File or folder, text, or open file such as `sys.stdin`."""
+
+_BY_SERVER = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD = "CustomResourceDefinition"
 _FIRST = ("Namespace", _CRD)
 
@@ -32,20 +39,37 @@ class ApplyResult(StrEnum):
     CONFIGURED = "configured"
     UNCHANGED = "unchanged"
     DELETED = "deleted"
+    PRUNED = "pruned"
     ABSENT = "absent"
 
 
 class ObjectResult(NamedTuple):
-    """Outcome for one document: a result, or the error."""
+    """Outcome for one document: a result, or the error; of an apply, also the object `before` and `after`."""
 
     source: str
     kind: str
     name: str
     result: ApplyResult | None
     error: Exception | None = None
+    before: Unstructured | None = None
+    after: Unstructured | None = None
 
     def __str__(self) -> str:
         return f"{self.source}: {self.kind} {self.name}: {self.result or self.error}"
+
+    @property
+    def diff(self) -> str:
+        """Changed lines of the YAML, without what the server maintains; values of Secrets are hidden.
+
+        After a dry run, the lines that would change.
+        """
+        before, after = (None if obj is None else _content(obj) for obj in (self.before, self.after))
+        if self.kind == "Secret":
+            _hide(before or {}, after or {})
+        old, new = (
+            to_yaml(each, sort_keys=True, literal=True).splitlines() if each else [] for each in (before, after)
+        )
+        return "\n".join(unified_diff(old, new, f"{self.kind} {self.name}", self.source, lineterm=""))
 
 
 class ManifestError(ClientGoError):
@@ -64,32 +88,63 @@ class _Document(NamedTuple):
     def kind(self) -> str:
         return str(self.content.get("kind", ""))
 
+    @property
+    def group(self) -> str:
+        return str(self.content["apiVersion"]).rpartition("/")[0]
+
+    @property
+    def namespace(self) -> str:
+        return (self.content.get("metadata") or {}).get("namespace") or ""
+
 
 def apply_yaml(
     clientset: DynamicClientset,
-    manifests: Path | str,
+    manifests: Manifests,
     *,
     field_manager: str,
     namespace: str = "default",
     force: bool = False,
     dry_run: bool = False,
+    apply_set: str = "",
 ) -> list[ObjectResult]:
-    """Apply each object of a file, of the files of a folder, or of a text; return the outcomes in the order of writing.
+    """Apply each object of a file, of the files of a folder, of a text or stream; return the outcomes in their order.
 
     Namespaces and CustomResourceDefinitions come first; the latter are served before the next object is written.
-    Objects without a namespace belong to `namespace`. An object that fails does not prevent the others.
+    Objects without a namespace belong to `namespace`. An object that fails does not prevent the others. With an
+    `apply_set`, objects that were applied with it before, and no longer are, are deleted, unless an object failed. It
+    is `NAME` of a Secret in `namespace`, or `configmaps/NAME`, which records the set as kubectl does.
 
     Raises:
-        ConfigError: the YAML cannot be read, or a document is not an object; nothing is written.
+        ConfigError: the YAML cannot be read, a document is not an object, or the apply set is another tool's; nothing
+            is written.
         ManifestError: objects failed.
+        ApiError, ConnectionFailed: the apply set cannot be read or recorded.
     """
+    documents = _ordered(manifests)
     writer = _Writer(clientset, namespace, field_manager=field_manager, force=force, dry_run=dry_run)
-    return _all([writer.attempt(document, writer.applied) for document in _ordered(manifests)])
+    if not apply_set:
+        return _all([writer.attempt(document, writer.applied) for document in documents])
+    members = ApplySet(clientset, writer.mapper, apply_set, namespace, manager=field_manager, dry_run=dry_run)
+    members.read()
+    writer.labels = {PART_OF: members.id}
+    # The namespace of the set may be among those to be created.
+    spaces = [document for document in documents if document.kind == "Namespace"]
+    results = [writer.attempt(document, writer.applied) for document in spaces]
+    kinds = {f"{document.kind}.{document.group}".rstrip(".") for document in documents}
+    members.record(members.before.union(Content(kinds, {document.namespace or namespace for document in documents})))
+    results += [writer.attempt(document, writer.applied) for document in documents[len(spaces) :]]
+    written = [result.after.metadata for result in _all(results) if result.after is not None]
+    source = f"apply set {members.name}"
+    for kind, name, error in members.prune({metadata.uid for metadata in written}):
+        results.append(ObjectResult(source, kind, name, ApplyResult.PRUNED if error is None else None, error))
+    _all(results)
+    members.record(Content(kinds, {metadata.namespace for metadata in written} - {""}))
+    return results
 
 
 def create_yaml(
     clientset: DynamicClientset,
-    manifests: Path | str,
+    manifests: Manifests,
     *,
     field_manager: str = "",
     namespace: str = "default",
@@ -100,12 +155,13 @@ def create_yaml(
     return _all([writer.attempt(document, writer.created) for document in _ordered(manifests)])
 
 
-def delete_yaml(
-    clientset: DynamicClientset, manifests: Path | str, *, namespace: str = "default"
-) -> list[ObjectResult]:
+def delete_yaml(clientset: DynamicClientset, manifests: Manifests, *, namespace: str = "default") -> list[ObjectResult]:
     """Delete each object, in the reverse order of `apply_yaml`; raise as it does."""
     writer = _Writer(clientset, namespace)
     return _all([writer.attempt(document, writer.deleted) for document in reversed(_ordered(manifests))])
+
+
+_Effect = tuple[ApplyResult, Unstructured | None, Unstructured | None]
 
 
 class _Writer:
@@ -125,21 +181,24 @@ class _Writer:
         self._field_manager = field_manager
         self._force = force
         self._dry_run = dry_run
-        self._mapper = RestMapper(clientset.discovery)
+        self.mapper = RestMapper(clientset.discovery)
+        self.labels: Mapping[str, str] = {}
+        """Labels that are added to each object."""
 
-    def attempt(
-        self, document: _Document, write: Callable[[DynamicClient, dict[str, Any]], ApplyResult]
-    ) -> ObjectResult:
+    def attempt(self, document: _Document, write: Callable[[DynamicClient, dict[str, Any]], _Effect]) -> ObjectResult:
         """Write the object; return its result or error."""
         name = name_of(document.content)
         try:
-            result = write(self._client_of(document.content), document.content)
+            result, before, after = write(self._client_of(document), document.content)
         except (ClientGoError, NoMatch, WaitTimeout) as error:
             return ObjectResult(document.source, document.kind, name, None, error)
-        return ObjectResult(document.source, document.kind, name, result)
+        return ObjectResult(document.source, document.kind, name, result, before=before, after=after)
 
-    def applied(self, client: DynamicClient, content: dict[str, Any]) -> ApplyResult:
+    def applied(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
         """Apply the object."""
+        if self.labels:
+            metadata = content["metadata"]
+            content = {**content, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **self.labels}}}
         try:
             before = client.get(name_of(content))
         except NotFound:
@@ -147,44 +206,54 @@ class _Writer:
         after = client.apply(content, field_manager=self._field_manager, force=self._force, dry_run=self._dry_run)
         self._establish(after)
         if before is None:
-            return ApplyResult.CREATED
-        return ApplyResult.UNCHANGED if _content(before) == _content(after) else ApplyResult.CONFIGURED
+            return ApplyResult.CREATED, None, after
+        is_same = _content(before) == _content(after)
+        return ApplyResult.UNCHANGED if is_same else ApplyResult.CONFIGURED, before, after
 
-    def created(self, client: DynamicClient, content: dict[str, Any]) -> ApplyResult:
+    def created(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
         """Create the object."""
-        self._establish(
-            client.create(from_dict(client.kind, content), field_manager=self._field_manager, dry_run=self._dry_run)
-        )
-        return ApplyResult.CREATED
+        obj: Unstructured = from_dict(client.kind, content)
+        created = client.create(obj, field_manager=self._field_manager, dry_run=self._dry_run)
+        self._establish(created)
+        return ApplyResult.CREATED, None, created
 
-    def deleted(self, client: DynamicClient, content: dict[str, Any]) -> ApplyResult:
+    def deleted(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
         """Delete the object if it exists."""
         try:
             client.delete(name_of(content))
         except NotFound:
-            return ApplyResult.ABSENT
-        return ApplyResult.DELETED
+            return ApplyResult.ABSENT, None, None
+        return ApplyResult.DELETED, None, None
 
     def _establish(self, stored: Unstructured) -> None:
         if stored.kind == _CRD and not self._dry_run:
             wait_for(self._clientset, stored, condition="Established", timeout=ESTABLISHED_TIMEOUT)
 
-    def _client_of(self, content: dict[str, Any]) -> DynamicClient:
-        group, _, version = str(content["apiVersion"]).rpartition("/")
-        gvk = GroupVersionKind(group, version, str(content["kind"]))
-        mapping = self._mapper.mapping(gvk.kind, gvk.group, gvk.version)
-        metadata = content.get("metadata") or {}
-        namespace = (metadata.get("namespace") or self._namespace) if mapping.namespaced else ""
-        cls = dynamic_client(mapping.resource, kind=gvk.kind, namespaced=mapping.namespaced)
+    def _client_of(self, document: _Document) -> DynamicClient:
+        version = str(document.content["apiVersion"]).rpartition("/")[2]
+        mapping = self.mapper.mapping(document.kind, document.group, version)
+        namespace = (document.namespace or self._namespace) if mapping.namespaced else ""
+        cls = dynamic_client(mapping.resource, kind=document.kind, namespaced=mapping.namespaced)
         return cls(self._clientset.requester, namespace)
 
 
 def _content(obj: Any) -> dict[str, Any]:
     content: dict[str, Any] = obj.to_dict()
-    for key in ("managedFields", "resourceVersion", "generation"):
+    for key in _BY_SERVER:
         content["metadata"].pop(key, None)
     content.pop("status", None)
     return content
+
+
+def _hide(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Replace the values of a Secret by stars, so that only the names of changed ones are shown."""
+    for key in ("data", "stringData"):
+        old, new = before.get(key) or {}, after.get(key) or {}
+        for content, values, text in ((before, old, "*** (before)"), (after, new, "*** (after)")):
+            if values:
+                content[key] = {name: "***" if old.get(name) == new.get(name) else text for name in values}
+    for content in (before, after):
+        (content.get("metadata", {}).get("annotations") or {}).pop(_LAST_APPLIED, None)
 
 
 def _all(results: list[ObjectResult]) -> list[ObjectResult]:
@@ -194,7 +263,7 @@ def _all(results: list[ObjectResult]) -> list[ObjectResult]:
     return results
 
 
-def _ordered(manifests: Path | str) -> list[_Document]:
+def _ordered(manifests: Manifests) -> list[_Document]:
     return sorted(_read(manifests), key=lambda document: _rank(document.kind))
 
 
@@ -202,15 +271,26 @@ def _rank(kind: str) -> int:
     return _FIRST.index(kind) if kind in _FIRST else len(_FIRST)
 
 
-def _read(manifests: Path | str) -> list[_Document]:
-    texts = [("text", read_text("text", manifests))] if isinstance(manifests, str) else read_files(manifests)
+def _read(manifests: Manifests) -> list[_Document]:
     return [
         document
-        for source, contents in texts
+        for source, contents in _texts(manifests)
         for number, content in enumerate(contents, 1)
         if content is not None
         for document in _flat(f"{source}, document {number}", content)
     ]
+
+
+def _texts(manifests: Manifests) -> Iterable[tuple[str, list[Any]]]:
+    if isinstance(manifests, Path):
+        return read_files(manifests)
+    if isinstance(manifests, str):
+        return [("text", read_text("text", manifests))]
+    source, content = str(getattr(manifests, "name", "stream")), manifests.read()
+    try:
+        return [(source, read_text(source, content if isinstance(content, str) else content.decode()))]
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{source} cannot be read as YAML: {error}") from error
 
 
 def _flat(source: str, content: object) -> Iterator[_Document]:

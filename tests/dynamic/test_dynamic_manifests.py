@@ -1,5 +1,6 @@
 """Server-side apply and deletion of YAML with objects of several kinds."""
 
+import io
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -86,3 +87,30 @@ def test_created_objects_that_exist_are_errors(clientset: DynamicClientset) -> N
     assert results([*create_yaml(clientset, TEXT)]) == ["created"] * 3
     with pytest.raises(ManifestError, match="3 of 3 objects failed"):
         create_yaml(clientset, TEXT)
+
+
+SECRET = "{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {password: %s, user: me}}"
+
+
+def test_diff_shows_what_would_change_and_hides_the_values_of_secrets(clientset: DynamicClientset) -> None:
+    apply_yaml(clientset, f"{TEXT}\n---\n{SECRET % 'old'}", field_manager="test")
+    changed = f"{TEXT.replace('a: b', 'a: c')}\n---\n{SECRET % 'new'}"
+    outcomes = apply_yaml(clientset, changed, field_manager="test", dry_run=True)
+    diffs = {item.name: item.diff.splitlines() for item in outcomes}
+    assert diffs["later"] == diffs["b"] == []
+    assert diffs["a"][:2] == ["--- ConfigMap a", "+++ text, document 1"]
+    assert [line for line in diffs["a"][2:] if line[0] in "+-"] == ["-  a: b", "+  a: c"]
+    assert [line for line in diffs["s"][2:] if line[0] in "+-"] == [
+        "-  password: '*** (before)'",
+        "+  password: '*** (after)'",
+    ]
+    assert "  user: '***'" in "\n".join(diffs["s"])
+    (created,) = apply_yaml(clientset, SECRET.replace("name: s", "name: t") % "x", field_manager="test", dry_run=True)
+    assert "+kind: Secret" in created.diff
+
+
+def test_streams_are_read(clientset: DynamicClientset) -> None:
+    for stream in (io.StringIO(TEXT), io.BytesIO(TEXT.encode())):
+        assert len(apply_yaml(clientset, stream, field_manager="test", dry_run=False)) == 3
+    with pytest.raises(ConfigError, match="stream cannot be read as YAML: 'utf-8' codec"):
+        apply_yaml(clientset, io.BytesIO(b"\xff"), field_manager="test")

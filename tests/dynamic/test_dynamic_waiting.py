@@ -79,7 +79,7 @@ def test_function_is_awaited(clientset: Clientset, create: Callable[[str], Pod])
     [
         "jsonpath={.status.phase}=Running",
         "jsonpath=.status.phase=Running",
-        "jsonpath={.status.phase}",
+        "jsonpath={.status.conditions[0].type}",
         'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True',
         "jsonpath={.status.conditions[0].observedGeneration}=3",
     ],
