@@ -113,6 +113,8 @@ class Workers:
         self._recover_panic = recover_panic
         self._retries = retries
         self._give_up = give_up
+        # By object; counted here, because a limiter need not count.
+        self._failures: dict[ObjectName, int] = {}
         self._clock = clock
 
     def __repr__(self) -> str:
@@ -153,7 +155,7 @@ class Workers:
                 self._failed(key, attempt, failure.__cause__ or failure)
                 return
             # The next failure starts with a fresh backoff.
-            self._queue.forget(key)
+            self._forget(key)
             if result.requeue_after > 0:
                 attempt.succeeded("requeue_after", requeue_in=result.requeue_after)
                 self._queue.add_after(key, result.requeue_after, priority=result.priority)
@@ -173,13 +175,13 @@ class Workers:
     def _failed(self, key: ObjectName, attempt: Attempt, error: BaseException) -> None:
         if isinstance(error, TerminalError):
             # The next event starts with a fresh backoff.
-            self._queue.forget(key)
+            self._forget(key)
             attempt.failed_terminally(error)
         elif not self._recover_panic and attempt.is_bug(error):
             attempt.failed(error)
             raise error
-        elif self._is_last(key) and not is_stopped_request(error):
-            self._queue.forget(key)
+        elif not is_stopped_request(error) and self._has_no_retry(key):
+            self._forget(key)
             gave_up = GaveUp(f"gave up after {self._retries} retries: {describe_error(error)}")
             gave_up.__cause__ = error
             attempt.failed_terminally(gave_up)
@@ -188,8 +190,15 @@ class Workers:
             delay = self._queue.add_rate_limited(key)
             attempt.failed(error, retry_in=delay, failures=self._queue.num_requeues(key))
 
-    def _is_last(self, key: ObjectName) -> bool:
-        return self._retries is not None and self._queue.num_requeues(key) >= self._retries
+    def _has_no_retry(self, key: ObjectName) -> bool:
+        if self._retries is None:
+            return False
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        return failures > self._retries
+
+    def _forget(self, key: ObjectName) -> None:
+        self._failures.pop(key, None)
+        self._queue.forget(key)
 
     def _report(self, key: ObjectName, error: BaseException) -> None:
         if self._give_up is None:

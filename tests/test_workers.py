@@ -19,7 +19,7 @@ from clientgo.reconcile import Attempts
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from clientgo.workers import Result, TerminalError, Workers
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, PriorityQueue
+from clientgo.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, PriorityQueue
 
 BAD, GOOD = ObjectName("ns", "bad"), ObjectName("ns", "good")
 
@@ -279,6 +279,27 @@ def test_object_that_fails_after_its_retries_is_given_up_until_the_next_event(
     assert failing.error == "gave up after 2 retries: no quota"
     fixture.process(BAD)
     assert (fixture.waits(), len(reported)) == ({BAD: 1.0}, 1)
+
+
+@pytest.mark.parametrize("error", [error for error in ERRORS.values() if not isinstance(error, TerminalError)])
+def test_object_is_given_up_whatever_its_reconciler_raises(error: BaseException) -> None:
+    reported = list[BaseException]()
+    fixture = Fixture(raising(error), retries=0, give_up=lambda _, failure: reported.append(failure))
+    fixture.process(BAD, GOOD)
+    assert (fixture.seen, fixture.waits(), reported) == ([BAD, GOOD], {}, [error])
+
+
+def test_retries_are_counted_without_a_limiter_that_counts() -> None:
+    reported = list[ObjectName]()
+    fixture = Fixture(raising(ConfigError("x")), retries=1, give_up=lambda key, _: reported.append(key))
+    fixture.queue = PriorityQueue(BucketRateLimiter(1000.0, 1000, clock=fixture.clock), clock=fixture.clock)
+    fixture.workers = Workers(
+        fixture.reconcile, fixture.queue, fixture.attempts, retries=1, give_up=lambda key, _: reported.append(key)
+    )
+    fixture.process(BAD)
+    assert reported == []
+    fixture.process(BAD)
+    assert reported == [BAD]
 
 
 def test_failure_by_a_stop_is_no_reason_to_give_up() -> None:

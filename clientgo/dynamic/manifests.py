@@ -14,7 +14,7 @@ from clientgo.dynamic.applyset import PART_OF, ApplySet, Content
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, dynamic_client
 from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.dynamic.waiting import WaitTimeout, wait_for
+from clientgo.dynamic.waiting import wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
@@ -190,7 +190,7 @@ class _Writer:
         name = name_of(document.content)
         try:
             result, before, after = write(self._client_of(document), document.content)
-        except (ClientGoError, NoMatch, WaitTimeout) as error:
+        except (ClientGoError, NoMatch) as error:
             return ObjectResult(document.source, document.kind, name, None, error)
         return ObjectResult(document.source, document.kind, name, result, before=before, after=after)
 

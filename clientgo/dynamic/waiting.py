@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from clientgo.cache.watchtools import Interrupted, until
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
-from clientgo.errors import ApiError, ConnectionFailed, NotFound
+from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, NotFound
 from clientgo.log import get_logger
 from clientgo.meta import jsonpath
 from clientgo.meta.codec import to_dict
@@ -45,7 +45,7 @@ _EQUALS = re.compile(r"(?<![=!<>])=(?!=)")
 _EVENTS = GroupVersionResource("", "v1", "events")
 
 
-class WaitTimeout(TimeoutError):
+class WaitTimeout(ClientGoError, TimeoutError):
     """The timeout passed before an object had the awaited state; `last` is its last state, or None."""
 
     def __init__(self, message: str, last: object = None) -> None:
