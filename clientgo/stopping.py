@@ -61,7 +61,7 @@ class StopScope:
     def __init__(self, event: threading.Event, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self.event = event
         self.grace = GRACE
-        """Seconds after the stop until coroutines are cancelled."""
+        """Seconds after the stop until coroutines are cancelled; see `cancel_within`."""
         self._clock = clock
         # Changed without a lock: setting and removing a key are atomic, and whoever removes one calls its callback.
         self._callbacks: dict[object, tuple[Callable[[], object], float]] = {}
@@ -86,6 +86,10 @@ class StopScope:
     def remove(self, owner: object) -> None:
         """Remove the owner's callback, which may be called at this moment."""
         self._callbacks.pop(owner, None)
+
+    def cancel_within(self, seconds: float | None) -> None:
+        """Cancel coroutines at the end of a grace period, early enough that they can clean up; None for never."""
+        self.grace = math.inf if seconds is None else max(0.0, seconds - GRACE)
 
     def patience(self, now: float, grace: float = GRACE) -> float:
         """Return the seconds that a request may take which begins at `now`, after the stop.

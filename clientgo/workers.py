@@ -25,6 +25,7 @@ from clientgo.lifecycle import Group, MaybeCoroutine, finished, is_stopped_reque
 from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
 from clientgo.reconcile import Attempt, Attempts
+from clientgo.stopping import scope_of
 from clientgo.workqueue import ShutDown, WorkQueue
 from clientgo.workqueue.order import checked_priority
 
@@ -125,7 +126,7 @@ class Workers:
         """Reconcile with `count` threads in the block; at its end, shut down the queue and wait for their objects.
 
         Names left in the queue are dropped: there may be thousands of them, and the next replica starts with all
-        objects.
+        objects. With a `grace`, coroutines are cancelled at its end.
 
         Raises:
             StillRunning: a worker was still running after `grace` seconds.
@@ -134,6 +135,8 @@ class Workers:
         self._attempts.set_workers(count)
         # If a worker dies, the others end too: fewer workers would go unnoticed.
         group = Group(stop=stop, clock=self._clock)
+        if grace is not None:
+            scope_of(stop).cancel_within(grace)
         try:
             for number in range(count):
                 group.start(self._run, stop, name=f"{name}-{number}")

@@ -16,6 +16,7 @@ from clientgo.errors import ConfigError, ConnectionFailed
 from clientgo.history import History
 from clientgo.meta import ObjectName
 from clientgo.reconcile import Attempts
+from clientgo.stopping import StopEvent
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
 from clientgo.workers import Result, TerminalError, Workers
@@ -315,6 +316,25 @@ def test_failing_report_of_a_given_up_object_is_logged(caplog: pytest.LogCapture
     fixture.process(BAD, GOOD)
     assert fixture.seen == [BAD, GOOD]
     assert "cannot report that an object is not retried" in caplog.text
+
+
+def test_coroutine_is_cancelled_within_the_grace_period() -> None:
+    began, cleaned, stop = threading.Event(), threading.Event(), StopEvent()
+
+    async def endless() -> None:
+        began.set()
+        try:
+            await asyncio.sleep(600)
+        finally:
+            cleaned.set()
+
+    fixture = Fixture(endless)
+    fixture.queue.add(BAD)
+    with fixture.workers.running(1, stop, name="worker", grace=0.4):  # without StillRunning at its end
+        assert began.wait(20)
+        stop.set()
+        assert not cleaned.wait(0.05)
+    assert cleaned.is_set()
 
 
 NOW = FakeClock().time()

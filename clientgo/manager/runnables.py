@@ -8,7 +8,7 @@ from typing import Protocol
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group, StillRunning, finished, is_stopped_request
 from clientgo.log import get_logger
-from clientgo.stopping import GRACE, scope_of
+from clientgo.stopping import scope_of
 
 log = get_logger(__name__)
 
@@ -75,8 +75,7 @@ class RunnableGroup:
         self._failed = failed
         self._clock = clock
         self._group = Group(clock=clock)
-        # Earlier than the end of the grace period, so that a cancelled coroutine can clean up.
-        scope_of(self._group.stop_event).grace = math.inf if grace is None else max(0.0, grace - GRACE)
+        scope_of(self._group.stop_event).cancel_within(grace)
         self._lock = threading.Lock()
         # Guarded by _lock: runnables added before the start; None afterwards.
         self._waiting: list[Runnable] | None = []
