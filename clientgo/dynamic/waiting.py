@@ -52,6 +52,10 @@ class WaitTimeout(ClientGoError, TimeoutError):
         super().__init__(message)
         self.last = last
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An OSError has its arguments only by its constructor.
+        return type(self), self.args, vars(self)
+
 
 def wait_for(
     target: BaseClientset | Requester,
