@@ -15,6 +15,7 @@ from clientgo.manager.predicates import GenerationChanged, LabelSelectorPredicat
 from clientgo.meta import ObjectMeta, ObjectName, api_type, controller_of, meta_for, replace
 from clientgo.record import FakeRecorder
 from clientgo.testing.client import FakeClient
+from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import fake, manager_of, new_foo, running
@@ -236,6 +237,17 @@ def test_retries_timeout_and_backoff_are_those_of_the_class_and_giving_up_is_an_
     with running(manager):
         event = recorder.events.get(timeout=20)
     assert event == "Warning GaveUp not retried any more, until it changes: OSError: disk full"
+
+
+class Nightly(Reconciler[Foo]):
+    def reconcile(self, foo: Foo) -> Result:
+        return Result.cron("@daily", clock=self.clock)
+
+
+def test_moment_of_the_next_reconciliation_is_of_the_reconciler_s_clock() -> None:
+    clock = FakeClock()
+    result = Nightly(FakeClient(), clock=clock).reconcile(new_foo("a"))
+    assert result.requeue_after == 86400 - clock.time() % 86400
 
 
 @pytest.mark.parametrize("keyword", ["retries", "timeout"])
