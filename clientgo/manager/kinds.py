@@ -64,8 +64,19 @@ class Kinds:
         return type(f"{api.kind}Client", (base,), {"kind": cls})
 
 
+def check_name(name: ObjectName) -> None:
+    """Raise TypeError if a name is none, such as a text."""
+    if not isinstance(name, ObjectName):
+        raise TypeError(f"invalid name {name!r:.100}: expected ObjectName(namespace, name), or object_name(obj)")
+
+
 def check_scope(api: ApiType, name: ObjectName) -> None:
-    """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round."""
+    """Raise ValueError if the name has a namespace and the kind is cluster-scoped, or the other way round.
+
+    Raises:
+        TypeError: it is no `ObjectName`.
+    """
+    check_name(name)
     if bool(name.namespace) != api.namespaced:
         rule = "must have a namespace" if api.namespaced else "cannot have a namespace"
         raise ValueError(f'{api.kind} "{name}": a {api.kind} {rule}')
@@ -83,6 +94,7 @@ class ApiReader:
 
     def get(self, cls: type[T], name: ObjectName) -> T:
         """Return the object of that name; raises `NotFound`, other `ApiError`s and `ConnectionFailed`."""
+        check_name(name)
         return self._kinds.client(cls, self._requester, name.namespace).get(name.name)
 
     def find(self, cls: type[T], name: ObjectName) -> T | None:

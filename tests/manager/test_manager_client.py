@@ -1,6 +1,7 @@
 """Cached reads, writes, and reading the client's own writes."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager import Manager
 from clientgo.meta import ObjectMeta, ObjectName, api_of, replace
 from clientgo.meta.applyconfiguration import ObjectMetaApplyConfiguration
+from clientgo.testing.client import FakeClient
 from clientgo.testing.fake import FakeRequester
 from clientgo.testing.source import FakeWatcher
 from controller.api.v1alpha1 import Foo, FooStatus
@@ -85,6 +87,14 @@ def test_namespace_of_a_name_must_match_the_scope_of_its_kind(manager: Manager) 
         manager.client.get(Foo, ObjectName("", "a"))
     with pytest.raises(ValueError, match="a Node cannot have a namespace"):
         manager.client.find(Node, A)
+
+
+def test_text_is_no_name_of_an_object(manager: Manager) -> None:
+    text: Any = "ns/a"
+    for reader in (manager.client, manager.api_reader, FakeClient()):
+        for read in (reader.get, reader.find):
+            with pytest.raises(TypeError, match=r"invalid name 'ns/a': expected ObjectName\(namespace, name\)"):
+                read(Foo, text)
 
 
 @pytest.mark.feature("B-CR-03")
