@@ -107,7 +107,6 @@ def test_file_without_reconcilers_is_reported_in_one_line(
 @pytest.mark.parametrize(
     ("reconcile", "flags", "message"),
     [
-        ("async def reconcile(self, config)", "--embedded", "Syncer.reconcile is a coroutine function: define it with"),
         (
             "def reconcile(self, a, b)",
             "--embedded",
