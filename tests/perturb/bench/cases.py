@@ -146,6 +146,7 @@ CASES = (
         options={"settle": 1.0},
     ),
     Case("cleans-up-first", tasks.CleansUpFirst, tasks.Once, [create(TASK)]),
+    Case("runs-again", tasks.RunsJobAgain, tasks.RunsJob, [create(TASK)]),
     Case("remembers-to-create", tasks.RemembersToCreate, tasks.Recreates, [create(TASK), change(TASK, spec(size=5))]),
     Case("adds-differences", tasks.AddsDifferences, tasks.Sum, [create(TASK), change(TASK, spec(size=5))]),
     Case("leaves-child", grants.LeavesChild, grants.GrantReconciler, [create(GRANT), delete(GRANT)]),

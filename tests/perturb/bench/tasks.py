@@ -5,11 +5,18 @@ from datetime import datetime, timedelta
 
 from clientgo.clock import utc
 from clientgo.errors import AlreadyExists
-from clientgo.kubernetes.types.core_v1 import ConfigMap
+from clientgo.kubernetes.types.batch_v1 import Job, JobSpec
+from clientgo.kubernetes.types.core_v1 import ConfigMap, Container, PodSpec, PodTemplateSpec
 from clientgo.manager import Result
-from clientgo.meta import ObjectName
+from clientgo.meta import ObjectName, meta_for, object_name
 from clientgo.typed.options import DeleteOptions, Preconditions
 from tests.perturb.bench.kinds import BenchReconciler, Task, config
+
+JOB = JobSpec(
+    template=PodTemplateSpec(
+        spec=PodSpec(containers=(Container(name="task", image="busybox"),), restart_policy="Never")
+    )
+)
 
 
 class TaskReconciler(BenchReconciler[Task], owns=[ConfigMap]):
@@ -108,6 +115,33 @@ class CleansUpFirst(Once):
             self.cloud.run(f"{task.metadata.name}-cleanup")
             self.client.delete(run, missing_ok=True)
         self.observed(task, phase="Done")
+
+
+class RunsJob(BenchReconciler[Task], owns=[Job]):
+    """Runs a Job once, and deletes it after that is recorded."""
+
+    def reconcile(self, task: Task) -> Result | None:
+        """Run, record, delete."""
+        job = Job(metadata=meta_for(task), spec=JOB)
+        if task.status.phase is None and self.may_run(task):
+            with suppress(AlreadyExists):
+                self.client.create(job, owner=task)
+        self.observed(task, phase="Done")
+        self.client.delete(job, DeleteOptions(propagation_policy="Background"), missing_ok=True)
+        return None
+
+    def may_run(self, task: Task) -> bool:
+        """Return whether the server has recorded no run of this very task."""
+        stored = self.client.api_reader.find(Task, object_name(task))
+        return stored is not None and stored.metadata.uid == task.metadata.uid and stored.status.phase is None
+
+
+class RunsJobAgain(RunsJob):
+    """Bug: an old status in the cache leads to a second run, of which nothing is left in the end."""
+
+    def may_run(self, task: Task) -> bool:
+        """Trust the cache."""
+        return True
 
 
 class Recreates(BenchReconciler[Task], owns=[ConfigMap]):
