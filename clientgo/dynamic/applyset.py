@@ -28,7 +28,7 @@ TOOLING, KINDS, NAMESPACES = (_PREFIX + name for name in ("tooling", "contains-g
 
 _TOOL = "clientgo"
 _LAST = ("Namespace", "CustomResourceDefinition.apiextensions.k8s.io")  # deletes others
-_PARENTS = {"": "Secret", "secret": "Secret", "secrets": "Secret", "configmap": "ConfigMap", "configmaps": "ConfigMap"}
+_PARENTS = {kind.lower() + plural: kind for kind in ("Secret", "ConfigMap") for plural in ("", "s")} | {"": "Secret"}
 
 
 class Content(NamedTuple):

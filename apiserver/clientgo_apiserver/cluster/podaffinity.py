@@ -19,6 +19,8 @@ _AFFINITY = "node(s) didn't match pod affinity rules"
 _ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 _EXISTING = "node(s) didn't satisfy existing pods anti-affinity rules"
 
+ANY_ADDRESS = "0.0.0.0"  # nosec B104  # of a simulated node: nothing listens
+
 
 class PodNeighbors:
     """Pods on nodes, as far as they matter to where one more pod may run."""
@@ -134,13 +136,13 @@ def host_ports(pod: Object) -> Iterable[tuple[str, str, int]]:
     for container in pod["spec"]["containers"]:
         for port in container.get("ports") or ():
             if port.get("hostPort"):
-                yield port.get("protocol", "TCP"), port.get("hostIP") or "0.0.0.0", int(port["hostPort"])
+                yield port.get("protocol", "TCP"), port.get("hostIP") or ANY_ADDRESS, int(port["hostPort"])
 
 
 def _conflict(port: tuple[str, str, int], occupied: tuple[str, str, int]) -> bool:
     (protocol, address, number), (other_protocol, other_address, other_number) = port, occupied
     is_same = (protocol, number) == (other_protocol, other_number)
-    return is_same and (address == other_address or "0.0.0.0" in (address, other_address))
+    return is_same and (address == other_address or ANY_ADDRESS in (address, other_address))
 
 
 def _terms(pod: Object, kind: str) -> Iterable[Object]:

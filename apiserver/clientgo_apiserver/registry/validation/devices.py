@@ -68,9 +68,9 @@ def request_name(value: str, scope: FieldScope) -> Iterator[Cause]:
     for part in (name, *below):
         yield from (invalid_value("", part, reason) for reason in label_errors(part))
     claim = scope.enclosing("DeviceClaim") or (scope.root.value.get("spec") or {}).get("devices") or {}
-    requests = {each.get("name", ""): each for each in claim.get("requests") or ()}
-    choices = [each.get("name") for each in requests.get(name, {}).get("firstAvailable") or ()]
-    if name not in requests or (below and below[0] not in choices):
+    by_name = {each.get("name", ""): each for each in claim.get("requests") or ()}
+    choices = [each.get("name") for each in by_name.get(name, {}).get("firstAvailable") or ()]
+    if name not in by_name or (below and below[0] not in choices):
         yield invalid_value("", text, _REQUEST)
 
 
