@@ -209,8 +209,8 @@ class World:
     def drive(self) -> None:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
-        actions = 0
-        while actions < MAX_ACTIONS:
+        actions, limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
+        while actions < MAX_ACTIONS and self.time.now() <= limit:
             actions += 1
             if self._restart:
                 self._restart = False
