@@ -198,6 +198,7 @@ class RunnableGroup:
             and bool(self.foos.patch("mine", {"spec": {"replicas": 3}}))
             and self.reached(lambda: self._available(3))
             and self._replaced("mine")
+            and self._renamed("mine")
             and self.reached(lambda: any((event.count or 0) > 1 for event in self._events()))
             and self.reached(self._scraped)
         )
@@ -213,6 +214,12 @@ class RunnableGroup:
         uid = deployments.get(name).metadata.uid
         deployments.delete(name)
         return self.reached(lambda: deployments.get(name).metadata.uid != uid)
+
+    def _renamed(self, name: str) -> bool:
+        """Return whether the Deployment of a former name is deleted."""
+        self.foos.patch(name, {"spec": {"deploymentName": f"{name}-renamed"}})
+        deployments = self.kube.apps_v1.deployments("default")
+        return self.reached(lambda: name not in {item.metadata.name for item in deployments.list().items})
 
     def _scraped(self) -> bool:
         """Return whether an authorized user gets the metrics, which requires the API server's review."""

@@ -187,4 +187,5 @@ vars(threading).update(
     TIMEOUT_MAX=1e9,
     current_thread=_current_thread,
     get_ident=_get_ident,
+    local=types.SimpleNamespace,  # the threads of a model have no resources of their own
 )
