@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from clientgo.cli.names import CommandError
@@ -121,7 +122,8 @@ def _command(options: argparse.Namespace, scenario: Scenario) -> str:
 
 def _write_files(outcomes: Sequence[PerturbResults], options: argparse.Namespace) -> None:
     for number, results in enumerate(outcomes):
-        for path, text in ((options.html, page), (options.junit, junit)):
+        html = partial(page, command=_command(options, results.scenario))
+        for path, text in ((options.html, html), (options.junit, junit)):
             if path is not None:
                 target = path if len(outcomes) == 1 else path.with_stem(f"{path.stem}-{number + 1}")
                 target.write_text(text(results), encoding="utf-8")

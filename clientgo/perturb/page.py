@@ -14,6 +14,9 @@ _WIDTH, _HEIGHT, _LEFT, _TOP = 26, 34, 230, 64
 _LINES_BELOW, _CHARACTER = 5, 7.0
 """Lines of text below a picture, and the width of a character in pixels."""
 
+_LONGEST = 60
+"""Characters of a text in a picture; the whole one is its title."""
+
 _LANES = {"step": "user", "saw": "operator saw", "read": "operator read", "wrote": "operator wrote"}
 
 
@@ -119,7 +122,7 @@ class _Drawing:
 
     def _text(self, kind: str, text: str, x: int) -> str:
         """Return a text, in the first line that has room for it."""
-        text, ends = text[:60], self._ends[kind]
+        text, ends = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…", self._ends[kind]
         line = next((number for number, end in enumerate(ends) if end <= x), ends.index(min(ends)))
         ends[line] = x + 4 + len(text) * _CHARACTER
         y = 12 + line * 13 if kind == "step" else self.bottom + 14 + line * 15

@@ -42,6 +42,7 @@ def test_page_and_junit_are_written(tmp_path: Path) -> None:
     options = ["--kind", "crash-before", "--html", str(html), "--junit", str(junit), "--scenario", "broken"]
     assert main(["perturb", FILE, *options]) == 1
     assert "<svg" in html.read_text()
+    assert " --scenario broken --plan crash-before:" in html.read_text()
     assert "<failure" in junit.read_text()
 
 
