@@ -5,8 +5,9 @@ too. `ORACLES` is the table.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from typing import Any
 
 from clientgo.perturb.compare import Masks, diff_lines, differences, normalized
@@ -110,10 +111,7 @@ def _maxima(run: ScenarioRun) -> dict[str, int]:
     objects: dict[ObjectRef, Object] = {}
     uids: set[str] = set()
     for change in run.changes:
-        if change.new is None or change.kind == "DELETED":
-            objects.pop(change.ref, None)
-        else:
-            objects[change.ref] = change.new
+        _apply(change, objects)
         if change.kind != "MODIFIED":
             uids = {obj["metadata"]["uid"] for obj in objects.values() if not is_deleting(obj)}
             counts = Counter(ref.resource for ref, obj in objects.items() if _counts(obj, uids))
@@ -128,7 +126,7 @@ def _counts(obj: Object, uids: set[str]) -> bool:
 
 
 def _repeated(judged: Judged) -> Iterator[Violation]:
-    # Of what runs to its end: other objects that an old cache brings back for a moment harm nobody.
+    # Of what runs to its end: other objects that an old cache brings back for a moment do no harm.
     usual = _recreations(judged.reference)
     for ref, count in _recreations(judged.run).items():
         if ref.resource in RUNNING and count > usual[ref]:
@@ -194,7 +192,7 @@ def _truthful(judged: Judged) -> Iterator[Violation]:
         _apply(change, objects)
         owner = objects.get(change.ref)
         if owner and change.actor == "operator" and change.step >= 0 and _claims(change, strict=judged.is_blind):
-            reached = _soon_after(run.changes[number:], objects)
+            reached = _soon_after(islice(run.changes, number + 1, None), change, objects)
             if change.step not in run.blind and (missing := _unreached(owner, objects, reached)):
                 text = f"{change.ref} claims to be ready at revision {change.revision}, before {missing}"
                 yield Violation("status", text)
@@ -208,12 +206,13 @@ def _apply(change: ObjectChange, objects: dict[ObjectRef, Object]) -> None:
         objects[change.ref] = change.new
 
 
-def _soon_after(changes: Sequence[ObjectChange], objects: Mapping[ObjectRef, Object]) -> ClusterState:
+def _soon_after(
+    changes: Iterable[ObjectChange], claim: ObjectChange, objects: Mapping[ObjectRef, Object]
+) -> ClusterState:
     """Return the objects at the end of a step, without what happens only as time passes, such as by a schedule."""
     reached = dict(objects)
-    for change in changes:
-        if change.step == changes[0].step and change.at <= changes[0].at + SOON:
-            _apply(change, reached)
+    for change in takewhile(lambda later: later.step == claim.step and later.at <= claim.at + SOON, changes):
+        _apply(change, reached)
     return ClusterState(reached)
 
 

@@ -210,29 +210,29 @@ class World:
         """Run until the operator is quiet; `noise` is the reason if it does not become quiet."""
         self._last_write, self._step_writes = self.time.now(), 0
         actions, limit = 0, max(self._end or 0.0, self.time.now() + 10 * self.settle) + 60.0
-        while actions < MAX_ACTIONS and self.time.now() <= limit:
-            actions += 1
-            if self._restart:
-                self._restart = False
-                self.start()
-            self.pace.wait_until_idle()
-            self._collect()
-            if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
-                continue
-            if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
-                self.perturbation.release(self)
-            if self._step_writes > MAX_WRITES:
-                break
-            if self._deliver() or self._answer() or self._restart:
-                self._active_at = self.time.now()
-                continue
-            if self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self):
-                continue
-            if not self._pass_time():
+        while actions < MAX_ACTIONS and self._step_writes <= MAX_WRITES and self.time.now() <= limit:
+            if self._act():
+                actions += 1
+            elif not self._pass_time():
                 return
-            actions -= 1  # time alone has passed
         self.noise = not_quiet(self.step + 1, self.writes[len(self.writes) - self._step_writes :])
         self.note("fault", self.noise)
+
+    def _act(self) -> bool:
+        """Do the next thing that needs no time; return False if there is none."""
+        if self._restart:
+            self._restart = False
+            self.start()
+        self.pace.wait_until_idle()
+        self._collect()
+        if [operator for operator in self._active() if operator.clock.wake_due()]:  # of each, not only the first
+            return True
+        if self._step_writes > MAX_BLIND_WRITES and self.perturbation.blind:
+            self.perturbation.release(self)
+        if self._deliver() or self._answer() or self._restart:
+            self._active_at = self.time.now()
+            return True
+        return self.time.now() >= self._active_at + self.pace.pause and self.perturbation.idle(self)
 
     def deliver_later(self, frame: Frame) -> None:
         """Deliver a frame that a perturbation has held back."""
