@@ -15,7 +15,7 @@ from clientgo.kubernetes.clients.apps_v1 import AppsV1
 from clientgo.kubernetes.informers.apps_v1 import DeploymentInformer
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.log import get_logger
-from clientgo.meta import ObjectName, controller_of, object_name, replace
+from clientgo.meta import ObjectName, controller_of, controller_uids, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.reconcile import Attempts
 from clientgo.record import EventRecorder
@@ -29,7 +29,7 @@ from clientgo.workqueue import (
 )
 from controller import COMPONENT
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Nothing, Resize, controller_uid, is_renamed, plan
+from controller.desired import Create, Foreign, Nothing, Resize, is_renamed, plan
 from generated.clientset.samplecontroller_v1alpha1 import SamplecontrollerV1alpha1
 from generated.informers.samplecontroller_v1alpha1 import FooInformer
 
@@ -76,7 +76,7 @@ class Controller:
         # Each serves the object last written until the informer's cache has caught up with it.
         self._foos: MutationCache[Foo] = MutationCache.over(foo_informer.informer, clock=clock)
         self._deployments: MutationCache[Deployment] = MutationCache.over(deployment_informer.informer, clock=clock)
-        deployment_informer.informer.add_indexers({BY_CONTROLLER: controller_uid})
+        deployment_informer.informer.add_indexers({BY_CONTROLLER: controller_uids})
         limiter = MaxOfRateLimiter[ObjectName](
             ItemExponentialFailureRateLimiter(0.005, 1000.0), BucketRateLimiter(50.0, 300, clock=clock)
         )

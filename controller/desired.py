@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from clientgo.kubernetes.types import apps_v1
 from clientgo.kubernetes.types.apps_v1 import Deployment
-from clientgo.meta import ObjectMeta, controller_of, is_controlled_by, new_controller_ref
+from clientgo.meta import ObjectMeta, is_controlled_by, new_controller_ref
 from controller.api.v1alpha1 import Foo
 
 
@@ -55,12 +55,6 @@ def plan(foo: Foo, deployment: Deployment | None) -> Plan:
 def is_renamed(deployment: Deployment, foo: Foo) -> bool:
     """Return whether a Deployment that the Foo controls has another name than the spec's, and is not being deleted."""
     return deployment.metadata.name != foo.spec.deployment_name and deployment.metadata.deletion_timestamp is None
-
-
-def controller_uid(deployment: Deployment) -> list[str]:
-    """Return the uid of the Deployment's controller, to index Deployments by it."""
-    owner = controller_of(deployment)
-    return [owner.uid] if owner is not None else []
 
 
 def new_deployment(foo: Foo) -> Deployment:

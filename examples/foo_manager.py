@@ -3,14 +3,14 @@
 from clientgo.errors import AlreadyExists
 from clientgo.kubernetes.types.apps_v1 import Deployment
 from clientgo.manager import Reconciler, run
-from clientgo.meta import ObjectName, replace
+from clientgo.meta import ObjectName, controller_uids, replace
 from clientgo.typed import DeleteOptions, Preconditions
 from controller.api.v1alpha1 import Foo, FooStatus
-from controller.desired import Create, Foreign, Resize, controller_uid, is_renamed, plan
+from controller.desired import Create, Foreign, Resize, is_renamed, plan
 
 
 class FooReconciler(
-    Reconciler[Foo], owns=[Deployment], indexes={Deployment: {"controller": controller_uid}}, workers=2
+    Reconciler[Foo], owns=[Deployment], indexes={Deployment: {"controller": controller_uids}}, workers=2
 ):
     """Keeps one Deployment for each Foo, and reports the available replicas in the Foo's status."""
 

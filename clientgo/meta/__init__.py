@@ -17,7 +17,7 @@ from clientgo.meta.objects import (
     UnknownNumber,
     UnknownValue,
 )
-from clientgo.meta.ownership import controller_of, is_controlled_by, meta_for, new_controller_ref
+from clientgo.meta.ownership import controller_of, controller_uids, is_controlled_by, meta_for, new_controller_ref
 from clientgo.meta.scheme import ApiType, Column, ScaleSubresource, Scheme, WebhookConversion, api_of, api_type
 from clientgo.meta.selectors import Selector, everything, nothing, parse_selector, selector_for
 
@@ -26,7 +26,7 @@ __all__ = [
     "GroupVersionResource", "Int32", "Int64", "ListMeta", "Meta", "MicroTime", "ObjectList", "ObjectMeta",
     "ObjectName", "OwnerReference", "Quantity", "Rule", "ScaleSubresource", "Scheme", "Selector", "Undecodable",
     "Unencodable", "UnknownNumber", "UnknownValue", "WebhookConversion", "api_of", "api_type", "change",
-    "compare_resource_versions", "constrained", "controller_of", "decode", "encode", "everything", "from_dict",
-    "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name", "parse_selector", "replace",
-    "selector_for", "to_dict",
+    "compare_resource_versions", "constrained", "controller_of", "controller_uids", "decode", "encode", "everything",
+    "from_dict", "is_controlled_by", "meta_for", "new_controller_ref", "nothing", "object_name", "parse_selector",
+    "replace", "selector_for", "to_dict",
 ]  # fmt: skip

@@ -14,6 +14,12 @@ def controller_of(obj: ApiObject) -> OwnerReference | None:
     return None
 
 
+def controller_uids(obj: ApiObject) -> list[str]:
+    """Return the uid of the controller, or nothing: to index objects by their controller."""
+    reference = controller_of(obj)
+    return [reference.uid] if reference is not None else []
+
+
 def is_controlled_by(obj: ApiObject, owner: ApiObject) -> bool:
     """Report whether `owner` is the controller of `obj`, by uid."""
     reference = controller_of(obj)

@@ -12,6 +12,7 @@ from clientgo.meta import (
     OwnerReference,
     api_type,
     controller_of,
+    controller_uids,
     is_controlled_by,
     meta_for,
     new_controller_ref,
@@ -56,6 +57,7 @@ def test_the_owner_marked_as_controller_is_the_controller() -> None:
     assert controller_of(owned(plain)) is None
     assert controller_of(owned(OwnerReference(uid="uid-3", controller=False))) is None
     assert controller_of(owned()) is None
+    assert (controller_uids(owned(plain, ref)), controller_uids(owned(plain))) == ([ref.uid], [])
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from clientgo.clock import utc
 from clientgo.errors import AlreadyExists, Conflict
 from clientgo.kubernetes.types.batch_v1 import Job
 from clientgo.manager import Condition, Reconciler, Result, set_status_condition
-from clientgo.meta import controller_of, is_controlled_by, meta_for, object_name, replace
+from clientgo.meta import controller_uids, is_controlled_by, meta_for, object_name, replace
 from clientgo.meta.declarations import rbac
 from clientgo.record import reference_to
 from clientgo.typed import DeleteOptions, Preconditions
@@ -26,12 +26,6 @@ SCHEDULED_AT = f"{GROUP}/scheduled-at"
 STARTED = Counter("cronjob_jobs_started_total", "Jobs that were started.", ["namespace"])
 
 
-def owner_uids(job: Job) -> list[str]:
-    """Return the uid of the job's controller, to index Jobs by it."""
-    owner = controller_of(job)
-    return [owner.uid] if owner is not None else []
-
-
 @rbac(groups="batch", resources="jobs", verbs=("create", "delete", "get", "list", "watch"))
 @rbac(
     groups=GROUP,
@@ -40,7 +34,9 @@ def owner_uids(job: Job) -> list[str]:
 )
 @rbac(groups=GROUP, resources="cronjobs/status", verbs=("get", "patch", "update"))
 @rbac(groups=GROUP, resources="cronjobs/finalizers", verbs="update")
-class CronJobReconciler(Reconciler[CronJob], owns=[Job], indexes={Job: {"owner": owner_uids}}, expected=[Conflict]):
+class CronJobReconciler(
+    Reconciler[CronJob], owns=[Job], indexes={Job: {"owner": controller_uids}}, expected=[Conflict]
+):
     """Reconciles CronJob objects: brings the cluster to the state that their specs describe."""
 
     def reconcile(self, cronjob: CronJob) -> Result | None:
