@@ -115,10 +115,15 @@ class _Type:
         return tuple((field.name, _zero(field)) for field in members(self._message) if field.always)
 
     @cached_property
+    def _shapes(self) -> tuple[tuple[ProtobufField, "_Type"], ...]:
+        """Fields that hold objects, with the types of these."""
+        types = ((field, _item_type(field)) for field in members(self._message))
+        return tuple((field, shape) for field, shape in types if shape is not None)
+
+    @cached_property
     def nested(self) -> Mapping[str, Fill]:
         """Functions that set the defaults within the values of fields, by name."""
-        types = ((field, _item_type(field)) for field in members(self._message))
-        return {field.name: _filler(field, shape) for field, shape in types if shape is not None and shape.fills}
+        return {field.name: _filler(field, shape) for field, shape in self._shapes if shape.fills}
 
     @cached_property
     def fills(self) -> bool:
@@ -155,8 +160,7 @@ class _Type:
     @cached_property
     def _holders(self) -> Mapping[str, Fill]:
         """Functions that remove empty lists within the values of fields, by name."""
-        types = ((field, _item_type(field)) for field in members(self._message))
-        return {field.name: _emptier(field, shape) for field, shape in types if shape is not None and shape.has_lists}
+        return {field.name: _emptier(field, shape) for field, shape in self._shapes if shape.has_lists}
 
     @cached_property
     def has_lists(self) -> bool:
