@@ -16,6 +16,7 @@ from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
+from clientgo.meta.apply.serverside import LAST_APPLIED
 from clientgo.meta.codec import from_dict
 from clientgo.meta.manifests import name_of, read_files, read_text
 from clientgo.meta.yamlio import to_yaml
@@ -27,7 +28,6 @@ Manifests = Path | str | IO[str] | IO[bytes]
 """File or folder, text, or open file such as `sys.stdin`."""
 
 _BY_SERVER = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp")
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _CRD = "CustomResourceDefinition"
 _FIRST = ("Namespace", _CRD)
 
@@ -253,7 +253,7 @@ def _hide(before: dict[str, Any], after: dict[str, Any]) -> None:
             if values:
                 content[key] = {name: "***" if old.get(name) == new.get(name) else text for name in values}
     for content in (before, after):
-        (content.get("metadata", {}).get("annotations") or {}).pop(_LAST_APPLIED, None)
+        (content.get("metadata", {}).get("annotations") or {}).pop(LAST_APPLIED, None)
 
 
 def _all(results: list[ObjectResult]) -> list[ObjectResult]:
