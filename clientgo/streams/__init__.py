@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from clientgo.streams.copying import copy_from_container, copy_to_container
     from clientgo.streams.forward import PortForward, forward_port
     from clientgo.streams.process import CommandFailed, CommandResult, OutputPiece, RemoteProcess, open_process
+    from clientgo.streams.websockets import accept_key
 else:
     __getattr__ = on_demand(
         __name__,
@@ -20,10 +21,11 @@ else:
             "copying": "copy_from_container copy_to_container",
             "forward": "PortForward forward_port",
             "process": "CommandFailed CommandResult OutputPiece RemoteProcess open_process",
+            "websockets": "accept_key",
         },
     )
 
 __all__ = [
     "CommandFailed", "CommandResult", "CopyFailed", "OutputPiece", "PortForward", "RemoteProcess",
-    "copy_from_container", "copy_to_container", "forward_port", "open_process",
+    "accept_key", "copy_from_container", "copy_to_container", "forward_port", "open_process",
 ]  # fmt: skip

@@ -16,10 +16,11 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ClientGoError
 from clientgo.lifecycle import Group, is_stopped_request
 from clientgo.log import get_logger
+from clientgo.rest.connections.tcp import shut_down
 from clientgo.rest.request import Request, Requester
 from clientgo.stopping import on_stop
 from clientgo.streams.channels import V4, ChannelSocket, open_channels
-from clientgo.streams.link import Link, shut_down
+from clientgo.streams.link import Link
 
 log = get_logger(__name__)
 

@@ -9,6 +9,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import ConnectionFailed
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
+from clientgo.rest.connections.tcp import shut_down
 from clientgo.streams.channels import ChannelSocket
 
 log = get_logger(__name__)
@@ -127,9 +128,3 @@ class Link:
         with suppress(OSError):
             while self._sock.recv(_READ):
                 continue
-
-
-def shut_down(sock: socket.socket, how: int = socket.SHUT_RDWR) -> None:
-    """End the input or output of a socket, from any thread, if it is connected."""
-    with suppress(OSError):
-        sock.shutdown(how)

@@ -54,9 +54,13 @@ def open_socket(
         raise
 
 
+def accept_key(key: str) -> str:
+    """Return the server's answer to the key of a handshake, the header Sec-WebSocket-Accept (RFC 6455)."""
+    return b64encode(hashlib.sha1((key + _GUID).encode(), usedforsecurity=False).digest()).decode()
+
+
 def _accepted_protocol(headers: Mapping[str, str], key: str, protocols: Sequence[str], server: str) -> str:
-    digest = hashlib.sha1((key + _GUID).encode(), usedforsecurity=False).digest()  # of RFC 6455
-    if headers.get("sec-websocket-accept") != b64encode(digest).decode():
+    if headers.get("sec-websocket-accept") != accept_key(key):
         raise invalid_response("a WebSocket", "a handshake without the key of the request", server)
     protocol = headers.get("sec-websocket-protocol", "")
     if protocol not in protocols:

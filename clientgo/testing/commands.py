@@ -1,20 +1,14 @@
 """Answers of fakes to commands in pods: a connection that carries the result of a command."""
 
-import hashlib
-from base64 import b64encode
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from clientgo import streams
 from clientgo.errors import ConnectionFailed, Status, StatusCause, StatusDetails
 from clientgo.rest.transport import Headers
 
-if TYPE_CHECKING:
-    from clientgo.streams import CommandResult
-
 _BINARY, _CLOSE = 2, 8
-_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _SHORT, _LONG = 126, 1 << 16
 
 
@@ -23,11 +17,10 @@ class AnsweredCommand:
 
     status = 101
 
-    def __init__(self, result: "CommandResult", headers: Headers) -> None:
+    def __init__(self, result: "streams.CommandResult", headers: Headers) -> None:
         requested = dict(headers)
-        key = requested["Sec-WebSocket-Key"] + _GUID
         self.headers: Mapping[str, str] = {
-            "sec-websocket-accept": b64encode(hashlib.sha1(key.encode(), usedforsecurity=False).digest()).decode(),
+            "sec-websocket-accept": streams.accept_key(requested["Sec-WebSocket-Key"]),
             "sec-websocket-protocol": requested["Sec-WebSocket-Protocol"].partition(",")[0],
         }
         self.closed = False

@@ -46,11 +46,11 @@ class SocketAddress(NamedTuple):
     address: Any  # two elements for IPv4, four for IPv6
 
 
-def shut_down(sock: socket.socket) -> None:
-    """End all I/O on a socket, from any thread, and also an attempt to connect."""
+def shut_down(sock: socket.socket, how: int = socket.SHUT_RDWR) -> None:
+    """End the input, the output or both of a socket, from any thread, and also an attempt to connect."""
     try:
         # Not SSLSocket.shutdown, which removes the TLS state while the reader uses it.
-        socket.socket.shutdown(sock, socket.SHUT_RDWR)
+        socket.socket.shutdown(sock, how)
     except OSError:
         return  # it is down already
 
