@@ -163,7 +163,7 @@ def finished(result: MaybeCoroutine[R], *, timeout: float | None = None, grace: 
 
 
 def is_stopped_request(error: BaseException) -> bool:
-    """Return whether a stop ended the request or coroutine that failed; in a program that stops it is no failure."""
+    """Return whether a stop ended the request or coroutine that failed; a program that stops does not report it."""
     return isinstance(error, ConnectionFailed | Cancelled) and error.stopping
 
 

@@ -142,6 +142,6 @@ async def _call(pool: ThreadPoolExecutor | None, function: Callable[[], R], scop
 
 
 def _retrieve(ended: asyncio.Future[Any]) -> None:
-    # An error after the stream was closed concerns nobody.
+    # An error after the stream was closed needs no handling.
     if not ended.cancelled():
         ended.exception()

@@ -75,7 +75,7 @@ class ApplySet:
         """Read what the set contained before.
 
         Raises:
-            ConfigError: the object of that name is no parent of a set, or that of another tool.
+            ConfigError: the object of that name is not the parent of a set, or belongs to another tool.
             ApiError, ConnectionFailed: the request failed.
         """
         with suppress(NotFound):

@@ -94,7 +94,7 @@ def _number(text: str, names: dict[str, int]) -> int:
 
 @lru_cache(maxsize=256)
 def _fields(schedule: str) -> tuple[frozenset[int], ...]:
-    """Return the values of the fields; -1 marks one with a star, as in robfig/cron: `*/2` is no star, `*/1` is."""
+    """Return the values of the fields; -1 marks one with a star, as in robfig/cron: `*/1` is one, unlike `*/2`."""
     texts = schedule.split()
     if len(texts) != len(FIELDS):
         raise ValueError(f"invalid schedule {schedule!r}: expected 5 fields, or one of {', '.join(DESCRIPTORS)}")

@@ -117,7 +117,7 @@ class DisruptionController(BudgetController):
         return reference["uid"], int(scale_of(resource.scale, obj)["spec"].get("replicas") or 0)
 
     def _failure(self, budget: Object, members: BudgetMembers) -> Object:
-        """Record that the expected pods cannot be counted; return the condition that says so."""
+        """Record that the expected pods cannot be counted; return the condition DisruptionAllowed."""
         namespace = budget["metadata"]["namespace"]
         text = _NO_SCALE.format(
             next(

@@ -157,7 +157,7 @@ def _compiled(field: ProtobufField) -> _Field:
     struct = field.message is not None and not field.mapped and not field.repeated and is_struct(field.type)
     # An empty text is not a zero of int-or-string.
     with_zero = struct or (not field.repeated and (field.type in _RAW or field.type == "IntOrString"))
-    # Whoever sends an empty list owns it, although it is stored as an absent one.
+    # The client that sends an empty list owns it, although it is stored as an absent one.
     with_zero = with_zero or (field.always and (field.repeated or field.mapped))
     return _Field(field.name, plain, convert, field.pointer or with_zero)
 

@@ -69,7 +69,7 @@ _META = ("labels", "annotations", "finalizers")
 
 @dataclass(frozen=True)
 class LifeCycle:
-    """Steps, the state in which they must end, and the rule of Kubernetes that says so."""
+    """Steps, the state in which they must end, and the rule of Kubernetes that requires it."""
 
     name: str
     rule: str

@@ -157,7 +157,7 @@ def share_id(value: str, _: FieldScope) -> Iterator[Cause]:
 
 @rule()
 def reserved(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check that only an allocated claim is reserved, and one that is being deleted for nobody else."""
+    """Check that only an allocated claim is reserved, and that one that is being deleted gets no new users."""
     status, before = value.get("status") or {}, (scope.old or {}).get("status") or {}
     consumers = status.get("reservedFor") or []
     if consumers and not status.get("allocation"):
@@ -266,7 +266,7 @@ def request_policy(value: Object, scope: FieldScope) -> Iterator[Cause]:
 
 @rule()
 def device_nodes(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Check the nodes of a device, which it has only if its slice says so."""
+    """Check the nodes of a device, which it has only with `perDeviceNodeSelection` of its slice."""
     spec, fields = scope.root.value.get("spec") or {}, _NODES[:3]
     if spec.get("perDeviceNodeSelection"):
         reason = f"exactly one of {_DEVICE_NODES}, or `allNodes` is required when {_PER_DEVICE}"
