@@ -207,6 +207,7 @@ class JobController(WorkloadController):
 
     def _suspend(self, obj: Object, status: Object, active: list[Object]) -> None:
         self._remove(obj, active)
+        status["startTime"] = None
         if not _is_suspended(obj):
             status["conditions"] = suspension(obj, "True", SUSPENDED, self._now())
             self._events.record(obj, "Suspended", "Job suspended")

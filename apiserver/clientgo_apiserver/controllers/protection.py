@@ -1,11 +1,14 @@
 """Simulated protection of volumes, claims and their classes: the finalizer goes once a deleted one is not in use."""
 
+from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from clientgo_apiserver.admission.defaulting import PV_PROTECTION, PVC_PROTECTION, VAC_PROTECTION
 from clientgo_apiserver.controllers.base import InternalController
+from clientgo_apiserver.internal import Internal
 from clientgo_apiserver.resources import Object
-from clientgo_apiserver.storage.stored import Key, name_of
+from clientgo_apiserver.storage.stored import Key, Name, name_of
 
 _PODS: Key = ("", "pods")
 _CLAIMS: Key = ("", "persistentvolumeclaims")
@@ -13,22 +16,33 @@ _VOLUMES: Key = ("", "persistentvolumes")
 _CLASSES: Key = ("storage.k8s.io", "volumeattributesclasses")
 _FINALIZERS = {_CLAIMS: PVC_PROTECTION, _VOLUMES: PV_PROTECTION, _CLASSES: VAC_PROTECTION}
 
+_Target = tuple[Key, Name]
+
 
 class VolumeProtectionSimulation(InternalController):
     """Removes the finalizers of volumes, claims and classes that are being deleted and not in use."""
 
-    _sources = (_CLAIMS, _VOLUMES, _CLASSES)
+    _sources = (_PODS, *_FINALIZERS)
+
+    def __init__(self, internal: Internal) -> None:
+        super().__init__(internal)
+        self._users: defaultdict[_Target, set[Name]] = defaultdict(set)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         if key in _FINALIZERS and new is not None and _is_held(key, new):
             self._schedule(*key, *name_of(new))
-        if key in (_CLAIMS, _VOLUMES) and old is not None:
-            for name in _classes_of(old) - (_classes_of(new) if new is not None else set()):
-                self._schedule(*_CLASSES, "", name)
-        elif key == _PODS and new is None and old is not None:
-            for claim in self._store.list(_CLAIMS, old["metadata"]["namespace"]):
-                if _is_held(_CLAIMS, claim):
-                    self._schedule(*_CLAIMS, *name_of(claim))
+        if key == _CLASSES or key not in self._sources:
+            return
+        before, after = set(_used_by(key, old)), set(_used_by(key, new))
+        for target in sorted(before ^ after):
+            (user,) = {name_of(obj) for obj in (old, new) if obj is not None}
+            if target in after:
+                self._users[target].add(user)
+                continue
+            self._users[target].discard(user)
+            if not self._users[target]:
+                del self._users[target]
+                self._schedule(*target[0], *target[1])
 
     def _sync(self, *names: str) -> None:
         group, plural, namespace, name = names
@@ -45,23 +59,22 @@ class VolumeProtectionSimulation(InternalController):
     def _in_use(self, key: Key, obj: Object) -> bool:
         if key == _VOLUMES:
             return bool((obj.get("status") or {}).get("phase") == "Bound")
-        meta = obj["metadata"]
-        if key == _CLASSES:
-            users = (each for users in (_CLAIMS, _VOLUMES) for each in self._store.list(users))
-            return any(meta["name"] in _classes_of(user) for user in users)
-        return any(
-            (volume.get("persistentVolumeClaim") or {}).get("claimName") == meta["name"]
-            for pod in self._store.list(_PODS, meta["namespace"])
-            for volume in pod["spec"].get("volumes") or ()
-        )
+        return (key, name_of(obj)) in self._users
 
 
-def _classes_of(obj: Object) -> set[str]:
-    """Return the names of the attribute classes that a volume or claim uses, or is about to use."""
+def _used_by(key: Key, obj: Object | None) -> Iterator[_Target]:
+    """Yield the claims that a pod uses, or the classes that a claim or volume uses or is about to use."""
+    if obj is None:
+        return
+    if key == _PODS:
+        for volume in obj["spec"].get("volumes") or ():
+            if name := (volume.get("persistentVolumeClaim") or {}).get("claimName"):
+                yield _CLAIMS, (obj["metadata"]["namespace"], name)
+        return
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")
     names = (spec.get("volumeAttributesClassName"), status.get("currentVolumeAttributesClassName"), target)
-    return {name for name in names if name}
+    yield from ((_CLASSES, ("", name)) for name in names if name)
 
 
 def _is_held(key: Key, obj: Object) -> bool:

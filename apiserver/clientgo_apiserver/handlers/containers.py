@@ -145,7 +145,7 @@ async def _run_files(command: FileCommand, program: _Program, channels: SocketCh
     await _begin(channels, program, reading=command.reads)
     while command.reads:
         channel, data = await channels.receive()
-        if channel == CLOSE or (channel == STDIN and command.add(data)):
+        if channel == CLOSE or (channel == STDIN and await command.add(data)):
             break
     async for piece in command.output():
         await _print(channels, program, STDOUT, piece)

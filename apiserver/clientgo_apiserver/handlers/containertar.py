@@ -4,6 +4,7 @@ import asyncio
 import tarfile
 from collections.abc import AsyncIterator, Sequence
 
+from clientgo_apiserver.http.upgrades import PIECE
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.containerfiles import ArchiveReader, ContainerKey
 
@@ -25,10 +26,13 @@ class FileCommand:
     def __repr__(self) -> str:
         return f"<FileCommand {' '.join(self._words)}>"
 
-    def add(self, data: bytes) -> bool:
+    async def add(self, data: bytes) -> bool:
         """Read input; return whether that was all."""
         try:
-            self._archive.add(data)
+            if len(data) > PIECE:
+                await asyncio.to_thread(self._archive.add, data)
+            else:
+                self._archive.add(data)
         except (OSError, tarfile.TarError) as error:
             self._fail(str(error))
         return self._archive.complete or self.code != 0

@@ -22,6 +22,7 @@ async def serve(upgrade: Upgrade, connection: tuple[Receive, Send], abort: Calla
 
     async def send_message(data: bytes | str) -> None:
         await send({"type": "websocket.send", "text" if isinstance(data, str) else "bytes": data})
+        await asyncio.sleep(0)  # `send` waits only for a client that does not read
 
     channels = SocketChannels(send_message, upgrade.protocol)
     work = asyncio.ensure_future(upgrade.run(channels))

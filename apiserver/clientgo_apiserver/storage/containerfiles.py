@@ -94,19 +94,30 @@ class ContainerFiles:
         below = [name for name in sorted(files) if name == path or name.startswith(path.rstrip("/") + "/")]
         if not below:
             raise FileNotFoundError(path)
-        return _pieces([(name.lstrip("/"), files[name]) for name in below])
+        return _joined(_blocks([(name.lstrip("/"), files[name]) for name in below]))
 
 
 def _absolute(path: str) -> str:
     return posixpath.normpath(posixpath.join("/", path))
 
 
-def _pieces(files: list[tuple[str, _File]]) -> Iterator[bytes]:
+def _blocks(files: list[tuple[str, _File]]) -> Iterator[bytes | memoryview]:
     for name, (info, data) in files:
         renamed = info.replace(name=name, deep=False)
         renamed.pax_headers = {}
         yield renamed.tobuf(tarfile.GNU_FORMAT)
         for start in range(0, len(data), _PIECE):
-            yield bytes(data[start : start + _PIECE])
+            yield data[start : start + _PIECE]
         yield bytes(-len(data) % _BLOCK)
     yield bytes(2 * _BLOCK)
+
+
+def _joined(blocks: Iterator[bytes | memoryview]) -> Iterator[bytes]:
+    """Join blocks to pieces: a message for each header of a small file costs more than the file."""
+    joined = bytearray()
+    for block in blocks:
+        joined += block
+        while len(joined) >= _PIECE:
+            yield bytes(joined[:_PIECE])
+            del joined[:_PIECE]
+    yield bytes(joined)

@@ -6,6 +6,7 @@ from clientgo_apiserver.internal import Internal
 
 CLASSES = "/apis/storage.k8s.io/v1/volumeattributesclasses"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+PODS = "/api/v1/namespaces/default/pods"
 FINALIZER = "kubernetes.io/vac-protection"
 
 
@@ -33,3 +34,21 @@ def test_class_that_a_claim_uses_stays_until_the_claim_uses_another_one() -> Non
     kube.ok("PATCH", f"{CLAIMS}/c", {"metadata": {"finalizers": None}}, MERGE)
     kube.ok("DELETE", f"{CLAIMS}/c")
     kube.refused(404, "GET", f"{CLASSES}/fast")
+
+
+def test_claim_stays_until_the_last_pod_that_uses_it_is_gone() -> None:
+    kube = protected()
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    container = {"name": "c", "image": "i"}
+    for name in ("c", "other"):
+        kube.ok("POST", CLAIMS, {"metadata": {"name": name}, "spec": spec})
+    for name in ("a", "b"):
+        kube.ok("POST", PODS, {"metadata": {"name": name}, "spec": {"containers": [container], "volumes": [volume]}})
+    kube.ok("DELETE", f"{CLAIMS}/other")
+    kube.refused(404, "GET", f"{CLAIMS}/other")
+    kube.ok("DELETE", f"{CLAIMS}/c")
+    kube.ok("DELETE", f"{PODS}/a")
+    assert kube.ok("GET", f"{CLAIMS}/c")["metadata"]["deletionTimestamp"]
+    kube.ok("DELETE", f"{PODS}/b")
+    kube.refused(404, "GET", f"{CLAIMS}/c")
