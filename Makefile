@@ -41,7 +41,7 @@ help: ## List all targets
 		/^[a-z-]+:.*##/ { printf "  %-16s %s\n", $$1, $$2 } \
 		/^##@/ { printf "\n%s\n", substr($$0, 5) }' $(MAKEFILE_LIST)
 
-PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg olm/setup.cfg hack/venv.sh
+PACKAGING := setup.cfg setup.py pyproject.toml apiserver/setup.cfg olm/setup.cfg hack/venv.sh hack/checkout.py
 
 $(RUNTIME): $(PACKAGING)
 	@hack/venv.sh "$(PYTHON)" "$(VENV)" embedded

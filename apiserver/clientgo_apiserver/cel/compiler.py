@@ -25,7 +25,7 @@ def compile_expression(source: str, variables: Mapping[str, ExprType], fields: F
     try:
         checked = check(parse(source), variables, fields)
     except CompileError as error:
-        raise InvalidExpression(error.text(source) if error.errors else syntax_error(source)) from None
+        raise InvalidExpression(_message(source, error)) from None
     except RecursionError:
         raise InvalidExpression("ERROR: <input>:-1:0: expression recursion limit exceeded: 250") from None
 
@@ -43,3 +43,9 @@ def compile_expression(source: str, variables: Mapping[str, ExprType], fields: F
     used = frozenset(checked.names.values())
     cost = partial(max_cost, checked)
     return Expression(source, checked.result, used, evaluate, cost, instantiation_error(checked.root))
+
+
+def _message(source: str, error: CompileError) -> str:
+    if error.errors:
+        return error.text(source)
+    return syntax_error(source) or CompileError([(error.offset, "Syntax error")]).text(source)

@@ -54,7 +54,7 @@ def parse(source: str) -> SyntaxNode:
     """Return the syntax tree of an expression.
 
     Raises:
-        CompileError: the expression is invalid. Its errors are empty if the syntax is: this parser does not say why.
+        CompileError: the expression is invalid. Its errors are empty if the syntax is: this parser only has the offset.
     """
     parser = _Parser(source)
     with _RECURSION:
@@ -63,10 +63,12 @@ def parse(source: str) -> SyntaxNode:
         sys.setrecursionlimit(limit + 20 * _MAX_DEPTH)
         try:
             node = parser.expression()
+            parser.expect("")
+            return node
+        except CompileError as error:
+            raise error if error.errors else CompileError([], parser.offset) from None
         finally:
             sys.setrecursionlimit(limit)
-    parser.expect("")
-    return node
 
 
 def _balanced(name: str, operands: list[SyntaxNode], offsets: list[int]) -> SyntaxNode:
@@ -84,6 +86,11 @@ class _Parser:
         self._tokens = list(_tokens(source))
         self._index = 0
         self._depth = 0
+
+    @property
+    def offset(self) -> int:
+        """Offset of the next token."""
+        return self._tokens[min(self._index, len(self._tokens) - 1)][2]
 
     @property
     def _text(self) -> str:
@@ -279,7 +286,7 @@ def _tokens(source: str) -> list[tuple[str, str, int]]:
         if match is None:
             match = _TOKEN.match(source, at)
             if match is None:
-                raise CompileError([])
+                raise CompileError([], at)
             kind = match.lastgroup or ""
         if kind != "space":
             tokens.append((kind, match[0], at))

@@ -87,11 +87,12 @@ class FoldNode(SyntaxNode):
 
 
 class CompileError(Exception):
-    """Errors of an expression, as (offset, message)."""
+    """Errors of an expression, as (offset, message); none if its syntax is invalid, at `offset`."""
 
-    def __init__(self, errors: list[tuple[int, str]]) -> None:
+    def __init__(self, errors: list[tuple[int, str]], offset: int = 0) -> None:
         super().__init__(errors)
         self.errors = errors
+        self.offset = offset
 
     def text(self, source: str) -> str:
         """Return the errors as the API server shows them, each with its line and a mark."""
@@ -99,9 +100,10 @@ class CompileError(Exception):
 
 
 def _shown(source: str, offset: int, message: str) -> str:
-    line = source.count("\n", 0, offset) + 1
-    column = offset - (source.rfind("\n", 0, offset) + 1)
-    return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {source.splitlines()[line - 1]}\n | {'.' * column}^"
+    before = source[:offset].split("\n")
+    line, column = len(before), len(before[-1])
+    text = source.split("\n")[line - 1]
+    return f"ERROR: <input>:{line}:{column + 1}: {message}\n | {text}\n | {'.' * column}^"
 
 
 def keyword_field(name: str) -> str:

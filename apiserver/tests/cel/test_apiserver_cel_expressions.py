@@ -2,6 +2,9 @@
 
 # ruff: noqa: E501
 
+import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -126,6 +129,25 @@ def test_invalid_expression_is_shown_with_a_mark(source: str, offset: int, reaso
 def test_syntax_error_names_what_is_expected(source: str) -> None:
     with pytest.raises(InvalidExpression, match=r"ERROR: <input>:1:\d+: Syntax error"):
         expression(source)
+
+
+@pytest.mark.e2e
+def test_syntax_errors_have_their_position_without_the_engine() -> None:
+    sources = ["self +", "'abc", "a\n b", "1 ? 2", "[1, 2", ""]
+    script = (
+        "import sys, json; sys.modules['cel_expr_python'] = None\n"
+        "from clientgo_apiserver.cel.compiler import compile_expression\n"
+        f"for source in {sources}:\n"
+        "    try: compile_expression(source, {})\n"
+        "    except Exception as error: print(json.dumps(str(error)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    errors = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [error.partition(" |")[0].strip().removeprefix("ERROR: <input>:") for error in errors] == [
+        "1:7: Syntax error", "1:1: Syntax error", "2:2: Syntax error", "1:6: Syntax error", "1:6: Syntax error",
+        "1:1: Syntax error",
+    ]  # fmt: skip
+    assert errors[2].endswith("\n |  b\n | .^")
 
 
 @pytest.mark.parametrize(

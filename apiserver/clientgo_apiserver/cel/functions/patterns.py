@@ -71,12 +71,17 @@ def _go_error(pattern: str, message: str) -> str:
 
 
 def syntax_error(source: str) -> str:
-    """Return the syntax errors of an expression as the engine's parser, which has the grammar of cel-go, words them."""
+    """Return the syntax errors of an expression as the engine's parser, which has the grammar of cel-go, words them.
+
+    The text is empty if the engine is not installed: Python is newer than it, or the environment is that of `make run`.
+    """
     try:
         _cel_environment().compile(source, True)
     except RuntimeError as error:
         return str(error).removeprefix("INVALID_ARGUMENT: ").removesuffix(" [INVALID_ARGUMENT]").replace(r"\u003F", "?")
-    return "ERROR: <input>:1:1: Syntax error"
+    except ModuleNotFoundError:
+        pass
+    return ""
 
 
 @cache
