@@ -168,10 +168,14 @@ class StopScope:
 
 
 class TaskScope(StopScope):
-    """Scope without a thread: `stop` calls the callbacks itself."""
+    """Scope without a thread: `stop` sets its event, and calls the callbacks itself.
 
-    def __init__(self) -> None:
-        super().__init__(threading.Event())
+    The stop of a `parent` is also its own, from the first moment. It is to call `stop`, which ends the waits.
+    """
+
+    def __init__(self, parent: threading.Event | None = None) -> None:
+        super().__init__(threading.Event() if parent is None else _ChildEvent(parent))
+        _scopes[id(self.event)] = self
 
     def stop(self) -> None:
         """Set the event, and call all callbacks."""
@@ -182,6 +186,15 @@ class TaskScope(StopScope):
     def _begin(self, owner: object, after: float) -> None:
         if self.event.is_set():
             self._call(owner)
+
+
+class _ChildEvent(threading.Event):
+    def __init__(self, parent: threading.Event) -> None:
+        super().__init__()
+        self._parent = parent
+
+    def is_set(self) -> bool:
+        return super().is_set() or self._parent.is_set()
 
 
 class _Dispatcher:

@@ -340,6 +340,7 @@ CHECKS: Mapping[str, Check | str] = {
     "leaderelection/elector:HealthAdaptor": check_uses_the_elector_that_another_thread_sets,
     "leaderelection/elector:LeaderElector": elector_answers_while_it_runs,
     "log/repeats:Repeats": repeated_line_is_due_once_and_the_others_are_counted,
+    "manager/cache:Cache": "tests/manager/test_manager_cache_removal.py",
     "manager/client:Client": "tests/manager/test_manager_cache_races.py",
     "manager/finalizers:Finalizers": objects_are_finalized_once_each,
     "manager/kinds:ApiReader": reader_reads_the_objects,

@@ -213,6 +213,11 @@ class Distributor(Generic[T]):
             self._listeners.remove(listener)
         listener.close()
 
+    def close(self) -> None:
+        """End all listeners after their current calls."""
+        for listener in self.listeners:
+            self.remove(listener)
+
     def add_overlay(self, overlay: Overlay[T]) -> None:
         """Notify the overlay of each change of the store, under the lock, before the handlers."""
         with self._lock:

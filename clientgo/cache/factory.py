@@ -108,6 +108,21 @@ class InformerFactory:
         created: KindInformer[Any, Any] = getattr(importlib.import_module(module), name)(self)
         return created.informer
 
+    def remove(self, resource: GroupVersionResource) -> bool:
+        """Stop the informer of a resource and drop it, so that the next request for it creates another one.
+
+        Return False if there is none. Its handlers are called no more, its store becomes stale.
+        """
+        with self._lock:
+            informer = self._informers.pop(resource, None)
+            self._started.discard(resource)
+        if informer is None:
+            return False
+        informer.stop()
+        if self._name is not None:
+            self._name.release_resource(resource)
+        return True
+
     def start(self, stop: threading.Event) -> None:
         """Start the requested informers that have not started yet; they stop when `stop` is set."""
         with self._lock:

@@ -25,6 +25,7 @@ from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
+from clientgo.stopping import TaskScope, scope_of
 
 log = get_logger(__name__)
 
@@ -77,6 +78,7 @@ class SharedInformer(Generic[T]):
         self._lock = threading.Lock()
         # Below: guarded by _lock.
         self._group: Group | None = None
+        self._scope = TaskScope()
         self._reflectors: list[Reflector[T]] = []
 
     def __repr__(self) -> str:
@@ -96,8 +98,8 @@ class SharedInformer(Generic[T]):
 
     @property
     def is_stopped(self) -> bool:
-        """True once it was started and the stop event of its group is set."""
-        return self._group is not None and self._group.stop_event.is_set()
+        """True after `stop`, or once it was started and the stop event of its group is set."""
+        return self._scope.event.is_set()
 
     @property
     def last_sync_resource_version(self) -> str:
@@ -226,16 +228,33 @@ class SharedInformer(Generic[T]):
         group.join()
 
     def start(self, group: Group) -> None:
-        """Start in threads of `group`, which end with its stop event."""
+        """Start in threads of `group`, which end with its stop event, or after `stop`."""
         with self._lock:
             if self._group is not None:
                 log.warning("informer has already started", extra={"informer": self.name})
                 return
-            self._group = group
+            if not self._scope.event.is_set():
+                self._scope = TaskScope(group.stop_event)
+            self._group, scope = group, self._scope
             self._reflectors = [self._reflector(namespace, source) for namespace, source in self._sources.items()]
+        scope_of(group.stop_event).add(self, scope.stop)
         self.distributor.start(group)
         for reflector in self._reflectors:
-            group.start(reflector.run, group.stop_event, name=f"informer-{reflector.name}")
+            group.start(reflector.run, scope.event, name=f"informer-{reflector.name}")
+
+    def stop(self) -> None:
+        """Stop this informer alone: end its watches, and its handlers after their current calls.
+
+        Its threads end soon; its store remains readable, and becomes stale. May be called repeatedly.
+        """
+        with self._lock:
+            group, scope = self._group, self._scope
+        scope.stop()
+        if group is not None:
+            scope_of(group.stop_event).remove(self)
+        self.distributor.close()
+        if self.distributor.metrics is not None:
+            self.distributor.metrics.ended()
 
     def _reflector(self, namespace: str, source: ListerWatcher[T]) -> Reflector[T]:
         options = ReflectorOptions(

@@ -176,6 +176,13 @@ class InformerName:
                 identity.reserved = True
         return identity
 
+    def release_resource(self, resource: GroupVersionResource) -> None:
+        """Release the identity of a resource for another informer."""
+        with self._lock:
+            identity = self._resources.pop(resource, None)
+            if identity is not None:
+                identity.reserved = False
+
     def release(self) -> None:
         """Release the name for another set of informers; its identities have no metrics any more."""
         with self._lock:
@@ -251,6 +258,12 @@ class InformerMetrics:
             self._version.set(version_number(version))
             self._objects.set(objects)
             self.show_waiting()
+
+    def ended(self) -> None:
+        """Record that the informer has no objects and notifications any more."""
+        if self._identity.reserved:
+            self._objects.set(0)
+            self._queued.set(0)
 
     def show_waiting(self) -> None:
         """Update the number of waiting notifications."""

@@ -4,108 +4,30 @@ Reads wait until the informer has synced, so that "not known yet" is never mista
 the client has written, as docs/guarantees.md states it; deciding on an older state would repeat the write.
 """
 
-import functools
 import random
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
-
-import msgspec
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from clientgo.backoff import Random
-from clientgo.cache import NAMESPACE_INDEX, Indexer, InformerFactory, InformerName, MutationCache, SharedInformer
-from clientgo.cache.mutation import BeforeWrite
-from clientgo.cache.selection import selection_of
-from clientgo.cache.state import wait_for_cache_sync
+from clientgo.cache import Indexer, InformerFactory, InformerName, SharedInformer
+from clientgo.cache.state import Synced, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.dynamic.unstructured import PartialObjectMetadata
 from clientgo.errors import ClientGoError, ConfigError
+from clientgo.lifecycle import Group
+from clientgo.log import get_logger
+from clientgo.manager.kindcache import KindCache
 from clientgo.manager.kinds import Kinds, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
-from clientgo.manager.requesters import PARTIAL, Outcome, limit_of_wait
-from clientgo.meta.codec import codec_for, to_dict
+from clientgo.manager.requesters import limit_of_wait
 from clientgo.meta.listwatch import ListerWatcher
-from clientgo.meta.names import ObjectName, object_name
 from clientgo.meta.objects import ApiObject, GroupVersionResource
 from clientgo.meta.scheme import api_of
-from clientgo.rest.request import Request, Requester
+from clientgo.rest.request import Requester
+
+log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
-
-RESYNC_JITTER = 0.1
-"""Jitter of the resync period (controller-runtime's), so that kinds are not resynced all at once."""
-
-
-class KindCache(Generic[T]):
-    """Cached objects of one kind: those of the informer's store under the program's own newer writes.
-
-    `resync` is the interval in seconds at which handlers receive all objects again.
-    """
-
-    def __init__(self, cls: type[T], informer: SharedInformer[T], clock: Clock, rand: Random = random.random) -> None:
-        self.informer = informer
-        # Only longer: an informer does not resync handlers more often than itself.
-        self.resync = informer.resync * (1.0 + RESYNC_JITTER * rand())
-        self.overlay: MutationCache[T] = MutationCache.over(informer, clock=clock)
-        self._codec = codec_for(cls)
-        self._is_partial = issubclass(cls, PartialObjectMetadata)
-
-    def __repr__(self) -> str:
-        return f"<KindCache {self.informer.name} {self.overlay!r}>"
-
-    @property
-    def needs_whole_objects(self) -> bool:
-        """True if the metadata of a response is not sufficient to represent or to select an object."""
-        return not self._is_partial or bool(self.overlay.selection.fields)
-
-    def list(self, namespace: str) -> Iterable[T]:
-        """Return the newest known objects of one namespace or of all."""
-        return self.overlay.by_index(NAMESPACE_INDEX, namespace) if namespace else self.overlay.list()
-
-    def before(self, request: Request) -> dict[ObjectName, BeforeWrite]:
-        """Return the state of the objects that a write may change, before it is sent."""
-        if request.verb == "deletecollection":
-            names = [object_name(obj) for obj in self.list(request.namespace)]
-        else:
-            names = [ObjectName(request.namespace, request.name)]
-        return {name: self.overlay.before_write(name) for name in names}
-
-    def record(
-        self,
-        request: Request,
-        outcomes: Sequence[Outcome] | None,
-        body: bytes,
-        before: Mapping[ObjectName, BeforeWrite] | None,
-    ) -> None:
-        """Record the outcomes of a write; None if it deleted all objects that match, without naming them."""
-        states = before or {}
-        for effect, name, uid, kind in self._deleted_by(request, states) if outcomes is None else outcomes:
-            if effect != "stored":
-                self.overlay.deletion(name, uid, before=states.get(name), shows_terminating=effect == "deleting")
-            elif self._represents(kind, request):
-                # A name that the server has generated has no state.
-                self.overlay.mutation(
-                    self._codec.decode(body), before=states.get(name), content=lambda: msgspec.json.decode(body)
-                )
-
-    def _deleted_by(self, request: Request, states: Mapping[ObjectName, BeforeWrite]) -> Sequence[Outcome]:
-        """Return the outcomes of a deletion for the objects that were read before and match its selectors."""
-        labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
-        deleted = selection_of(self._codec.cls, (request.namespace,), labels, fields)
-        read = [obj for name in states if (obj := self.overlay.get_by_key(name)) is not None]
-        return [
-            Outcome("deleting", object_name(obj), obj.metadata.uid)
-            for obj in read
-            if obj.metadata.uid == states[object_name(obj)].newest
-            and deleted.matches(obj.metadata, functools.partial(to_dict, obj))
-        ]
-
-    def _represents(self, kind: str, request: Request) -> bool:
-        if kind == PARTIAL:
-            return self._is_partial
-        if self._codec.api.kind in ("", PARTIAL):  # unknown: a subresource may have another kind
-            return request.subresource in ("", "status")
-        return kind in ("", self._codec.api.kind)
 
 
 class CacheNotSynced(ClientGoError):
@@ -119,7 +41,7 @@ class NotIndexed(ConfigError, KeyError):
 
 
 class Cache:
-    """Informers of a program; they list and watch through `requester`."""
+    """Informers of a program; they list and watch through `requester`. Thread-safe."""
 
     def __init__(
         self,
@@ -145,6 +67,7 @@ class Cache:
         self._written: set[GroupVersionResource] = set()
         self._by_object: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
+        self._group: Group | None = None
         self._indexing = threading.Lock()
         # Guarded by _indexing: the functions of `add_index`.
         self._indexed: dict[tuple[type, str], Callable[[Any], Iterable[str]]] = {}
@@ -168,9 +91,13 @@ class Cache:
 
     def kind_cache(self, cls: type[T]) -> KindCache[T]:
         """Return the objects of a kind, synced or not; its informer runs as soon as the cache does."""
+        return self._kind_cache(cls, shared=True)
+
+    def _kind_cache(self, cls: type[T], *, shared: bool) -> KindCache[T]:
         with self._lock:
             created = self._kind_caches.get(cls)
             if created is not None:
+                created.shared |= shared
                 return created
             factory = self._factory(cls)
             informer = factory.informer_for(self._kinds.client_class(cls), cls)
@@ -178,6 +105,10 @@ class Cache:
             resource = api_of(cls).gvr
             informer.newest_first_list = resource in self._written
             created = self._kind_caches[cls] = KindCache(cls, informer, self._clock, self._rand)
+            created.shared = shared
+            informer.add_indexers(
+                {index_name(field): values for (kind, field), values in list(self._indexed.items()) if kind is cls}
+            )
             self._by_resource[resource] = (*self._by_resource.get(resource, ()), created)
             stop = self._stop
         if stop is not None:
@@ -195,17 +126,20 @@ class Cache:
         """
         cached = self._kind_caches.get(cls)
         if cached is not None and cached.informer.has_synced:
+            cached.read = True
             return cached
         if cached is None and self._options.fail_on_missing_informer:
             raise LookupError(f"no informer for {api_of(cls).gvr.group_resource}, and reads may not start one")
         stop = self._stop
         if stop is None:
             raise CacheNotSynced(f"cannot read {api_of(cls).plural} from the cache before the manager runs")
-        cached = self.kind_cache(cls)
-        self.wait_for(stop, [cached.informer], what="the cache")
-        if not cached.informer.has_synced:
-            raise CacheNotSynced(f"cannot read {cached.informer.name} from the cache: it was stopped")
-        return cached
+        while True:
+            cached = self._kind_cache(cls, shared=False)
+            self.wait_for(stop, [cached], what="the cache")
+            if cached.informer.has_synced:
+                return cached
+            if self._kind_caches.get(cls) is cached:  # otherwise it was removed meanwhile
+                raise CacheNotSynced(f"cannot read {cached.informer.name} from the cache: it was stopped")
 
     def check_namespace(self, cls: type[Any], namespace: str) -> None:
         """Raise LookupError if the namespace is not cached, so that it is not mistaken for empty."""
@@ -236,12 +170,36 @@ class Cache:
         Raises:
             ValueError: the field already has an index by another function.
         """
-        informer = self.informer(cls)
         with self._indexing:
             if self._indexed.get((cls, field)) == values:
                 return
-            informer.add_indexers({index_name(field): values})
+            self._kind_cache(cls, shared=False).informer.add_indexers({index_name(field): values})
             self._indexed[cls, field] = values
+
+    def remove(self, cls: type[Any]) -> bool:
+        """Stop the informer of a kind and drop its objects; return False if there is none.
+
+        The next read starts it again, with the indexes of `add_index`. (controller-runtime's RemoveInformer)
+
+        Raises:
+            RuntimeError: it has event handlers, such as those of controllers, which would receive nothing any more.
+        """
+        return self._remove(cls, lambda _: True)
+
+    def _remove(self, cls: type[Any], condition: Callable[[KindCache[Any]], bool]) -> bool:
+        with self._indexing, self._lock:
+            cached = self._kind_caches.get(cls)
+            if cached is None or not condition(cached):
+                return False
+            if handlers := cached.informer.distributor.listeners:
+                names = ", ".join(handler.name for handler in handlers)
+                raise RuntimeError(
+                    f"cannot remove {cached.informer.name} from the cache: remove its handlers first: {names}"
+                )
+            resource = api_of(cls).gvr
+            del self._kind_caches[cls]
+            self._by_resource[resource] = tuple(each for each in self._by_resource[resource] if each is not cached)
+            return self._factory(cls).remove(resource)
 
     def start(self, stop: threading.Event) -> None:
         """Run all informers, also those requested later, until `shutdown` or until `stop` is set.
@@ -249,12 +207,15 @@ class Cache:
         Repeated calls with the same event change nothing.
         """
         with self._lock:
-            self._stop = stop
+            self._stop, idle_timeout = stop, self._options.idle_timeout
             factories = list(self._factories.values())
+            if idle_timeout is not None and self._group is None:
+                self._group = Group(stop=stop, clock=self._clock)
+                self._group.start(self._remove_idle, idle_timeout, stop, name="idle-informers")
         for factory in factories:
             factory.start(stop)
 
-    def wait_for(self, stop: threading.Event, informers: Iterable[SharedInformer[Any]], *, what: str) -> None:
+    def wait_for(self, stop: threading.Event, informers: Iterable[Synced], *, what: str) -> None:
         """Return once these informers have synced, or `stop` is set.
 
         Raises:
@@ -273,9 +234,20 @@ class Cache:
     def shutdown(self, timeout: float | None = None) -> None:
         """Stop all informers; raise `StillRunning` if one has not ended within `timeout` seconds."""
         with self._lock:
-            factories = list(self._factories.values())
+            factories, group = list(self._factories.values()), self._group
         for factory in factories:
             factory.shutdown(timeout)
+        if group is not None:
+            group.stop()
+            group.join(timeout)
+
+    def _remove_idle(self, seconds: float, stop: threading.Event) -> None:
+        """Remove, every `seconds`, the informers that only reads use, if there was none since the last time."""
+        while not self._clock.sleep(stop, seconds):
+            for cls, cached in list(self._kind_caches.items()):
+                if self._remove(cls, _is_idle):
+                    log.info("informer stopped: it is not read", extra={"informer": cached.informer.name})
+                cached.read = False
 
     def _factory(self, cls: type[Any]) -> InformerFactory:
         by_object = self._own_options(cls)
@@ -312,6 +284,10 @@ class _SharingFactory(InformerFactory):
 
     def informer_for(self, client: Callable[..., ListerWatcher[T]], kind: type[T]) -> SharedInformer[T]:
         return self._cache.informer(kind)
+
+
+def _is_idle(cached: KindCache[Any]) -> bool:
+    return cached.informer.has_synced and not cached.shared and not cached.read
 
 
 def index_name(field: str) -> str:

@@ -18,7 +18,8 @@ from clientgo.cache.lister import not_found
 from clientgo.dynamic.unstructured import Unstructured
 from clientgo.dynamic.waiting import wait_for
 from clientgo.errors import NotFound
-from clientgo.manager.cache import Cache, KindCache, check_indexed, index_name
+from clientgo.manager.cache import Cache, check_indexed, index_name
+from clientgo.manager.kindcache import KindCache
 from clientgo.manager.kinds import ApiReader, Kinds, check_scope
 from clientgo.manager.options import CacheOptions
 from clientgo.manager.owners import set_controller_reference

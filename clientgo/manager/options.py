@@ -52,10 +52,12 @@ class CacheOptions:
     """Options of caches: `namespaces` (default: all), `resync` interval in seconds, options of single kinds by class.
 
     Every kind must support a `field_selector` given for all; `metadata.name` and `metadata.namespace` are supported.
-    With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident.
+    With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident. An informer
+    that only the client's reads use is stopped after `idle_timeout` seconds without a read, at most twice as many; the
+    next read starts it again.
 
     Raises:
-        ValueError: a selector is invalid.
+        ValueError: a selector or the timeout is invalid.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -66,9 +68,12 @@ class CacheOptions:
     by_object: Mapping[type[Any], ByObject] = field(default_factory=dict)
     sync_timeout: float = SYNC_SECONDS
     fail_on_missing_informer: bool = False
+    idle_timeout: float | None = None
 
     def __post_init__(self) -> None:
         _check_selectors(self.label_selector, self.field_selector)
+        if self.idle_timeout is not None and self.idle_timeout <= 0:
+            raise ValueError(f"invalid idle_timeout {self.idle_timeout}: expected positive seconds, or None for never")
 
     def of_kind(self, cls: type[Any]) -> ByObject | None:
         """Return the options of a class's kind, or None: those of the class, or of another class of the same resource.

@@ -14,6 +14,7 @@ from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer, SecretInfor
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Secret
 from clientgo.meta import GroupVersionResource, ObjectMeta
 from clientgo.rest.request import Requester
+from clientgo.testing.eventually import eventually
 from clientgo.testing.kubernetes import FakeClientset
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeSource
@@ -91,6 +92,28 @@ def test_nothing_starts_after_shutdown_and_no_thread_remains() -> None:
     factory.start(stop)
     assert not informer.has_synced
     assert [t.name for t in threading.enumerate() if "configmaps" in t.name] == []
+
+
+def test_removed_informer_stops_alone_and_the_next_request_creates_another() -> None:
+    sources, stop = Sources(), threading.Event()
+    factory = InformerFactory(sources)
+    first, resource = of(sources)(factory).informer, GroupVersionResource("", "v1", "configmaps")
+    handler = first.add_event_handler()
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert factory.remove(resource)
+    assert not factory.remove(resource)
+    eventually(lambda: [t.name for t in threading.enumerate() if "configmaps" in t.name] == [])
+    assert first.is_stopped
+    assert handler.remove()
+    with pytest.raises(RuntimeError, match="has stopped already"):
+        first.add_event_handler()
+    second = of(sources)(factory).informer
+    factory.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert second is not first
+    assert not stop.is_set()
+    factory.shutdown(timeout=10)
 
 
 @pytest.mark.feature("B-FAC-01", "B-WAT-03", "D-14")

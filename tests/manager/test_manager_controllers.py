@@ -11,11 +11,10 @@ from clientgo.log.fields import current_fields
 from clientgo.manager import Controller, ControllerOptions, FuncSource, Result, TerminalError
 from clientgo.manager.cache import CacheNotSynced
 from clientgo.manager.controllers import reconcile_of
-from clientgo.manager.priority import LOW
 from clientgo.meta import ObjectName
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.metrics import RecordedMetrics, recorded_metrics
-from clientgo.workqueue import RateLimitingQueue
+from clientgo.workqueue import LOW, RateLimitingQueue
 
 A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 

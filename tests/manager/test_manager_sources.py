@@ -8,12 +8,12 @@ import pytest
 from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
 from clientgo.manager.predicates import Funcs, Predicate
-from clientgo.manager.priority import LOW, NORMAL
 from clientgo.manager.sources import Channel, EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.eventually import eventually
 from clientgo.testing.metrics import recorded_metrics
+from clientgo.workqueue import LOW, NORMAL
 from controller.api.v1alpha1 import Foo
 from tests.manager.managed import new_foo
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from clientgo.lifecycle import Group
-from clientgo.manager.priority import PriorityQueue
-from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, ShutDown
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, PriorityQueue, RateLimitingQueue, ShutDown
 
 KEYS, WORKERS, PRODUCERS = 10_000, 16, 4
 
