@@ -1,7 +1,7 @@
 """Constraints on fields: the second part of `Annotated[int, Meta(ge=1, le=10)]`.
 
 They become the CRD's schema, which the API server enforces. Not `msgspec.Meta`, which msgspec would enforce on decoding
-as well: objects that violate today's rules must be readable (docs/decisions/002-lenient-decoding.md). docs/codegen.md
+as well: objects that violate today's rules must be readable (docs/decisions/objects.md). docs/codegen.md
 lists the schema of each constraint.
 """
 

@@ -2,7 +2,7 @@
 
 The decoder creates plain dicts, and a cache returns the object itself. So a field that may hold a map is guarded: its
 first read replaces the plain value by a read-only copy. Fields that are not read cost nothing, and decoding is not
-slowed down (docs/decisions/003-objects-are-values.md).
+slowed down (docs/decisions/objects.md).
 
 The guard is against mistakes: Python's operators and the methods of maps and lists raise. `object.__setattr__`,
 `dict.update(labels, ...)` and C functions for lists, such as `heapq.heapify`, can change an object all the same.

@@ -1,6 +1,6 @@
 """Steps of one member: acquire a slot, keep it, announce its view, release it. It has neither a loop nor a thread.
 
-docs/decisions/017 proves that no key has two owners. In short: a member claims a key (it writes a view in which it
+docs/decisions/replicas.md proves that no key has two owners. A member claims a key (it writes a view in which it
 owns the key), then lists, and starts only if no other member claims the key; it withdraws the claim (writes a view in
 which another slot owns the key) only after it has finished with the key. Other members may or may not see a write
 that was not confirmed, so it counts as both.

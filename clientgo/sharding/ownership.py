@@ -5,7 +5,7 @@ for each key, and the highest wins. A slot that leaves passes its keys to the ru
 it wins, and no other key moves. Slots are numbered; a replica that replaces another in its slot gets the same keys.
 
 A member starts on a key only if it owns the key in each view that others may know of it, and no other slot owns the key
-in the view that it announced. Together these exclude two owners, for any views (docs/decisions/017).
+in the view that it announced. Together these exclude two owners, for any views (docs/decisions/replicas.md).
 """
 
 import hashlib

@@ -5,7 +5,7 @@ by attribute, in C; nested dataclasses have their own wire types. Values of an E
 one that today's class lacks can be written back.
 
 A declared type is a wire type for server-side apply: it omits what is None or empty, and no other default, because what
-is not sent is not owned (docs/decisions/012-apply-configurations-are-structs.md).
+is not sent is not owned (docs/decisions/objects.md).
 """
 
 import dataclasses
