@@ -1,22 +1,22 @@
 """`clientgo chart`: a Helm chart generated from `config/default`.
 
-With its default values and the namespace of `make deploy`, it installs the same objects. Settings that differ between
-clusters are values; everything else stays in `config/`. Templates use only values, `if` and `toJson`, so that they read
-like the manifests.
+With its default values, released under the project's name into the namespace of `make deploy`, it installs the same
+objects. Settings that differ between clusters are values, names follow the release, everything else stays in `config/`.
+Templates use only values, `if`, `index` and `toJson`, so that they read like the manifests.
 """
 
 import argparse
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from clientgo.cli.names import CommandError
 from clientgo.cli.project import Project
 from clientgo.internal.files import path_below, write_files
 from clientgo.meta.yamlio import to_scalar
 from clientgo_olm.files import dumped
-from clientgo_olm.objects import Object, at, mapping, mappings, name_of, text
+from clientgo_olm.objects import Object, at, mapping, mappings, name_of, text, texts
+from clientgo_olm.releasenames import MARK, ReleaseNames, lease_flags, selectors_of
 from clientgo_olm.rendered import render
 from clientgo_olm.rules import SEMVER
 from clientgo_olm.serviceversion import PLACEHOLDER
@@ -24,20 +24,20 @@ from clientgo_olm.serviceversion import PLACEHOLDER
 FOLDER = Path("dist", "chart")
 DEFAULT = "config/default"
 
-# Placeholders, replaced by expressions after the manifest is written as YAML.
-_MARK = "CLIENTGO-"
 _EXPRESSIONS = {
-    # Quoted, because a namespace may be named 123.
-    f"{_MARK}WHOLE-NAMESPACE": '"{{ .Release.Namespace }}"',
-    f"{_MARK}NAMESPACE": "{{ .Release.Namespace }}",
-    f"{_MARK}SERVICE": "{{ .Release.Service }}",
-    f"{_MARK}IMAGE": "{{ toJson .Values.image }}",
-    f"{_MARK}PULL": "{{ toJson .Values.imagePullPolicy }}",
-    f"{_MARK}REPLICAS": "{{ toJson .Values.replicas }}",
-    f"{_MARK}RESOURCES": "{{ toJson .Values.resources }}",
-    f"{_MARK}SELECTOR": "{{ toJson .Values.nodeSelector }}",
-    f"{_MARK}TOLERATIONS": "{{ toJson .Values.tolerations }}",
-    f"{_MARK}AFFINITY": "{{ toJson .Values.affinity }}",
+    # Quoted, because a namespace or a release may be named 123.
+    f"{MARK}WHOLE-NAMESPACE": '"{{ .Release.Namespace }}"',
+    f"{MARK}WHOLE-RELEASE": '"{{ .Release.Name }}"',
+    f"{MARK}RELEASE": "{{ .Release.Name }}",
+    f"{MARK}NAMESPACE": "{{ .Release.Namespace }}",
+    f"{MARK}SERVICE": "{{ .Release.Service }}",
+    f"{MARK}IMAGE": "{{ toJson .Values.image }}",
+    f"{MARK}PULL": "{{ toJson .Values.imagePullPolicy }}",
+    f"{MARK}REPLICAS": "{{ toJson .Values.replicas }}",
+    f"{MARK}RESOURCES": "{{ toJson .Values.resources }}",
+    f"{MARK}SELECTOR": "{{ toJson .Values.nodeSelector }}",
+    f"{MARK}TOLERATIONS": "{{ toJson .Values.tolerations }}",
+    f"{MARK}AFFINITY": "{{ toJson .Values.affinity }}",
 }
 _VALUES = """\
 # Image of the manager.
@@ -56,6 +56,10 @@ crd:
   enable: true
   # Keep the CRDs and their objects when the chart is uninstalled.
   keep: true
+"""
+_WEBHOOKS = """\
+# Namespaces and objects for which the webhooks are called.
+webhooks:
 """
 
 
@@ -90,6 +94,7 @@ def write_chart(root: Path, files: Mapping[str, str]) -> None:
 
 def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]) -> dict[str, str]:
     """Return all files of the chart by path."""
+    names = ReleaseNames(name, objects)
     manager = next((obj for obj in objects if obj.get("kind") == "Deployment"), {})
     [container, *_] = [*mappings(at(manager, "spec.template.spec.containers")), {}]
     chart = {"apiVersion": "v2", "name": name, "type": "application", "version": version, "appVersion": version}
@@ -100,27 +105,50 @@ def chart_files(name: str, version: str, image: str, objects: tuple[Object, ...]
             image=to_scalar(image),
             pull=to_scalar(text(container.get("imagePullPolicy")) or "IfNotPresent"),
             replicas=at(manager, "spec.replicas") or 1,
-            resources="".join(f"  {line}\n" for line in resources.splitlines()),
-        ),
+            resources=_indented(resources),
+        )
+        + _webhook_values(objects, names),
     }
-    for path, content in _templates(f"{name}-system", objects):
+    for path, content in _templates(objects, names):
         files[path] = f"{files[path]}---\n{content}" if path in files else content
     return files
 
 
-def _templates(namespace: str, objects: tuple[Object, ...]) -> Iterator[tuple[str, str]]:
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def _webhook_values(objects: Iterable[Object], names: ReleaseNames) -> str:
+    values = dict[str, Object]()
+    for webhook, field, selector in (each for obj in objects for each in selectors_of(obj, names)):
+        values.setdefault(webhook, {})[field] = selector
+    return _WEBHOOKS + _indented(dumped(values)) if values else ""
+
+
+def _templates(objects: Iterable[Object], names: ReleaseNames) -> Iterator[tuple[str, str]]:
     for item in objects:
         # Helm creates the namespace on request.
         if item.get("kind") == "Namespace":
             continue
-        obj = _configured(item) if item.get("kind") == "Deployment" else item
-        content = _as_template(dumped(_general(obj, namespace)))
+        obj = _configured(item, names) if item.get("kind") == "Deployment" else item
+        obj, expressions = _selectable(names.applied(obj), selectors_of(item, names))
+        content = _as_template(dumped(obj), expressions)
         if item.get("kind") == "CustomResourceDefinition":
             content = _optional(content)
         yield f"templates/{text(item.get('kind')).lower()}-{name_of(item)}.yaml", content
 
 
-def _configured(deployment: Object) -> Object:
+def _selectable(configuration: Object, selectors: Iterable[tuple[str, str, Object]]) -> tuple[Object, dict[str, str]]:
+    """Return a webhook configuration with placeholders for its selectors, and their expressions."""
+    expressions = dict[str, str]()
+    webhooks = {text(webhook.get("name")): webhook for webhook in mappings(configuration.get("webhooks"))}
+    for name, field, _ in selectors:
+        webhooks[name] = {**webhooks[name], field: (mark := f"{MARK}{name}-{field}")}
+        expressions[mark] = f'{{{{ toJson (index .Values.webhooks "{name}").{field} }}}}'
+    return ({**configuration, "webhooks": [*webhooks.values()]} if expressions else configuration), expressions
+
+
+def _configured(deployment: Object, names: ReleaseNames) -> Object:
     spec = mapping(deployment.get("spec"))
     template = mapping(spec.get("template"))
     pod = mapping(template.get("spec"))
@@ -128,37 +156,25 @@ def _configured(deployment: Object) -> Object:
     if not containers:
         return deployment
     first, *sidecars = containers
-    manager = {**first, "resources": f"{_MARK}RESOURCES", "imagePullPolicy": f"{_MARK}PULL"}
+    manager = {**first, "resources": f"{MARK}RESOURCES", "imagePullPolicy": f"{MARK}PULL"}
+    if flags := lease_flags(texts(first.get("args")), names.lease):
+        manager["args"] = [*first["args"], *flags]
     if first.get("image") == PLACEHOLDER:
-        manager["image"] = f"{_MARK}IMAGE"
+        manager["image"] = f"{MARK}IMAGE"
     placed = {
         "containers": [manager, *sidecars],
-        "nodeSelector": f"{_MARK}SELECTOR",
-        "tolerations": f"{_MARK}TOLERATIONS",
-        "affinity": f"{_MARK}AFFINITY",
+        "nodeSelector": f"{MARK}SELECTOR",
+        "tolerations": f"{MARK}TOLERATIONS",
+        "affinity": f"{MARK}AFFINITY",
     }
     template = {**template, "spec": {**pod, **placed}}
-    return {**deployment, "spec": {**spec, "replicas": f"{_MARK}REPLICAS", "template": template}}
+    return {**deployment, "spec": {**spec, "replicas": f"{MARK}REPLICAS", "template": template}}
 
 
-def _general(value: Any, namespace: str) -> Any:
-    """Replace the namespace and the managed-by label with expressions."""
-    if isinstance(value, dict):
-        members = {name: _general(inner, namespace) for name, inner in value.items()}
-        if members.get("app.kubernetes.io/managed-by") == "kustomize":
-            members["app.kubernetes.io/managed-by"] = f"{_MARK}SERVICE"
-        return members
-    if isinstance(value, list):
-        return [_general(inner, namespace) for inner in value]
-    if value == namespace:
-        return f"{_MARK}WHOLE-NAMESPACE"
-    return value.replace(namespace, f"{_MARK}NAMESPACE") if isinstance(value, str) else value
-
-
-def _as_template(manifest: str) -> str:
+def _as_template(manifest: str, expressions: Mapping[str, str]) -> str:
     # Escape braces in the manifest itself.
     escaped = manifest.replace("{{", '{{ "{{" }}')
-    for mark, expression in _EXPRESSIONS.items():
+    for mark, expression in {**expressions, **_EXPRESSIONS}.items():
         escaped = escaped.replace(mark, expression)
     return escaped
 
