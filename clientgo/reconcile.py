@@ -28,6 +28,7 @@ from clientgo.errors import CallbackFailed, ClientGoError, ConfigError, Conflict
 from clientgo.history import ERROR_LENGTH, History, Reconciliation
 from clientgo.internal.callbacks import run_callback, text_of
 from clientgo.internal.uids import random_uuid
+from clientgo.lifecycle import is_stopped_request
 from clientgo.log import Repeats, context, get_logger
 from clientgo.log.callers import line_of_error, line_of_thread
 from clientgo.log.tracebacks import exception_lines, traceback_id
@@ -305,7 +306,9 @@ class _FailureLog:
 
     def log_retry(self, key: ObjectName, error: BaseException, retry: dict[str, Any]) -> None:
         facts = {"err": _described(error), **retry, **_origin(error)}
-        if self.is_bug(error):
+        if is_stopped_request(error):
+            log.debug("cannot finish before the stop", extra=facts)
+        elif self.is_bug(error):
             self._log_bug(key, error, facts)
         elif _only(error, (Conflict, LeaseNotHeld)):
             # Normal operation: another client or replica was faster.

@@ -2,6 +2,7 @@
 
 import asyncio
 import enum
+import logging
 import math
 import threading
 from collections.abc import Callable
@@ -309,6 +310,11 @@ def test_failure_by_a_stop_is_no_reason_to_give_up() -> None:
     fixture = Fixture(raising(stopping), retries=0, give_up=lambda key, _: reported.append(key))
     fixture.process(BAD)
     assert (fixture.waits(), reported) == ({BAD: 1.0}, [])
+
+
+def test_failure_by_a_stop_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
+    Fixture(raising(ConnectionFailed("stopping", stopping=True))).process(BAD)
+    assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
 
 
 def test_failing_report_of_a_given_up_object_is_logged(caplog: pytest.LogCaptureFixture) -> None:
