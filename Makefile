@@ -156,8 +156,16 @@ verify-codegen: $(DEV) ## Fail with a diff if generated code does not match the 
 ##@ Build
 
 .PHONY: build
-build: $(DEV) ## Build the wheels of the library and of the API server into dist/
+build: $(DEV) ## Build the wheels of the three distributions into dist/
 	@$(IN_VENV) python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./apiserver ./olm && ls dist/*.whl
+
+.PHONY: dist
+dist: $(DEV) ## Build wheels and source archives of the commit twice, check and try them; REPO_URL=address for their links
+	@$(IN_VENV) python -m hack.dist --repo-url "$(REPO_URL)" $(ARGS)
+
+.PHONY: release
+release: $(DEV) ## Write VERSION=0.2.0 and the date into versions and changelogs, commit and tag; pushes nothing
+	@$(IN_VENV) python -m hack.release "$(if $(filter command line,$(origin VERSION)),$(VERSION))"
 
 .PHONY: docs
 docs: $(DOCS) ## Build the documentation site into build/site; REPO_URL=address links it to the source files

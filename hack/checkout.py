@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-DISTRIBUTIONS = {"clientgo": ROOT, "clientgo-apiserver": ROOT / "apiserver", "clientgo-olm": ROOT / "olm"}
+DISTRIBUTIONS = {"clientgo": ".", "clientgo-apiserver": "apiserver", "clientgo-olm": "olm"}
+"""Folder of each distribution."""
 
 READ_ONLY = frozenset({"kubernetes"})
 """Packages of which `make run` reads files, the descriptions of kinds, and imports nothing: 17 dependencies fewer."""
@@ -37,14 +38,18 @@ sys.exit({function}())
 def declared(name: str) -> configparser.ConfigParser:
     """Return the packaging metadata of a distribution."""
     parser = configparser.ConfigParser()
-    parser.read(DISTRIBUTIONS[name] / "setup.cfg", encoding="utf-8")
+    parser.read(ROOT / DISTRIBUTIONS[name] / "setup.cfg", encoding="utf-8")
     return parser
 
 
-def version(name: str) -> str:
+def version_file(name: str, root: Path = ROOT) -> Path:
+    """Return the file that has the version of a distribution."""
+    return root / DISTRIBUTIONS[name] / name.replace("-", "_") / "version.py"
+
+
+def version(name: str, root: Path = ROOT) -> str:
     """Return the version of a distribution."""
-    text = (DISTRIBUTIONS[name] / name.replace("-", "_") / "version.py").read_text(encoding="utf-8")
-    match = _VERSION.search(text)
+    match = _VERSION.search(version_file(name, root).read_text(encoding="utf-8"))
     assert match is not None, f"{name} has no version"
     return match[1]
 
@@ -77,9 +82,12 @@ def write_requirements(extra: str, venv: Path) -> None:
 
 def link(name: str, packages: Path, scripts: Path) -> None:
     """Make a distribution of this checkout importable, with its entry points and commands."""
-    stem, folder = name.replace("-", "_"), DISTRIBUTIONS[name]
-    for old in packages.glob(f"{stem}-*.dist-info"):
-        shutil.rmtree(old)
+    stem, folder = name.replace("-", "_"), ROOT / DISTRIBUTIONS[name]
+    # What an installation by pip leaves would hide the checkout: copied packages, the hooks of an editable one.
+    for old in (packages / stem, *packages.glob(f"{stem}-*.dist-info")):
+        shutil.rmtree(old, ignore_errors=not old.exists())
+    for hook in packages.glob(f"__editable__*{stem}*"):
+        hook.unlink()
     info = packages / f"{stem}-{version(name)}.dist-info"
     info.mkdir()
     points = declared(name)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,22 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hack.dist import build
+from tests.project.checkouts import INGREDIENTS, ROOT, copy_checkout
+
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).parents[2]
-INGREDIENTS = (
-    "apiserver",
-    "clientgo",
-    "controller",
-    "generated",
-    "olm",
-    "tests",
-    "LICENSE",
-    "README.md",
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-)
 PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver", "clientgo_olm": ROOT / "olm"}
 """Folder of each package; in the wheels' names, that of the distribution is the same."""
 
@@ -33,19 +21,13 @@ PACKAGES = {"clientgo": ROOT, "clientgo_apiserver": ROOT / "apiserver", "clientg
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Build the wheels from a copy, which has more files than the wheels may contain."""
-    source = tmp_path_factory.mktemp("source")
-    for name in INGREDIENTS:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, source / name)
+    source = tmp_path_factory.mktemp("source") / "tree"
+    copy_checkout(source)
     before = {path.name for path in (source / "apiserver").iterdir()}
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", "dist"]
-    command = [sys.executable, "-m", "pip", "wheel", *options, ".", "./apiserver", "./olm"]
-    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=100)
-    assert {path.name for path in source.iterdir()} == {*INGREDIENTS, "dist"}, "the build leaves nothing in the tree"
+    build(source, source.parent / "dist", 0)
+    assert {path.name for path in source.iterdir()} == {*INGREDIENTS}, "the build leaves nothing in the tree"
     assert {path.name for path in (source / "apiserver").iterdir()} == before
-    return {path.name.partition("-")[0]: path for path in (source / "dist").iterdir()}
+    return {path.name.partition("-")[0]: path for path in (source.parent / "dist").glob("*.whl")}
 
 
 def contents(wheel: Path) -> set[str]:
