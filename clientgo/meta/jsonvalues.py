@@ -56,6 +56,9 @@ _encode = _ENCODER.encode
 _encode_sorted = msgspec.json.Encoder(order="sorted", enc_hook=encode_hook).encode
 _decode = msgspec.json.Decoder().decode
 
+_FLOAT = re.compile(rb"\d[.e]")
+"""What every encoded float contains, and rarely a string."""
+
 _ABSENT: Any = object()
 _EXACT = frozenset((str, bool, type(None)))
 """Classes whose values Python and JSON compare alike, if both values have the same class."""
@@ -123,7 +126,7 @@ def canonical(value: Json) -> bytes:
     Members are sorted, and a float without a fraction is written as an integer.
     """
     text = _encode_sorted(value)
-    return text if b"." not in text and b"e" not in text else _encode_sorted(_with_integers(value))
+    return _encode_sorted(_with_integers(value)) if _FLOAT.search(text) else text
 
 
 # In JSON these occur only in strings.
