@@ -16,7 +16,8 @@ from tests.processes import Child
 
 ROOT = Path(__file__).parents[2]
 
-MESSAGES = re.findall(r"^\| `(.+?)` \|", (ROOT / "docs" / "troubleshooting.md").read_text(), re.MULTILINE)
+PAGE = (ROOT / "docs" / "troubleshooting.md").read_text()
+MESSAGES = re.findall(r"^\| `(.+?)` \|", PAGE.partition("\n## Messages of other programs\n")[0], re.MULTILINE)
 
 PROGRAM = """\
 from dataclasses import dataclass
@@ -45,8 +46,8 @@ class WidgetReconciler(Reconciler[Widget]):
 BUILT_IN = """\
 import logging
 
-from clientgo.kubernetes.types.core_v1 import Namespace
-from clientgo.manager import Reconciler
+from clientgo.kubernetes.types.core_v1 import Namespace, Pod
+from clientgo.manager import Reconciler, Result
 from clientgo.meta import replace
 
 
@@ -83,7 +84,7 @@ def shown(folder: Path, program: str, *flags: str, kubeconfig: Path | None, mess
 
 
 def test_every_message_of_the_page_has_a_test() -> None:
-    assert len(MESSAGES) == 10
+    assert len(MESSAGES) == 14
 
 
 @pytest.mark.e2e
@@ -97,10 +98,18 @@ def test_every_message_of_the_page_has_a_test() -> None:
         pytest.param(7, BUILT_IN.format("replace(namespace, speck=None)"), id="unknown field"),
         pytest.param(8, BUILT_IN.format('logging.info("x", extra={"name": "a"})'), id="reserved name of a log record"),
         pytest.param(9, BUILT_IN.format("{}['x']"), id="exception"),
+        pytest.param(10, BUILT_IN.format("self.client.list(Pod, fields={'node': 'a'})"), id="list without an index"),
+        pytest.param(11, BUILT_IN.format("self.client.get(Pod, 'shop/web')"), id="text as a name"),
+        pytest.param(12, BUILT_IN.format("return Result(requeue_after=float('nan'))"), id="no time"),
     ],
 )
 def test_mistake_is_named(tmp_path: Path, cluster: Path, number: int, program: str) -> None:
     shown(tmp_path, program, kubeconfig=cluster, message=MESSAGES[number])
+
+
+@pytest.mark.e2e
+def test_unknown_flag_is_named(tmp_path: Path) -> None:
+    shown(tmp_path, BUILT_IN.format("pass"), "--wokers=2", kubeconfig=None, message=MESSAGES[13])
 
 
 @pytest.mark.e2e
