@@ -112,6 +112,10 @@ imports: $(DEV) ## Check the import contracts
 metrics-page: $(DEV) ## Update docs/metrics.md from the code
 	@$(IN_VENV) python -m hack.metrics_page
 
+.PHONY: reference-page
+reference-page: $(DEV) ## Update docs/reference.md from the code
+	@$(IN_VENV) python -m hack.reference_page
+
 .PHONY: parity
 parity: $(DEV) ## Update the tests listed in docs/reports/parity/
 	@$(IN_VENV) python -m hack.parity $(ARGS)

@@ -26,6 +26,7 @@ class RepositoryLinks(Treeprocessor):
 
     def __init__(self) -> None:
         self.uris = dict[str, str]()  # of pages and images in the site, by path in the repository
+        self.modules = dict[str, str]()  # of pages of the API reference, by path of the module
         self.repository = ""
         self.page = ""
 
@@ -47,7 +48,8 @@ class RepositoryLinks(Treeprocessor):
             return
         path = posixpath.normpath(posixpath.join(folder, link.path))
         below = (uri for at, uri in self.uris.items() if at.startswith(f"{path}/"))
-        uri = self.uris.get(path) or next(below, None)  # a folder is represented by its first page
+        # A folder is represented by its first page.
+        uri = self.uris.get(path) or self.modules.get(path) or next(below, None)
         if uri is not None:
             relative = posixpath.relpath(uri, posixpath.dirname(self.page))
             element.set(attribute, link._replace(path=relative).geturl())
@@ -87,8 +89,17 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     }
     for uri in _reference(config.nav):
         module = posixpath.basename(uri).removesuffix(".md")
+        links.modules[_source(module)] = uri
         files.append(File.generated(config, uri, content=f"# {module}\n\n::: {module}\n"))
     return files
+
+
+def _source(module: str) -> str:
+    """Return the path of a module in the repository: links to it lead to its page."""
+    path = module.replace(".", "/")
+    folder = "apiserver/" if path.startswith("clientgo_apiserver/") else ""
+    file = f"{folder}{path}.py"
+    return file if (ROOT / file).is_file() else f"{folder}{path}/__init__.py"
 
 
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:

@@ -297,7 +297,7 @@ def prose(page: Path) -> str:
 
 def anchors(page: Path) -> set[str]:
     """Return the anchors of a page's headings, as code hosts and the site make them."""
-    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", re.sub(r"\]\([^)]*\)", "]", prose(page)), re.MULTILINE)
     return {re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
