@@ -39,6 +39,8 @@ class WorkloadController(InternalController):
         "FailedCreate": "Error creating: {error}",
         "SuccessfulDelete": "Deleted pod: {pod}",
     }
+    _unreported: ClassVar[tuple[str, ...]] = ()
+    """Reasons of failed creations for which there is no event."""
 
     def __init__(self, internal: Internal, owned: Owned) -> None:
         super().__init__(internal)
@@ -147,7 +149,8 @@ class WorkloadController(InternalController):
             created = self._internal.create(PODS, pod["metadata"]["namespace"], pod)
         except ApiFailure as failure:
             causes = (failure.details or {}).get("causes") or ()
-            if failure.code < 500 and not any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
+            is_ending = any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+            if failure.code < 500 and failure.reason not in self._unreported and not is_ending:
                 self._record(pod, "FailedCreate", failure.message)
             raise
         self._record(created, "SuccessfulCreate")

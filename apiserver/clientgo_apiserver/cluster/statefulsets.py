@@ -34,10 +34,11 @@ class StatefulSetController(RevisionedController):
     _kind = "StatefulSet"
     _revision_label = "controller.kubernetes.io/hash"
     _messages = {
-        "SuccessfulCreate": "create Pod {pod} in StatefulSet {workload} successful",
-        "FailedCreate": "create Pod {pod} in StatefulSet {workload} failed error: {error}",
-        "SuccessfulDelete": "delete Pod {pod} in StatefulSet {workload} successful",
+        "SuccessfulCreate": "Create Pod {pod} in StatefulSet {workload} successful",
+        "FailedCreate": "Create Pod {pod} in StatefulSet {workload} failed error: {error}",
+        "SuccessfulDelete": "Delete Pod {pod} in StatefulSet {workload} successful",
     }
+    _unreported = ("AlreadyExists",)
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
@@ -158,6 +159,8 @@ class StatefulSetController(RevisionedController):
                     "spec": template["spec"],
                 }
                 self._internal.create(_CLAIMS, namespace, claim)
+                message = f"Create Claim {name} Pod {pod_name} in StatefulSet {obj['metadata']['name']} success"
+                self._events.record(obj, "SuccessfulCreate", message)
             volumes.append({"name": template["metadata"]["name"], "persistentVolumeClaim": {"claimName": name}})
         return volumes
 
