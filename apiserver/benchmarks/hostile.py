@@ -1,8 +1,9 @@
 """Requests that ask for more than a server should do, each beside another client that GETs all the time.
 
-`python apiserver/benchmarks/hostile.py [NAME ...]` prints, for each request: its status, its seconds, the longest GET
-of the other client meanwhile, and the peak memory of the server. The last line has the worst of each, and the number of
-answers with status 500.
+`python -m apiserver.benchmarks.hostile [NAME ...]` prints, for each request: its status, its seconds, the longest GET
+of the other client meanwhile, the processor time of the longest turn of the event loop, which other load of the machine
+does not affect, and the peak memory of the server. The last lines have the worst of each, and the number of answers
+with status 500.
 """
 
 import argparse
@@ -12,9 +13,13 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from apiserver.benchmarks.hostilerequests import ROWS, Row
+from apiserver.benchmarks.hostilemore import LISTS
+from apiserver.benchmarks.hostilerequests import ROWS, Request, Row
+from apiserver.benchmarks.hostilespecs import SPECS
+from apiserver.benchmarks.hostilestreams import STREAMS
 from apiserver.benchmarks.server import Server, server
 
 MAX_BLOCK, MAX_MEMORY = 0.1, 300
@@ -23,6 +28,7 @@ MAX_BLOCK, MAX_MEMORY = 0.1, 300
 _TIMEOUT = 30.0
 _TOO_LARGE = b"etcdserver: request is too large"
 _OTHER = "/api/v1/namespaces/default"
+_END = b"0\r\n\r\n"
 
 
 class OtherClient:
@@ -62,7 +68,7 @@ def other_client(target: Server) -> Iterator[OtherClient]:
 
 
 def exchange(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
-    """Send a request and receive its response, or the head of a stream's; return status and body, 0 for none."""
+    """Send a request and receive its response to the end; return status and body, 0 for none."""
     connection.settimeout(_TIMEOUT)
     data = b""
     with contextlib.suppress(OSError):
@@ -72,34 +78,68 @@ def exchange(connection: socket.socket, sent: bytes) -> tuple[int, bytes]:
             if not piece:
                 return 0, b""
         head, _, body = data.partition(b"\r\n\r\n")
+        pieces, last = [body], body[-len(_END) :]
         lengths = [line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
-        missing = int(lengths[0].split(b":")[1]) - len(body) if lengths else 0
-        while missing > 0 and (piece := connection.recv(1 << 20)):
-            data += piece
-            missing -= len(piece)
+        missing = int(lengths[0].split(b":")[1]) - len(body) if lengths else 1
+        while missing > 0 and (lengths or not last.endswith(_END)) and (piece := connection.recv(1 << 20)):
+            pieces.append(piece)
+            missing -= len(piece) if lengths else 0
+            last = (last + piece)[-len(_END) :]
+        data = head + b"".join(pieces)
     return (int(data[9:12]) if data else 0), data
 
 
-def measure(row: Row, target: Server) -> tuple[int, float, float, int, bool]:
-    """Measure the last request of a row.
+def rendered(target: Server, request: Request) -> bytes:
+    """Return the bytes of a request."""
+    method, path, body, kind = request
+    return (
+        target.request(method, path, body, kind)
+        if body
+        else target.request(method, path).replace(b"\r\nUser-Agent: load", b"\r\nUser-Agent: load" + kind.encode(), 1)
+    )
 
-    Returns:
-        Its status, its seconds, the other client's longest GET, the peak in MB, and whether the answer is none that a
-        real server gives: no response, or 500 other than for an object that is too large for etcd.
-    """
-    *first, last = [target.request(*request) for request in row.requests()]
+
+@dataclass(frozen=True)
+class Figures:
+    """What a request cost: see the module's description. `bad` is true for an answer that a real server never gives."""
+
+    status: int
+    seconds: float
+    longest: float
+    turn: float
+    memory: int
+    bad: bool
+
+    def __str__(self) -> str:
+        blocked = f"{1000 * self.longest:.0f} ms | {self.turn:.0f} ms"
+        return f"{self.status} | {self.seconds:.2f} | {blocked} | {self.memory} MB"
+
+
+def longest_turn(target: Server) -> float:
+    """Return the milliseconds of the longest turn since the last call."""
+    body = exchange(target.connect(), target.request("GET", "/debug/requests"))[1]
+    return float(json.loads(body[body.index(b"{") :])["longest"])
+
+
+def measure(row: Row, target: Server) -> Figures:
+    """Measure the last request of a row, or what it runs."""
+    *first, last = row.requests()
+    connection = target.connect()
     for request in first:
-        exchange(target.connect(), request)
+        exchange(connection, rendered(target, request))
     Path(f"/proc/{target.pid}/clear_refs").write_text("5")  # resets the peak
     with other_client(target) as client:
         client.warm.wait(_TIMEOUT)
+        longest_turn(target)
         client.longest = 0.0
         began = time.perf_counter()
-        status, body = exchange(target.connect(), last)
+        run = STREAMS.get(row.name)
+        status, body = exchange(target.connect(), rendered(target, last)) if run is None else run(target)
         seconds = time.perf_counter() - began
+        threading.Event().wait(row.pause)
         exchange(target.connect(), target.request("GET", _OTHER))
     bad = status == 0 or (status == 500 and _TOO_LARGE not in body)
-    return status, seconds, client.longest, peak(target.pid), bad
+    return Figures(status, seconds, client.longest, longest_turn(target), peak(target.pid), bad)
 
 
 def peak(pid: int) -> int:
@@ -114,25 +154,33 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="a part of a row's name; all by default")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to a file")
     options = parser.parse_args()
-    rows = [row for row in ROWS if not options.names or any(name in row.name for name in options.names)]
-    figures = {}
-    print(
-        "| request | status | seconds | longest GET of another client | peak memory |\n| --- | --- | --- | --- | --- |"
-    )
-    with server() as target:
-        for row in rows:
-            figures[row.name] = status, seconds, longest, memory, _ = measure(row, target)
-            print(f"| {row.name} | {status} | {seconds:.2f} | {1000 * longest:.0f} ms | {memory} MB |", flush=True)
+    figures: dict[str, Figures] = {}
+    print("| request | status | seconds | longest GET of another client | longest turn | peak memory |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for rows in (ROWS, LISTS, *([row for row in SPECS if row.pods is pods] for pods in (False, True))):
+        selected = [row for row in rows if not options.names or any(name in row.name for name in options.names)]
+        if selected:
+            with server(*(["--pods"] if selected[0].pods else []), module="apiserver.benchmarks.turns") as target:
+                for row in selected:
+                    figures[row.name] = measure(row, target)
+                    print(f"| {row.name} | {figures[row.name]} |", flush=True)
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    late = sum(longest > MAX_BLOCK for _, _, longest, _, _ in figures.values())
-    large = sum(memory > MAX_MEMORY for *_, memory, _ in figures.values())
-    failed = sum(bad for *_, bad in figures.values())
-    most = max(memory for *_, memory, _ in figures.values())
-    longest = max(longest for _, _, longest, _, _ in figures.values())
+        encoded = {name: asdict(row) for name, row in figures.items()}
+        options.json.write_text(json.dumps(encoded, indent=1) + "\n", encoding="utf-8")
+    summarize(list(figures.values()))
+
+
+def summarize(figures: list[Figures]) -> None:
+    """Print the worst figures."""
+    late = sum(each.longest > MAX_BLOCK for each in figures)
+    turns = sum(each.turn > 1000 * MAX_BLOCK for each in figures)
+    large = sum(each.memory > MAX_MEMORY for each in figures)
+    longest = max(each.longest for each in figures)
     print(f"\n{len(figures)} requests: {late} blocked another client above {MAX_BLOCK:g} s, at most {longest:.2f} s;")
-    print(f"{large} took more than {MAX_MEMORY} MB, at most {most};")
-    print(f"{failed} got no answer, or a status 500 that a real server does not give")
+    print(f"{turns} had a turn above {MAX_BLOCK:g} s, at most {max(each.turn for each in figures):.0f} ms;")
+    print(f"{large} took more than {MAX_MEMORY} MB, at most {max(each.memory for each in figures)};")
+    bad = sum(each.bad for each in figures)
+    print(f"{bad} got no answer, or a status 500 that a real server does not give")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ class Row:
 
     name: str
     build: Callable[[], Iterator[Request]]
+    pods: bool = False
+    """True if the server has pods."""
+    pause: float = 0.0
+    """Seconds of what the server does after its answer."""
 
     def requests(self) -> list[Request]:
         """Return the requests; the last one is hostile."""
@@ -38,15 +42,18 @@ def _row(name: str, build: Callable[[], Iterator[Request]]) -> None:
     ROWS.append(Row(name, build))
 
 
-def _encoded(value: Any) -> bytes:
+def encoded(value: Any) -> bytes:
+    """Return JSON."""
     return json.dumps(value).encode()
 
 
-def _post(path: str, value: Any) -> Request:
-    return "POST", path, value if isinstance(value, bytes) else _encoded(value), JSON
+def post(path: str, value: Any) -> Request:
+    """Return a POST."""
+    return "POST", path, value if isinstance(value, bytes) else encoded(value), JSON
 
 
-def _definition(plural: str, spec: Any, *, columns: Any = ()) -> Request:
+def definition(plural: str, spec: Any, *, columns: Any = ()) -> Request:
+    """Return the creation of a definition of kinds."""
     kind = plural.title()
     version = {
         "name": "v1",
@@ -58,20 +65,23 @@ def _definition(plural: str, spec: Any, *, columns: Any = ()) -> Request:
     names = {"plural": plural, "kind": kind, "singular": plural, "listKind": f"{kind}List"}
     spec = {"group": "hostile.io", "scope": "Namespaced", "names": names, "versions": [version]}
     meta = {"name": f"{plural}.hostile.io"}
-    return _post(DEFINITIONS, {"apiVersion": "apiextensions.k8s.io/v1", "metadata": meta, "spec": spec})
+    return post(DEFINITIONS, {"apiVersion": "apiextensions.k8s.io/v1", "metadata": meta, "spec": spec})
 
 
-def _objects(plural: str) -> str:
+def objects_of(plural: str) -> str:
+    """Return the path of a kind's objects."""
     return f"/apis/hostile.io/v1/namespaces/default/{plural}"
 
 
-def _custom(plural: str, spec: Any, name: str = "a") -> Request:
+def custom(plural: str, spec: Any, name: str = "a") -> Request:
+    """Return the creation of a custom object."""
     head = {"apiVersion": "hostile.io/v1", "kind": plural.title(), "metadata": {"name": name}}
-    return _post(_objects(plural), {**head, "spec": spec})
+    return post(objects_of(plural), {**head, "spec": spec})
 
 
-def _config_map(name: str, **fields: Any) -> Request:
-    return _post(MAPS, {"metadata": {"name": name, **fields.pop("meta", {})}, **fields})
+def config_map(name: str, **fields: Any) -> Request:
+    """Return the creation of a ConfigMap."""
+    return post(MAPS, {"metadata": {"name": name, **fields.pop("meta", {})}, **fields})
 
 
 # Patterns and CEL of CRDs: a definition, and an object.
@@ -81,17 +91,19 @@ def _validated(name: str, schema: Any, value: Any) -> None:
     plural = f"kind{len(ROWS)}"
 
     def build() -> Iterator[Request]:
-        yield _definition(plural, schema)
-        yield _custom(plural, value)
+        yield definition(plural, schema)
+        yield custom(plural, value)
 
     _row(name, build)
 
 
-def _object(**properties: Any) -> Any:
+def schema_object(**properties: Any) -> Any:
+    """Return the schema of an object."""
     return {"type": "object", "properties": properties}
 
 
-def _text(**schema: Any) -> Any:
+def text_schema(**schema: Any) -> Any:
+    """Return the schema of a text."""
     return {"type": "string", **schema}
 
 
@@ -104,34 +116,34 @@ for _name, _pattern, _value in (
     ("large repetition", "^(a{1,900}){1,1}b$", "a" * 100_000),
     ("classes of Unicode", r"^(\p{L}+\s?)*$", "é" * 100_000 + "1"),
 ):
-    _validated(f"pattern: {_name}", _object(a=_text(pattern=_pattern)), {"a": _value})
+    _validated(f"pattern: {_name}", schema_object(a=text_schema(pattern=_pattern)), {"a": _value})
 
 _LIST = {"type": "array", "items": {"type": "integer"}, "maxItems": 2_000}
 _NUMBERS = list(range(2_000))
+_LONG = text_schema(maxLength=100_000)
 
 
-def _with_rule(rule: str, **properties: Any) -> Any:
-    return {**_object(**properties), "x-kubernetes-validations": [{"rule": rule}]}
+def with_rule(rule: str, **properties: Any) -> Any:
+    """Return the schema of an object with a rule."""
+    return {**schema_object(**properties), "x-kubernetes-validations": [{"rule": rule}]}
 
 
 _CEL: list[tuple[str, Any, Any]] = [
-    ("all in all", _with_rule("self.n.all(i, self.n.exists(j, i == j))", n=_LIST), {"n": _NUMBERS}),
-    ("three loops", _with_rule("self.n.all(i, self.n.all(j, self.n.all(k, k >= 0)))", n={**_LIST, "maxItems": 100}),
+    ("all in all", with_rule("self.n.all(i, self.n.exists(j, i == j))", n=_LIST), {"n": _NUMBERS}),
+    ("three loops", with_rule("self.n.all(i, self.n.all(j, self.n.all(k, k >= 0)))", n={**_LIST, "maxItems": 100}),
      {"n": list(range(100))}),
-    ("map of map", _with_rule("self.n.map(i, self.n.map(j, i + j)).size() > 0", n={**_LIST, "maxItems": 1000}),
+    ("map of map", with_rule("self.n.map(i, self.n.map(j, i + j)).size() > 0", n={**_LIST, "maxItems": 1000}),
      {"n": list(range(1000))}),
-    ("replace each character", _with_rule("self.a.replace('a', 'bbbbbbbbbb').size() > 0", a=_text(maxLength=100_000)),
-     {"a": "a" * 100_000}),
-    ("split and join", _with_rule("self.a.split('').join(',').size() > 0", a=_text(maxLength=100_000)),
-     {"a": "a" * 100_000}),
-    ("find all", _with_rule("self.a.findAll('a').size() > 0", a=_text(maxLength=100_000)), {"a": "a" * 100_000}),
-    ("match a hostile pattern", _with_rule("self.a.matches('^([a-z0-9]+-?)+$')", a=_text(maxLength=100_000)),
+    ("replace each character", with_rule("self.a.replace('a', 'bbbbbbbb').size() > 0", a=_LONG), {"a": "a" * 100_000}),
+    ("split and join", with_rule("self.a.split('').join(',').size() > 0", a=_LONG), {"a": "a" * 100_000}),
+    ("find all", with_rule("self.a.findAll('a').size() > 0", a=_LONG), {"a": "a" * 100_000}),
+    ("match a hostile pattern", with_rule("self.a.matches('^([a-z0-9]+-?)+$')", a=_LONG),
      {"a": "a" * 100_000 + "!"}),
-    ("contains in a loop", _with_rule("self.n.all(i, !self.a.contains('ab'))", n={**_LIST, "maxItems": 100},
-     a=_text(maxLength=10_000)), {"n": list(range(100)), "a": "a" * 10_000}),
-    ("equality of long lists", _with_rule("self.n.all(i, self.n == self.n)", n={**_LIST, "maxItems": 500}),
+    ("contains in a loop", with_rule("self.n.all(i, !self.a.contains('ab'))", n={**_LIST, "maxItems": 100},
+     a=text_schema(maxLength=10_000)), {"n": list(range(100)), "a": "a" * 10_000}),
+    ("equality of long lists", with_rule("self.n.all(i, self.n == self.n)", n={**_LIST, "maxItems": 500}),
      {"n": list(range(500))}),
-    ("sum, sorted, distinct", _with_rule("self.n.isSorted() && self.n.sum() >= 0", n=_LIST), {"n": _NUMBERS}),
+    ("sum, sorted, distinct", with_rule("self.n.isSorted() && self.n.sum() >= 0", n=_LIST), {"n": _NUMBERS}),
 ]  # fmt: skip
 for _name, _schema, _value in _CEL:
     _validated(f"CEL: {_name}", _schema, _value)
@@ -139,7 +151,7 @@ for _name, _schema, _value in _CEL:
 
 def _ruled(name: str, rule: str) -> None:
     plural = f"kind{len(ROWS)}"
-    _row(f"rule: {name}", lambda: iter([_definition(plural, _with_rule(rule, a=_text()))]))
+    _row(f"rule: {name}", lambda: iter([definition(plural, with_rule(rule, a=text_schema()))]))
 
 
 for _name, _rule in (
@@ -153,17 +165,18 @@ for _name, _rule in (
 
 # Lists of CRDs.
 
-_PAIR = {"type": "array", "items": {**_object(a=_text(), b=_text()), "required": ["a", "b"]}}
+_PAIR = {"type": "array", "items": {**schema_object(a=text_schema(), b=text_schema()), "required": ["a", "b"]}}
 for _name, _schema, _items in (
     ("map", {**_PAIR, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"]},
      [{"a": str(n), "b": "x"} for n in range(20_000)]),
-    ("set", {"type": "array", "items": _text(), "x-kubernetes-list-type": "set"}, [str(n) for n in range(50_000)]),
+    ("set", {"type": "array", "items": text_schema(), "x-kubernetes-list-type": "set"},
+     [str(n) for n in range(50_000)]),
     ("unique items of a map, duplicates", {**_PAIR, "x-kubernetes-list-type": "map",
      "x-kubernetes-list-map-keys": ["a", "b"]}, [{"a": "a", "b": "x"}] * 20_000),
-    ("enum", {"type": "array", "items": _text(enum=[f"v{n}" for n in range(2_000)])}, ["v1999"] * 20_000),
-    ("errors in each of 50,000 items", {"type": "array", "items": _text(maxLength=1)}, ["long"] * 50_000),
+    ("enum", {"type": "array", "items": text_schema(enum=[f"v{n}" for n in range(2_000)])}, ["v1999"] * 20_000),
+    ("errors in each of 50,000 items", {"type": "array", "items": text_schema(maxLength=1)}, ["long"] * 50_000),
 ):  # fmt: skip
-    _validated(f"list: {_name}", _object(l=_schema), {"l": _items})
+    _validated(f"list: {_name}", schema_object(l=_schema), {"l": _items})
 
 # Patches.
 
@@ -173,30 +186,30 @@ def _patched(name: str, body: bytes, content_type: str, obj: Request, path: str)
 
 
 def _operations(*operations: Any) -> bytes:
-    return _encoded(list(operations))
+    return encoded(list(operations))
 
 
 _COPIES = [{"op": "copy", "from": "/data", "path": f"/data/{n}"} for n in range(40)]
 _ADDITIONS = [{"op": "add", "path": "/metadata/finalizers/0", "value": f"a.io/{n}"} for n in range(10_000)]
-_MAP = _config_map("patched", data={"a": "x"})
+_MAP = config_map("patched", data={"a": "x"})
 for _name, _body, _type in (
     ("40 copies that double", _operations(*_COPIES), JSON_PATCH),
     ("10,001 operations", _operations(*[{"op": "test", "path": "/data/a", "value": "x"}] * 10_001), JSON_PATCH),
     ("10,000 additions to the start of a list",
      _operations({"op": "add", "path": "/metadata/finalizers", "value": []}, *_ADDITIONS[:9_999]), JSON_PATCH),
     ("10,000 tests of the whole object", _operations(*[{"op": "test", "path": "", "value": {}}] * 10_000), JSON_PATCH),
-    ("100,000 nulls", _encoded({"data": {f"k{n}": None for n in range(100_000)}}), MERGE),
-    ("100,000 new keys", _encoded({"data": {f"k{n}": "" for n in range(100_000)}}), MERGE),
+    ("100,000 nulls", encoded({"data": {f"k{n}": None for n in range(100_000)}}), MERGE),
+    ("100,000 new keys", encoded({"data": {f"k{n}": "" for n in range(100_000)}}), MERGE),
     ("nested 50,000 levels", b'{"a":' * 50_000 + b"1" + b"}" * 50_000, MERGE),
     ("paths of 10,000 segments", _operations({"op": "add", "path": "/a" * 10_000, "value": 1}), JSON_PATCH),
 ):  # fmt: skip
     _patched(_name, _body, _type, _MAP, f"{MAPS}/patched")
 
 _CONTAINER = {"name": "c", "image": "i", "env": [{"name": f"v{n}", "value": "x"} for n in range(5_000)]}
-_POD = _post(PODS, {"metadata": {"name": "patched"}, "spec": {"containers": [_CONTAINER]}})
+_POD = post(PODS, {"metadata": {"name": "patched"}, "spec": {"containers": [_CONTAINER]}})
 _patched(
     "5,000 items of a list by key",
-    _encoded({"metadata": {"finalizers": [f"a.io/{n}" for n in range(5_000)]}, "spec": {"containers": [_CONTAINER]}}),
+    encoded({"metadata": {"finalizers": [f"a.io/{n}" for n in range(5_000)]}, "spec": {"containers": [_CONTAINER]}}),
     STRATEGIC,
     _POD,
     f"{PODS}/patched",
@@ -209,7 +222,7 @@ _row(
         [
             ("PATCH", f"{MAPS}/applied?fieldManager=m{n}&force=true", body, APPLY)
             for n in range(2)
-            for body in [_encoded({**_HEAD, "metadata": {"name": "applied", "labels": _LABELS}})]
+            for body in [encoded({**_HEAD, "metadata": {"name": "applied", "labels": _LABELS}})]
         ]
     ),
 )
@@ -237,9 +250,9 @@ for _name, _text_body, _type in (
     ("JSON: a number of 1,000,000 digits", '{"metadata":{"name":"n","generation":' + "9" * 1_000_000 + "}}", JSON),
     ("JSON: an exponent of 9 digits", '{"metadata":{"name":"n","generation":1e400000000}}', JSON),
     ("JSON: one key 200,000 times", "{" + ",".join(['"a":1'] * 200_000) + "}", JSON),
-    ("JSON: 2.9 MB of annotations", _encoded({"metadata": {"name": "n", "annotations": {
+    ("JSON: 2.9 MB of annotations", encoded({"metadata": {"name": "n", "annotations": {
         f"a/{n}": "x" * 100 for n in range(25_000)}}}).decode(), JSON),
-    ("JSON: 200,000 unknown fields", _encoded({
+    ("JSON: 200,000 unknown fields", encoded({
         "metadata": {"name": "n"}, **{f"f{n}": 1 for n in range(200_000)}}).decode(), JSON),
     ("JSON: 4 MB", '{"metadata":{"name":"' + "n" * 4_000_000 + '"}}', JSON),
 ):  # fmt: skip
@@ -253,7 +266,7 @@ def _gets(name: str, query: str, *, count: int = 0) -> None:
         for number in range(count):
             foo = {"apiVersion": "samplecontroller.k8s.io/v1alpha1", "kind": "Foo"}
             spec = {"deploymentName": "a", "replicas": 1}
-            yield _post(FOOS, {**foo, "metadata": {"name": f"foo-{number}", "labels": {"a": "b"}}, "spec": spec})
+            yield post(FOOS, {**foo, "metadata": {"name": f"foo-{number}", "labels": {"a": "b"}}, "spec": spec})
         yield "GET", f"{FOOS}?{query}", b"", ""
 
     _row(name, build)
@@ -273,13 +286,13 @@ _row(
     "columns: a path through everything",
     lambda: iter(
         [
-            _definition(
+            definition(
                 "columns",
                 {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
                 columns=[{"name": "all", "type": "string", "jsonPath": ".spec" + ".items[*]" * 8}],
             ),
-            _custom("columns", _nested(6)),
-            ("GET", _objects("columns"), b"", ""),
+            custom("columns", _nested(6)),
+            ("GET", objects_of("columns"), b"", ""),
         ]
     ),
 )
@@ -293,10 +306,10 @@ _ANY = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"]}
 _DEEP: Any = {"type": "object", "properties": {}}
 for _ in range(90):
     _DEEP = {"type": "object", "properties": {"a": _DEEP}}
-_row("definition: nested 90 levels", lambda: iter([_definition("deep", _DEEP)]))
+_row("definition: nested 90 levels", lambda: iter([definition("deep", _DEEP)]))
 _row(
     "definition: 10,000 properties",
-    lambda: iter([_definition("wide", _object(**{f"p{n}": _text(maxLength=9) for n in range(10_000)}))]),
+    lambda: iter([definition("wide", schema_object(**{f"p{n}": text_schema(maxLength=9) for n in range(10_000)}))]),
 )
 _row("definition: its document", lambda: iter([("GET", "/openapi/v3/apis/hostile.io/v1", b"", "")]))
 _row("documents: OpenAPI v2", lambda: iter([("GET", "/openapi/v2", b"", "")]))
@@ -304,7 +317,7 @@ _row(
     "policy: a loop over namespaces' labels",
     lambda: iter(
         [
-            _post(
+            post(
                 POLICIES,
                 {
                     "metadata": {"name": "hostile"},
@@ -323,11 +336,11 @@ _row(
                     },
                 },
             ),
-            _post(
+            post(
                 f"{POLICIES}bindings".replace("policiesbindings", "policybindings"),
                 {"metadata": {"name": "hostile"}, "spec": {"policyName": "hostile", "validationActions": ["Deny"]}},
             ),
-            _post(
+            post(
                 "/api/v1/namespaces/default/secrets",
                 {"metadata": {"name": "s", "labels": {f"k{n}": "v" for n in range(300)}}},
             ),

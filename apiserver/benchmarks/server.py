@@ -60,11 +60,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def server(*arguments: str) -> Iterator[Server]:
+def server(*arguments: str, module: str = "clientgo_apiserver") -> Iterator[Server]:
     """Start a server process with the CRD of Foo; without `--tls` over plain HTTP, without authentication."""
     tls = "--tls" in arguments
     flags = [argument for argument in arguments if argument != "--tls"] + ([] if tls else ["--anonymous"])
-    command = [sys.executable, "-m", "clientgo_apiserver", "--crd", str(ROOT / "artifacts" / "crd"), *flags]
+    command = [sys.executable, "-m", module, "--crd", str(ROOT / "artifacts" / "crd"), *flags]
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kubeconfig"

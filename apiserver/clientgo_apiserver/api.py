@@ -12,7 +12,7 @@ from clientgo_apiserver.audit import Audit
 from clientgo_apiserver.auth.authentication import authenticate
 from clientgo_apiserver.auth.authorization import Attributes, authorize, is_superuser
 from clientgo_apiserver.handlers import nonresource
-from clientgo_apiserver.handlers.options import check_timeout
+from clientgo_apiserver.handlers.options import read_timeout
 from clientgo_apiserver.handlers.verbs import RequestInfo, handle
 from clientgo_apiserver.http.messages import (
     HTTPRequest,
@@ -39,7 +39,9 @@ from clientgo_apiserver.http.status import (
     not_found,
     too_large,
 )
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.http.upgrades import Upgrade
+from clientgo_apiserver.limits import REQUEST_SECONDS
 from clientgo_apiserver.resources import Resource
 from clientgo_apiserver.state import Call, State
 from clientgo_apiserver.storage.selection import one_name
@@ -95,13 +97,14 @@ class Api:
 
     async def _respond(self, request: HTTPRequest, route: RequestInfo | None) -> Answer:
         try:
-            if "timeout" in request.query and not _watches(request):
-                check_timeout(request.query)
+            seconds = read_timeout(request.query) if "timeout" in request.query and not _watches(request) else None
+            request.budget.deadline = self.state.clock.now() + (REQUEST_SECONDS if seconds is None else seconds)
             self._authorize(request)
             route = route or self._route(request)
             response = self._non_resource(request) if route is None else await handle(self.state, route, request)
         except ApiFailure as failure:
-            response = json_response(failure.body, failure.code)
+            size = len(failure.message)  # of thousands of errors
+            response = await run_step(request, size, json_response, failure.body, failure.code)
             response.headers.extend(failure.headers)
         except PageNotFound:
             response = self._page_not_found(request.path)
@@ -110,7 +113,10 @@ class Api:
             response = json_response(internal_error(f"{type(error).__name__}: {error}").body, 500)
         self.state.settle()  # controllers that react before the response
         if isinstance(response, HTTPResponse):
-            _finish(response, request)
+            if _is_formatted(response, request):
+                await run_step(request, len(response.body), _format, response, request)
+            if request.warnings:
+                response.headers.extend(warning_headers(request))
         if route is not None and not request.internal:
             self._count(route, request, response)
         return response
@@ -172,14 +178,19 @@ class Api:
         self.state.calls[call] += 1
 
 
-def _finish(response: HTTPResponse, request: HTTPRequest) -> None:
-    """Give a response its form and its warnings."""
-    if "yaml" in request.headers.get("accept", ""):
-        as_requested(response, request.headers["accept"])
-    if wants_indentation(request) or (response.status >= 400 and accepts_no_status(request.headers.get("accept", ""))):
+def _is_formatted(response: HTTPResponse, request: HTTPRequest) -> bool:
+    """Return whether a response is sent otherwise than as plain JSON."""
+    accept = request.headers.get("accept", "")
+    return "yaml" in accept or wants_indentation(request) or (response.status >= 400 and accepts_no_status(accept))
+
+
+def _format(response: HTTPResponse, request: HTTPRequest) -> None:
+    """Encode a response as YAML, or else indent it."""
+    accept = request.headers.get("accept", "")
+    if "yaml" in accept:
+        as_requested(response, accept)
+    if wants_indentation(request) or (response.status >= 400 and accepts_no_status(accept)):
         indent(response)
-    if request.warnings:
-        response.headers.extend(warning_headers(request))
 
 
 def _attributes_of(request: HTTPRequest) -> Attributes:

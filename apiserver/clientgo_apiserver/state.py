@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.limits import MAX_BODY_BYTES
 from clientgo_apiserver.registry.builtin import builtin_registry
 from clientgo_apiserver.resources import Registry
 from clientgo_apiserver.storage.containerfiles import ContainerFiles
@@ -59,7 +60,7 @@ class ServerOptions:
     authorization: Literal["AlwaysAllow", "RBAC"] = "AlwaysAllow"
     webhook_services: dict[str, WebhookEndpoint] = field(default_factory=dict)
     history: int = 10_000
-    max_body: int = 3 * 1024 * 1024  # kube-apiserver's limit for request bodies
+    max_body: int = MAX_BODY_BYTES
     bookmark_interval: float = 60.0
     max_watch: float = 1800.0
     watch_buffer: int = 16 * 1024 * 1024

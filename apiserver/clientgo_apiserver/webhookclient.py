@@ -27,6 +27,7 @@ from clientgo.lifecycle import Group
 from clientgo.tls import client_context
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.limits import MAX_RESPONSE_BYTES
 
 R = TypeVar("R")
 Key = tuple[str, str, str]
@@ -34,9 +35,6 @@ Resolve = Callable[..., list[tuple[Any, ...]]]  # socket.getaddrinfo, or a funct
 
 ANY_SERVICE = "*"
 """Key in `webhook_services` of the endpoint of all other services."""
-
-MAX_RESPONSE = 64 * 1024 * 1024
-"""Bytes of the largest response: a conversion webhook returns whole lists."""
 
 _MAX_CONCURRENT = 64  # calls for one request
 _MAX_IDLE = 8  # connections to keep open, for each webhook server
@@ -335,8 +333,8 @@ class _Response:
     def feed(self, data: bytes) -> None:
         """Parse received bytes; raise `HttpParserError` or `ValueError`."""
         self._size += len(data)
-        if self._size > MAX_RESPONSE:
-            raise ValueError(f"the response is larger than {MAX_RESPONSE} bytes")
+        if self._size > MAX_RESPONSE_BYTES:
+            raise ValueError(f"the response is larger than {MAX_RESPONSE_BYTES} bytes")
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:

@@ -289,10 +289,14 @@ class FieldTerm(msgspec.Struct, frozen=True):
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
         """Report whether the object matches."""
+        return (self.text(obj) == self.value) is self.equal
+
+    def text(self, obj: Mapping[str, Any]) -> str | None:
+        """Return the field of an object as text, which an object or list has none of."""
         value: Any = obj
         for name in self.path:
             value = value.get(name) if isinstance(value, Mapping) else None
-        return (_field_text(value) == self.value) is self.equal
+        return _field_text(value)
 
 
 def field_selector_for(fields: Mapping[str, str]) -> str:

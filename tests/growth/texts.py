@@ -22,7 +22,7 @@ from clientgo.rest import kubeconfig
 from clientgo.tls import add_authorities
 from clientgo_apiserver.apiextensions.fieldpaths import find_field
 from clientgo_apiserver.formats import text_format
-from clientgo_apiserver.handlers.options import check_timeout
+from clientgo_apiserver.handlers.options import read_timeout
 from clientgo_apiserver.http.messages import parse_query
 from clientgo_apiserver.http.nesting import json_error, yaml_error
 from clientgo_apiserver.http.status import ApiFailure
@@ -80,7 +80,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "duration": (lambda n: "1m1s" * n, seconds),
     "digits of a duration": (lambda n: "1" * n + "x", seconds, 600, ArgumentTypeError),
     "duration of a format": (lambda n: "00s" * n + "x", text_format("duration"), 600),
-    "timeout of a request": (lambda n: parse_query(f"timeout={'00s' * n}x"), check_timeout, 600, ApiFailure),
+    "timeout of a request": (lambda n: parse_query(f"timeout={'00s' * n}x"), read_timeout, 600, ApiFailure),
     "schedule": (lambda n: "@every " + "00s" * n + "x", schedule_error, 600),
     "fields of a schedule": (lambda n: "1," * n + "1 * * * *", schedule_error),
     "JSON object": (lambda n: json.dumps({str(i): {"a": [1]} for i in range(n)}).encode(), members),

@@ -1,8 +1,8 @@
 """Values of the expressions in admission policies and matchConditions of webhooks, and their evaluation."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from clientgo_apiserver.admission.matching import Case
 from clientgo_apiserver.admission.namespaces import KEY as NAMESPACES
@@ -12,13 +12,16 @@ from clientgo_apiserver.cel.admission import BOOL, AdmissionScope, ComposedVaria
 from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.functions.authorization import AuthorizerValue
 from clientgo_apiserver.cel.types import ExprType
-from clientgo_apiserver.cel.values import CelError, CostLimitExceeded
+from clientgo_apiserver.cel.values import CelError
 from clientgo_apiserver.handlers.writes import Write
+from clientgo_apiserver.limits import CostLimitExceeded, OutOfBudget, cost_limit
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
 from clientgo_apiserver.users import User, service_account
 
 Values = dict[str, Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class PolicyError(Exception):
@@ -85,6 +88,19 @@ def evaluated(source: str, scope: AdmissionScope, values: Values, *results: Expr
         raise PolicyError(f"compilation error: {error}") from None
     except (CelError, CostLimitExceeded) as error:
         raise PolicyError(f"expression '{source}' resulted in error: {error}") from None
+
+
+def evaluated_within(cost: int, function: Callable[P, R], *args: P.args, **options: P.kwargs) -> R:
+    """Return the result of a function whose expressions may cost this much together.
+
+    Raises:
+        PolicyError: they cost more.
+    """
+    try:
+        with cost_limit(cost):
+            return function(*args, **options)
+    except OutOfBudget as error:
+        raise PolicyError(str(error)) from None
 
 
 def conditions_hold(conditions: Iterable[Object], scope: AdmissionScope, values: Values) -> bool:

@@ -14,6 +14,7 @@ from clientgo_apiserver.admission.expressions import (
     admission_values,
     conditions_hold,
     evaluated,
+    evaluated_within,
     with_variables,
 )
 from clientgo_apiserver.admission.matching import (
@@ -33,6 +34,7 @@ from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.status import ApiFailure, details_of
 from clientgo_apiserver.http.steps import run_rules
+from clientgo_apiserver.limits import CONDITIONS_COST, MAX_MESSAGE_BYTES, RULES_COST
 from clientgo_apiserver.registry.validation.expressions import composed_variables
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -43,7 +45,7 @@ VALIDATING: tuple[Key, Key] = (VALIDATING_POLICIES, (GROUP, "validatingadmission
 MUTATING: tuple[Key, Key] = (MUTATING_POLICIES, (GROUP, "mutatingadmissionpolicybindings"))
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413}
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
-_MOST_MESSAGE, _MOST_VALUE = 5 << 10, 10 << 10
+_MOST_VALUE = 10 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,8 @@ class _Subject:
     def matches(self) -> bool:
         """Return whether the matchConditions hold; they do not see the policy's variables."""
         scope = AdmissionScope("paramKind" in self.invocation.spec)
-        return conditions_hold(self.invocation.spec.get("matchConditions") or (), scope, self.values)
+        conditions = self.invocation.spec.get("matchConditions") or ()
+        return evaluated_within(CONDITIONS_COST, conditions_hold, conditions, scope, self.values)
 
 
 async def _subjects(state: State, write: Write, invocation: Invocation, case: Case) -> list[_Subject]:
@@ -246,7 +249,9 @@ async def _failures(state: State, write: Write, invocation: Invocation, case: Ca
 
 
 def _violations(write: Write, subject: _Subject) -> list[_Failure]:
-    return [*_validated(subject), *_annotated(write, subject)] if subject.matches() else []
+    if not subject.matches():
+        return []
+    return evaluated_within(RULES_COST, lambda: [*_validated(subject), *_annotated(write, subject)])
 
 
 def _validated(subject: _Subject) -> Iterator[_Failure]:
@@ -269,7 +274,7 @@ def _message(subject: _Subject, validation: Object) -> str:
             text = str(evaluated(validation["messageExpression"], scope, subject.values, STRING)).strip()
         except PolicyError:
             text = ""  # Kubernetes falls back to the message, too.
-    if "\n" in text or len(text.encode()) > _MOST_MESSAGE:
+    if "\n" in text or len(text.encode()) > MAX_MESSAGE_BYTES:
         text = ""
     return (
         text or str(validation.get("message") or "").strip() or f"failed expression: {validation['expression'].strip()}"
@@ -330,8 +335,10 @@ async def _mutated(state: State, write: Write, invocation: Invocation, case: Cas
 
 
 def _all_patched(subject: _Subject) -> Object | None:
-    if not subject.matches():
-        return None
+    return evaluated_within(RULES_COST, _patched_by_all, subject) if subject.matches() else None
+
+
+def _patched_by_all(subject: _Subject) -> Object:
     patched: Object = subject.values["object"]
     for mutation in subject.invocation.spec.get("mutations") or ():
         patched = _patched(subject, mutation, patched)

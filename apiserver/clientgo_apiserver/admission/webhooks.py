@@ -7,6 +7,7 @@ concurrently.
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -25,6 +26,8 @@ from clientgo_apiserver.handlers.writes import Write
 from clientgo_apiserver.http.decode import parse_json
 from clientgo_apiserver.http.nesting import value_error
 from clientgo_apiserver.http.status import ApiFailure, bad_request, forbidden, internal_error
+from clientgo_apiserver.http.steps import run_rules
+from clientgo_apiserver.limits import CONDITIONS_COST
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 from clientgo_apiserver.storage.stored import Key
@@ -73,13 +76,15 @@ def _conditions_hold(state: State, hook: Hook, write: Write, request: Object) ->
         PolicyError,
         admission_values,
         conditions_hold,
+        evaluated_within,
     )
     from clientgo_apiserver.cel.admission import AdmissionScope  # noqa: PLC0415
 
     case = request["operation"], request.get("object"), request.get("oldObject")
     values = admission_values(state, write, request, case)
     try:
-        return conditions_hold(conditions, AdmissionScope(), values)
+        hold = partial(conditions_hold, conditions, AdmissionScope(), values)
+        return evaluated_within(CONDITIONS_COST, hold)
     except PolicyError as error:
         if hook.lenient:
             return False
@@ -175,12 +180,12 @@ async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Calla
     if not selected(state, hook.spec, write, new, old):
         return None
     request = await admission_request(write, hook.resource, case)
-    if not _conditions_hold(state, hook, write, request):
+    if not await run_rules(write.request, 0, _conditions_hold, state, hook, write, request):
         return None
     if write.dry_run and hook.spec.get("sideEffects") not in ("None", "NoneOnDryRun"):
         raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
     try:
-        response = await _call(state, hook, request)
+        response = await _call(state, hook, request, write.request.budget.deadline)
         annotations = (response.audit_annotations or {}).items()
         write.request.annotations.update((f"{hook.name}/{key}", value) for key, value in annotations)
         write.request.warnings += response.warnings or []
@@ -193,9 +198,10 @@ async def _judge(state: State, write: Write, hook: Hook, case: Case, read: Calla
         raise internal_error(f'failed calling webhook "{hook.name}": {error}') from error
 
 
-async def _call(state: State, hook: Hook, request: Object) -> _AdmissionResponse:
+async def _call(state: State, hook: Hook, request: Object, deadline: float) -> _AdmissionResponse:
     """Return the response of a webhook to this request; raise `CallFailed`."""
-    client, seconds = hook.spec.get("clientConfig") or {}, float(hook.spec.get("timeoutSeconds") or 10)
+    client = hook.spec.get("clientConfig") or {}
+    seconds = max(0.0, min(float(hook.spec.get("timeoutSeconds") or 10), deadline - state.clock.now()))
     service, uid = client.get("service") or {}, str(uuid.uuid4())
     exists = state.store.entry(("", "services"), service.get("namespace", ""), service.get("name", "")) is not None
     body = {"kind": "AdmissionReview", "apiVersion": _API_VERSION, "request": {"uid": uid, **request}}

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clientgo_apiserver.apiextensions.celvalidation import CompiledRule, compile_rules
-from clientgo_apiserver.apiextensions.declarations import MAX_REQUEST_BYTES, SchemaType, declare
+from clientgo_apiserver.apiextensions.declarations import SchemaType, declare
 from clientgo_apiserver.apiextensions.goforms import go_form
 from clientgo_apiserver.apiextensions.structural import RULES
 from clientgo_apiserver.cel.environment import Expression
-from clientgo_apiserver.cel.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT, MAX_UINT64
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value
+from clientgo_apiserver.limits import ESTIMATED_COST_LIMIT, ESTIMATED_CRD_COST_LIMIT, MAX_BODY_BYTES, MAX_UINT64
 
 Schema = dict[str, Any]
 
@@ -99,7 +99,7 @@ def _max_count(schema: Schema, limit: str) -> int | None:
 def _one(rule: CompiledRule, position: _Position, declared: SchemaType | None, costs: _Costs) -> Iterator[Cause]:
     assert declared is not None
     field_path, form = position.field_path, go_form(rule.spec, "ValidationRule")
-    times = MAX_REQUEST_BYTES // (declared.min_serialized_size + 1) if position.times is None else position.times
+    times = MAX_BODY_BYTES // (declared.min_serialized_size + 1) if position.times is None else position.times
     cost = min(_cost(rule.expression, declared) * times, MAX_UINT64)
     if cost > ESTIMATED_COST_LIMIT:
         yield forbidden_field(f"{field_path}.rule", _exceeded("estimated rule cost", cost, ESTIMATED_COST_LIMIT))

@@ -25,13 +25,13 @@ from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import Expression, InvalidExpression
 from clientgo_apiserver.cel.syntax import keyword_field
-from clientgo_apiserver.cel.values import NONE, CelError, CostLimitExceeded, OptionalValue
+from clientgo_apiserver.cel.values import NONE, CelError, OptionalValue
 from clientgo_apiserver.http.status import Cause, quoted
+from clientgo_apiserver.limits import MAX_MESSAGE_BYTES, RULES_COST, CostLimitExceeded, OutOfBudget, cost_limit
 
 Schema = dict[str, Any]
 
 _REASONS = {"FieldValueForbidden": "Forbidden", "FieldValueRequired": "Required value"}
-_MAX_MESSAGE_BYTES = 5 << 10
 _ABSENT = object()
 
 
@@ -108,7 +108,8 @@ def cel_errors(
     if schema is None or not has_rules(schema):
         return []
     walk = _Walk([] if warnings is None else warnings)
-    return list(walk.visit(schema, _Position("", new, _ABSENT if old is None else old, root=True)))
+    with cost_limit(RULES_COST):
+        return list(walk.visit(schema, _Position("", new, _ABSENT if old is None else old, root=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,11 @@ class _Position:
 class _Walk:
     def __init__(self, warnings: list[str]) -> None:
         self._warnings = warnings
+        self._ended = False  # by an evaluation that was too expensive
 
     def visit(self, schema: Schema, position: _Position) -> Iterator[Cause]:
         """Yield the errors of a value and of what is below it."""
-        if position.new is None or not has_rules(schema):
+        if position.new is None or not has_rules(schema) or self._ended:
             return
         if position.old is not _ABSENT:
             position = _replaced(position, unchanged=same(position.new, position.old))
@@ -168,7 +170,7 @@ class _Walk:
 
     def _judge(self, schema: Schema, rule: CompiledRule, position: _Position) -> Iterator[Cause]:
         optional = bool(rule.spec.get("optionalOldSelf"))
-        if rule.uses_old and position.bound_old is _ABSENT and not optional:
+        if self._ended or (rule.uses_old and position.bound_old is _ABSENT and not optional):
             return
         values = {"self": position.bound}
         if optional:
@@ -180,12 +182,9 @@ class _Walk:
             return
         try:
             holds = rule.expression.evaluate(values)
-        except CelError as error:
+        except (CelError, CostLimitExceeded, OutOfBudget) as error:
+            self._ended = not isinstance(error, CelError)
             yield self._invalid(schema, position, _evaluation_error(error, rule))
-            return
-        except CostLimitExceeded as error:
-            reason = "no further validation rules will be run due to call cost exceeds limit for rule"
-            yield self._invalid(schema, position, f"'{error}': {reason}: {rule.text}")
             return
         if holds is True:
             return
@@ -207,8 +206,13 @@ def _replaced(position: _Position, **changes: Any) -> _Position:
     return _Position(**{**fields, **changes})
 
 
-def _evaluation_error(error: CelError, rule: CompiledRule) -> str:
+def _evaluation_error(error: CelError | CostLimitExceeded | OutOfBudget, rule: CompiledRule) -> str:
     text = str(error)
+    if isinstance(error, OutOfBudget):
+        return text
+    if isinstance(error, CostLimitExceeded):
+        reason = "no further validation rules will be run due to call cost exceeds limit for rule"
+        return f"'{text}': {reason}: {rule.text}"
     if text.startswith("no such overload"):
         mismatch = "call arguments did not match a supported operator, function or macro signature for rule"
         return f"'{text}': {mismatch}: {rule.text}"
@@ -220,9 +224,9 @@ def _message(rule: CompiledRule, values: dict[str, Any]) -> str:
     if rule.message is not None:
         try:
             text = str(rule.message.evaluate(values)).strip()
-        except (CelError, CostLimitExceeded):
+        except (CelError, CostLimitExceeded, OutOfBudget):
             text = ""
-        if text and "\n" not in text and len(text.encode()) <= _MAX_MESSAGE_BYTES:
+        if text and "\n" not in text and len(text.encode()) <= MAX_MESSAGE_BYTES:
             return text
     return rule.text if rule.spec.get("message") else f"failed rule: {rule.text}"
 

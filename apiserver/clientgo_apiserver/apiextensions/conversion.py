@@ -14,13 +14,13 @@ import msgspec
 
 from clientgo.internal.boundeddict import BoundedDict
 from clientgo_apiserver.http.status import ApiFailure
+from clientgo_apiserver.limits import CONVERSION_SECONDS
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.webhookclient import CallFailed, ReviewStatus, WebhookClient, WebhookEndpoint, endpoint_of
 
 Key = bytes
 
 _API_VERSION = "apiextensions.k8s.io/v1"
-_SECONDS = 30.0  # apiextensions-apiserver's limit
 _CACHE_SIZE = 20_000
 _CHANGEABLE = ("labels", "annotations")
 _encode = msgspec.json.Encoder().encode
@@ -73,8 +73,8 @@ class WebhookConverter:
         request = {"uid": uid, "desiredAPIVersion": api_version, "objects": objects}
         review = {"kind": "ConversionReview", "apiVersion": _API_VERSION, "request": request}
         try:
-            endpoint = endpoint_of(self._config, self._services, seconds=_SECONDS)
-            review_response = await self._client.post(endpoint, review, _SECONDS, _ConversionReview)
+            endpoint = endpoint_of(self._config, self._services, seconds=CONVERSION_SECONDS)
+            review_response = await self._client.post(endpoint, review, CONVERSION_SECONDS, _ConversionReview)
             return _checked(objects, review_response.response, uid, api_version)
         except CallFailed as error:
             start = f"conversion webhook for {objects[0]['apiVersion']}, Kind={self._kind} failed: "

@@ -13,11 +13,9 @@ from clientgo_apiserver.cel import types
 from clientgo_apiserver.cel.functions.operators import OPERATORS
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import CelError, MapList, SetList, StructValue
+from clientgo_apiserver.limits import MAX_BODY_BYTES
 
 Schema = dict[str, Any]
-
-MAX_REQUEST_BYTES = 3 << 20
-"""Size limit of a request in bytes (MaxRequestSizeBytes)."""
 
 _BYTES_OF_A_CHARACTER = 4
 _TIMES = {
@@ -97,7 +95,7 @@ def _list(schema: Schema, name: str) -> SchemaType | None:
     items = declare(schema["items"], f"{name}.@idx") if isinstance(schema.get("items"), dict) else None
     if items is None:
         return None
-    max_elements = max(schema.get("maxItems", (MAX_REQUEST_BYTES - 2) // (items.min_serialized_size + 1)), 0)
+    max_elements = max(schema.get("maxItems", (MAX_BODY_BYTES - 2) // (items.min_serialized_size + 1)), 0)
     return SchemaType(types.list_of(items.type), 2, max_elements, items)
 
 
@@ -105,7 +103,7 @@ def _map(schema: Schema, name: str) -> SchemaType | None:
     values = declare(schema["additionalProperties"], f"{name}.@elem")
     if values is None:
         return None
-    max_elements = max(schema.get("maxProperties", (MAX_REQUEST_BYTES - 2) // (values.min_serialized_size + 6)), 0)
+    max_elements = max(schema.get("maxProperties", (MAX_BODY_BYTES - 2) // (values.min_serialized_size + 6)), 0)
     return SchemaType(types.map_of(types.STRING, values.type), 2, max_elements, values)
 
 
@@ -128,7 +126,7 @@ def _string(schema: Schema) -> SchemaType:
     if form in _TIMES:
         return SchemaType(*_TIMES[form])
     if form == "byte":
-        max_elements = max(schema["maxLength"], 0) if "maxLength" in schema else MAX_REQUEST_BYTES - 2
+        max_elements = max(schema["maxLength"], 0) if "maxLength" in schema else MAX_BODY_BYTES - 2
         return SchemaType(types.BYTES, 2, max_elements)
     return SchemaType(types.STRING, 2, _max_characters(schema))
 
@@ -138,7 +136,7 @@ def _max_characters(schema: Schema) -> int:
         return max(int(schema["maxLength"]), 0) * _BYTES_OF_A_CHARACTER
     if schema.get("enum") and not schema.get("x-kubernetes-int-or-string"):
         return max((len(value.encode()) for value in schema["enum"] if isinstance(value, str)), default=0)
-    return MAX_REQUEST_BYTES - 2
+    return MAX_BODY_BYTES - 2
 
 
 def bound(schema: Schema, value: Any) -> Any:

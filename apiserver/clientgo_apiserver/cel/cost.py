@@ -15,7 +15,6 @@ from clientgo_apiserver.cel.callcosts import (
 )
 from clientgo_apiserver.cel.checker import CheckedExpression
 from clientgo_apiserver.cel.environment import Sizes
-from clientgo_apiserver.cel.limits import MAX_UINT64
 from clientgo_apiserver.cel.syntax import (
     ACCUMULATOR,
     CallNode,
@@ -30,6 +29,7 @@ from clientgo_apiserver.cel.syntax import (
     children,
 )
 from clientgo_apiserver.cel.types import SCALARS, unwrapped
+from clientgo_apiserver.limits import MAX_UINT64
 
 _MAP, _STRUCT = 30, 40
 

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
-from clientgo_apiserver.cel.allowance import use_allowance
 from clientgo_apiserver.cel.callcosts import CALLS, Argument, fixed
 from clientgo_apiserver.cel.checker import CheckedExpression, functions, type_named
 from clientgo_apiserver.cel.functions.kubernetes import FUNCTIONS
 from clientgo_apiserver.cel.functions.operators import optional_member
-from clientgo_apiserver.cel.limits import AUTHORIZATION_CHECK_COST, PER_CALL_LIMIT
 from clientgo_apiserver.cel.syntax import (
     CallNode,
     FoldNode,
@@ -26,11 +24,11 @@ from clientgo_apiserver.cel.syntax import (
 from clientgo_apiserver.cel.types import ExprType
 from clientgo_apiserver.cel.values import (
     CelError,
-    CostLimitExceeded,
     OptionalValue,
     StructValue,
     kind_of,
 )
+from clientgo_apiserver.limits import AUTHORIZATION_CHECK_COST, Meter
 
 Scope = dict[str, Any]
 Evaluator = Callable[[Scope], Any]
@@ -39,15 +37,24 @@ Overloads = list[tuple[ExprType, ...]] | None
 """Parameters of the possible overloads, one of which the values must fit; None if the checker has decided."""
 
 _MISSING = object()
-_SPENT = "#cost"
+_METER = "#meter"
 _SHORT = 64
 """Length up to which the cost of a call is not counted: reading costs a tenth of a unit for each character."""
 
 
 def program(checked: CheckedExpression) -> Evaluator:
     """Return a function from variables to the value of an expression, which raises CelError."""
-    run = _Compiler(checked).compile(checked.root)
-    return lambda values: run({**values, _SPENT: [0]})
+    run, cost = _Compiler(checked).compile(checked.root), _own_cost(checked.root)
+
+    def evaluate(values: Scope) -> Any:
+        meter = Meter()
+        try:
+            meter.spend(cost)
+            return run({**values, _METER: meter})
+        finally:
+            meter.settle()
+
+    return evaluate
 
 
 class _Compiler:
@@ -131,9 +138,7 @@ class _Compiler:
         def priced(scope: Scope, values: list[Any]) -> Any:
             lengths = [*map(_length, values)]
             if max(lengths) > _SHORT:
-                cost = cost_of(lengths)
-                _spend(scope[_SPENT], cost)
-                use_allowance(cost)
+                scope[_METER].spend(cost_of(lengths))
             return function(*values)
 
         return _checked_call(priced, args, checks)
@@ -212,15 +217,14 @@ class _Compiler:
         if names == ("#unused",):
             return lambda scope: result({**scope, name: start(scope)})
         always = isinstance(node.condition, LiteralNode)
-        cost = _iteration_cost(node)
+        cost = _own_cost(node.condition) + _own_cost(node.step)
 
         def run(scope: Scope) -> Any:
             iterable = items(scope)
             inner = {**scope, name: start(scope)}
-            spent = scope[_SPENT]
+            spend = scope[_METER].spend
             for values in _iterated(iterable, len(names)):
-                _spend(spent, cost)
-                use_allowance(cost)
+                spend(cost)
                 if not always and not condition(inner):
                     break
                 inner.update(zip(names, values, strict=True))
@@ -234,25 +238,15 @@ class _Compiler:
         return run
 
 
-def _iteration_cost(node: FoldNode) -> int:
-    """Return about what an iteration costs, without the folds in it, which count themselves."""
-
-    def count(inner_node: SyntaxNode) -> int:
-        if isinstance(inner_node, FoldNode):
-            return count(inner_node.items)
-        return int(not isinstance(inner_node, LiteralNode)) + sum(map(count, children(inner_node)))
-
-    return count(node.condition) + count(node.step)
+def _own_cost(node: SyntaxNode) -> int:
+    """Return about what an expression costs, without the iterations of folds in it, which count themselves."""
+    if isinstance(node, FoldNode):
+        return _own_cost(node.items)
+    return int(not isinstance(node, LiteralNode)) + sum(map(_own_cost, children(node)))
 
 
 def _length(value: Any) -> int:
     return len(value) if isinstance(value, str | bytes | list | dict) else 1
-
-
-def _spend(spent: list[int], cost: int) -> None:
-    spent[0] += cost
-    if spent[0] > PER_CALL_LIMIT:
-        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")
 
 
 def _called(function: Callable[..., Any], args: list[Evaluator], overloads: Overloads) -> Evaluator:
@@ -280,7 +274,7 @@ def _checked_access(target: Evaluator, verb: Evaluator) -> Evaluator:
     """Return a check of the authorizer, of which an expression can afford two."""
 
     def run(scope: Scope) -> Any:
-        _spend(scope[_SPENT], AUTHORIZATION_CHECK_COST)
+        scope[_METER].spend(AUTHORIZATION_CHECK_COST)
         return FUNCTIONS["check"](target(scope), verb(scope))
 
     return run

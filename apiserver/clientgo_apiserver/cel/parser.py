@@ -19,6 +19,7 @@ from clientgo_apiserver.cel.syntax import (
     SyntaxNode,
     UInt,
 )
+from clientgo_apiserver.limits import MAX_EXPRESSION_DEPTH
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:\s|//[^\n]*(?:\n|\Z))+)
@@ -46,7 +47,6 @@ _LEVELS = (
     ({"+", "-"}),
     ({"*", "/", "%"}),
 )
-_MAX_DEPTH = 250
 _RECURSION = threading.Lock()  # the limit is that of the process
 
 
@@ -60,7 +60,7 @@ def parse(source: str) -> SyntaxNode:
     with _RECURSION:
         limit = sys.getrecursionlimit()
         # A level of nesting takes about ten calls, which are Python's own and need no space on the thread's stack.
-        sys.setrecursionlimit(limit + 20 * _MAX_DEPTH)
+        sys.setrecursionlimit(limit + 20 * MAX_EXPRESSION_DEPTH)
         try:
             node = parser.expression()
             parser.expect("")
@@ -117,7 +117,7 @@ class _Parser:
     def expression(self) -> SyntaxNode:
         """Parse a conditional expression."""
         self._depth += 1
-        if self._depth > _MAX_DEPTH:
+        if self._depth > MAX_EXPRESSION_DEPTH:
             raise CompileError([])
         node = self._logical("||")
         if self._text == "?":

@@ -18,10 +18,6 @@ class CelError(Exception):
     """An error of evaluation, such as a division by zero."""
 
 
-class CostLimitExceeded(Exception):
-    """An evaluation that is too expensive; unlike other errors it is not a value."""
-
-
 class SetList(list[Any]):
     """A list of type set: the order does not count, and concatenation adds only new items."""
 

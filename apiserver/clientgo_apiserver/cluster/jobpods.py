@@ -1,11 +1,11 @@
 """Pods of Jobs: which have ended, what a pod failure policy says about them, and the completion indexes they have."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from clientgo_apiserver.cluster.podcontrol import FINISHED, deletion_rank, phase_of, seconds_of
 from clientgo_apiserver.controllers.base import condition_of, is_deleting
-from clientgo_apiserver.controllers.jobs import format_indexes
+from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.resources import Object
 
 TRACKED = "batch.kubernetes.io/job-tracking"
@@ -55,15 +55,16 @@ def tally(obj: Object, pods: list[Object], active: list[Object]) -> JobTally:
     if spec.get("completionMode") == "Indexed":
         numbers = range(int(spec.get("completions") or 0))
         counted = [pod for pod in counted if index_of(pod) in numbers]
-        completed = parse_indexes(before.get("completedIndexes")) | {index_of(pod) for pod in succeeded}
-        completed &= {*numbers}
-        status |= {"completedIndexes": format_indexes(completed) or None, "succeeded": len(completed) or None}
+        completed = IndexSet.parse(before.get("completedIndexes")) | IndexSet.of(map(index_of, succeeded))
+        completed &= IndexSet([numbers])
+        status |= {"completedIndexes": str(completed) or None, "succeeded": completed.size or None}
         if spec.get("backoffLimitPerIndex") is not None:
-            failed_indexes = parse_indexes(before.get("failedIndexes"))
-            failed_indexes |= {index_of(pod) for pod in failed if _fails_index(spec, pod)} - completed
-            status["failedIndexes"] = format_indexes(failed_indexes)
+            failing = (index_of(pod) for pod in failed if _fails_index(spec, pod))
+            failed_indexes = IndexSet.of(index for index in failing if index not in completed)
+            failed_indexes |= IndexSet.parse(before.get("failedIndexes"))
+            status["failedIndexes"] = str(failed_indexes)
             latest = {index_of(pod): pod for pod in sorted(failed, key=_failures_and_end)}
-            settled = completed | failed_indexes | {index_of(pod) for pod in active}
+            settled = completed | failed_indexes | IndexSet.of(map(index_of, active))
             replaceable = {index: pod for index, pod in latest.items() if index in numbers and index not in settled}
     else:
         status["succeeded"] = (int(before.get("succeeded") or 0) + len(succeeded)) or None
@@ -112,20 +113,21 @@ def misplaced(spec: Object, pods: Iterable[Object]) -> list[Object]:
     """Return the pods of an indexed Job whose index is out of range or has another pod."""
     if spec.get("completionMode") != "Indexed":
         return []
-    surplus, free = [], {*range(int(spec.get("completions") or 0))}
+    numbers, used, surplus = range(int(spec.get("completions") or 0)), set(), []
     for pod in sorted(pods, key=deletion_rank, reverse=True):
-        if index_of(pod) in free:
-            free.remove(index_of(pod))
-        else:
+        index = index_of(pod)
+        if index not in numbers or index in used:
             surplus.append(pod)
+        used.add(index)
     return surplus
 
 
-def free_indexes(spec: Object, status: Object, pods: Iterable[Object]) -> list[int]:
-    """Return the indexes that need a pod: not those of `pods`, nor those that have succeeded or failed."""
-    used = {index_of(pod) for pod in pods}
-    used |= parse_indexes(status.get("completedIndexes")) | parse_indexes(status.get("failedIndexes"))
-    return [index for index in range(int(spec.get("completions") or 0)) if index not in used]
+def free_indexes(spec: Object, status: Object, pods: Iterable[Object]) -> Iterator[int]:
+    """Yield the indexes that need a pod: not those of `pods`, nor those that have succeeded or failed."""
+    used = IndexSet.of(map(index_of, pods))
+    for field in ("completedIndexes", "failedIndexes"):
+        used |= IndexSet.parse(status.get(field))
+    return used.missing(int(spec.get("completions") or 0))
 
 
 def matching_action(spec: Object, pod: Object) -> str:
@@ -179,13 +181,13 @@ def policy_failure(obj: Object, pods: list[Object]) -> str | None:
     return None
 
 
-def success_policy(spec: Object, completed: set[int]) -> str | None:
+def success_policy(spec: Object, completed: IndexSet) -> str | None:
     """Return the message of the first rule of the success policy that holds, or None."""
     for number, rule in enumerate((spec.get("successPolicy") or {}).get("rules") or ()):
-        required = parse_indexes(rule["succeededIndexes"]) if rule.get("succeededIndexes") else None
-        matched = completed if required is None else completed & required
+        required = IndexSet.parse(rule.get("succeededIndexes"))
+        matched = completed & required if required else completed
         count = rule.get("succeededCount")
-        if len(matched) >= (int(count) if count is not None else len(required or ())):
+        if matched.size >= (int(count) if count is not None else required.size):
             return f"Matched rules at index {number}"
     return None
 
@@ -197,15 +199,6 @@ def restarts_exceed(spec: Object, pods: Iterable[Object], limit: int) -> bool:
     running = [pod for pod in pods if phase_of(pod) not in FINISHED]
     restarts = sum(int(each.get("restartCount") or 0) for pod in running for each in _container_statuses(pod))
     return restarts >= max(limit, 1)
-
-
-def parse_indexes(text: str | None) -> set[int]:
-    """Return the completion indexes of ranges such as `0,2-4`."""
-    indexes: set[int] = set()
-    for part in filter(None, (text or "").split(",")):
-        first, _, last = part.partition("-")
-        indexes.update(range(int(first), int(last or first) + 1))
-    return indexes
 
 
 def ended_at(pod: Object) -> float:

@@ -7,6 +7,7 @@ has ended. One with another `managedBy` is left to its controller.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from clientgo_apiserver.cluster.jobpods import (
@@ -19,7 +20,6 @@ from clientgo_apiserver.cluster.jobpods import (
     free_indexes,
     is_tracked,
     misplaced,
-    parse_indexes,
     policy_failure,
     replaces_failed_only,
     restarts_exceed,
@@ -50,6 +50,7 @@ from clientgo_apiserver.controllers.jobs import (
     suspension,
 )
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.storage.stored import Key, name_of
 
@@ -182,7 +183,7 @@ class JobController(WorkloadController):
             return JobEnd("Failed", "DeadlineExceeded", "Job was active longer than specified deadline")
         if (failure := _index_failure(spec, status)) is not None:
             return failure
-        if (message := success_policy(spec, parse_indexes(status.get("completedIndexes")))) is not None:
+        if (message := success_policy(spec, IndexSet.parse(status.get("completedIndexes")))) is not None:
             return JobEnd("Complete", "SuccessPolicy", message)
         completions, succeeded = spec.get("completions"), int(status.get("succeeded") or 0)
         is_complete = succeeded > 0 and not active if completions is None else succeeded >= int(completions)
@@ -233,7 +234,8 @@ class JobController(WorkloadController):
         else:
             target = min(parallelism, int(completions) - succeeded)
         surplus = misplaced(spec, active)
-        remaining = [pod for pod in active if pod not in surplus]
+        superfluous = {*map(id, surplus)}
+        remaining = [pod for pod in active if id(pod) not in superfluous]
         surplus += sorted(remaining, key=deletion_rank)[: max(0, len(remaining) - target)]
         if surplus:
             self._remove(obj, surplus)
@@ -242,15 +244,17 @@ class JobController(WorkloadController):
         missing = target - len(occupied)
         if missing <= 0:
             return
-        indexes: list[int | None] = [None] * missing
+        # Only the pods of the next batch matter, of up to 2**31, unless indexes have delays of their own.
+        needed = missing if counted.replaceable else min(missing, BATCH + 1)
+        indexes: list[int | None] = [None] * needed
         if spec.get("completionMode") == "Indexed":
-            indexes = list(free_indexes(spec, status, occupied)[:missing])
+            indexes = [*islice(free_indexes(spec, status, occupied), needed)]
         now, dues = self._state.clock.time(), {index: self._creatable_at(obj, counted, index) for index in indexes}
         for index in [index for index in indexes if dues[index] <= now][:BATCH]:
             self._create(obj, index, counted.replaceable.get(-1 if index is None else index))
         self._again_at(min((due for due in dues.values() if due > now), default=None), *name_of(obj))
         if len(indexes) > BATCH:
-            self._schedule(*name_of(obj))
+            self._continue_soon(obj, len(children))
 
     def _creatable_at(self, obj: Object, counted: JobTally, index: int | None) -> float:
         """Return the time from which a pod may be created, which is delayed after failures."""
@@ -352,7 +356,7 @@ def _delay(failures: int) -> float:
 
 def _index_failure(spec: Object, status: Object) -> JobEnd | None:
     """Return how a Job ends because of the indexes that have failed, or None."""
-    failed, limit = len(parse_indexes(status.get("failedIndexes"))), spec.get("maxFailedIndexes")
+    failed, limit = IndexSet.parse(status.get("failedIndexes")).size, spec.get("maxFailedIndexes")
     if limit is not None and failed > int(limit):
         message = "Job has exceeded the specified maximal number of failed indexes"
         return JobEnd("Failed", "MaxFailedIndexesExceeded", message)

@@ -22,9 +22,10 @@ PODS: Key = ("", "pods")
 FINISHED = ("Succeeded", "Failed")
 """Phases of pods that have ended."""
 
-BATCH = 100
+BATCH = 25
 """Replicas created or deleted in one turn of the event loop."""
 
+_MANY, _PAUSE_SECONDS = 1_000, 0.25
 _RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
 
 
@@ -87,6 +88,13 @@ class WorkloadController(InternalController):
         failures = self._failures[names] = self._failures.get(names, 0) + 1
         delay = min(_RETRY_SECONDS * 2**failures, _MAX_RETRY_SECONDS)
         self._again_at(self._state.clock.time() + delay, *names)
+
+    def _continue_soon(self, obj: Object, count: int) -> None:
+        """Sync again after a batch: at once, or, of a workload with many pods, at the pace of a real controller."""
+        if count < _MANY:
+            self._schedule(*name_of(obj))
+        else:
+            self._again_at(self._state.clock.time() + _PAUSE_SECONDS, *name_of(obj))
 
     def _again_at(self, due: float | None, *names: str) -> None:
         """Sync again at that time, in seconds since the epoch, or earlier: each sync says anew when the next is due."""

@@ -57,7 +57,7 @@ class ReplicaSetController(WorkloadController):
             for pod in ranked[: min(-missing, BATCH)]:
                 self._delete(pod)
         if abs(missing) > BATCH:
-            self._schedule(*name_of(obj))
+            self._continue_soon(obj, len(pods) if missing > 0 else 0)
 
     def _related(self, obj: Object) -> list[Object]:
         """Return the pods of the ReplicaSet and of others with its controller."""

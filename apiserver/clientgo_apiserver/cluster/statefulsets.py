@@ -8,6 +8,7 @@ time; with `OnDelete`, a pod gets the new template when it is deleted.
 from typing import Any
 
 from clientgo_apiserver.cluster.podcontrol import (
+    BATCH,
     FINISHED,
     PODS,
     available_at,
@@ -70,12 +71,16 @@ class StatefulSetController(RevisionedController):
         self, obj: Object, pods: dict[int, Object], templates: dict[str, Object], revisions: tuple[str, str]
     ) -> bool:
         """Create, replace and remove pods; return whether a rolling update may go on."""
-        is_ordered, ordinals = not _is_parallel(obj), _ordinals(obj)
+        is_ordered, ordinals, created = not _is_parallel(obj), _ordinals(obj), 0
         for ordinal in ordinals:
             pod = pods.get(ordinal)
             if pod is None:
+                if created == BATCH:
+                    self._continue_soon(obj, len(pods))
+                    return False
                 revision = revisions[ordinal >= ordinals.start + _partition(obj)]
                 self._create(obj, ordinal, templates[revision], revision)
+                created += 1
             elif phase_of(pod) in FINISHED and not is_deleting(pod):
                 self._delete(pod)  # it is created again once it is gone
             if is_ordered and not self._is_available(obj, pod):
@@ -86,7 +91,7 @@ class StatefulSetController(RevisionedController):
 
     def _remove_surplus(self, obj: Object, pods: dict[int, Object]) -> bool:
         """Remove pods that were scaled away, from the highest ordinal; return whether a rolling update may go on."""
-        is_ordered, surplus = not _is_parallel(obj), sorted(pods, reverse=True)
+        is_ordered, surplus, deleted = not _is_parallel(obj), sorted(pods, reverse=True), 0
         first_unavailable = next((each for each in reversed(surplus) if not self._is_available(obj, pods[each])), None)
         for ordinal in surplus:
             self._set_claim_owners(obj, pods[ordinal])
@@ -96,8 +101,12 @@ class StatefulSetController(RevisionedController):
                 return False
             if not is_deleting(pod):
                 self._delete(pod)
+                deleted += 1
             if is_ordered:
                 return False  # one at a time
+            if deleted == BATCH:
+                self._schedule(*name_of(obj))
+                return False
         return True
 
     def _create(self, obj: Object, ordinal: int, template: Object, revision: str) -> None:
@@ -171,11 +180,13 @@ class StatefulSetController(RevisionedController):
             return
         ordinals = _ordinals(obj)
         limit = resolve((strategy.get("rollingUpdate") or {}).get("maxUnavailable") or 1, len(ordinals), up=False)
-        available = {ordinal for ordinal in ordinals if self._is_available(obj, pods.get(ordinal))}
+        available = {ordinal for ordinal in pods if ordinal in ordinals and self._is_available(obj, pods[ordinal])}
         old = [
             ordinal
-            for ordinal in reversed(ordinals[_partition(obj) :])
-            if ordinal in pods and not is_deleting(pods[ordinal]) and hash_of(pods[ordinal]) != update
+            for ordinal in sorted(pods, reverse=True)
+            if ordinal in ordinals[_partition(obj) :]
+            and not is_deleting(pods[ordinal])
+            and hash_of(pods[ordinal]) != update
         ]
         if _is_parallel(obj):
             for ordinal in old:

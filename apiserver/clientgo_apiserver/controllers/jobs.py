@@ -13,6 +13,7 @@ from clientgo_apiserver.controllers.base import (
     other_conditions,
 )
 from clientgo_apiserver.internal import Internal
+from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import Handle
 from clientgo_apiserver.storage.stored import Key, name_of
@@ -101,7 +102,7 @@ class JobSimulation(InternalController):
             status |= {"succeeded": int(spec.get("parallelism", 1) if completions is None else completions)}
             status["completionTime"] = now
             if spec.get("completionMode") == "Indexed":
-                status["completedIndexes"] = format_indexes({*range(status["succeeded"])})
+                status["completedIndexes"] = str(IndexSet([range(status["succeeded"])]))
         self._write_status(JOBS, job, {**status, "conditions": [*conditions_of(job), *ends]})
         self._expire(job)
 
@@ -137,16 +138,3 @@ def job_condition(kind: str, status: str, reason: tuple[str, str], now: str) -> 
     """Return a condition of a Job; `reason` has the message too."""
     times = {"lastProbeTime": now, "lastTransitionTime": now}
     return {"type": kind, "status": status, **times, "reason": reason[0], "message": reason[1]}
-
-
-def format_indexes(indexes: set[int]) -> str:
-    """Format completion indexes as ranges: `0,2-4`."""
-    ranges: list[list[int]] = []
-    for index in sorted(indexes):
-        if ranges and index == ranges[-1][1] + 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
-    return ",".join(
-        str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}" for first, last in ranges
-    )

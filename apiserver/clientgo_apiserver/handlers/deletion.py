@@ -1,8 +1,9 @@
 """DELETE of one object or a collection, at once or delayed by finalizers."""
 
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from clientgo_apiserver.admission import webhooks
 from clientgo_apiserver.admission.chain import admit_deletion
@@ -24,6 +25,7 @@ from clientgo_apiserver.http.status import (
     stale,
 )
 from clientgo_apiserver.http.steps import let_others_run
+from clientgo_apiserver.limits import LOOP_OBJECTS
 from clientgo_apiserver.registry.gotypes import in_order
 from clientgo_apiserver.registry.metadata import mark_deleted, timestamp
 from clientgo_apiserver.registry.strategies.kinds import strategy_of
@@ -34,8 +36,7 @@ from clientgo_apiserver.storage.selection import SelectionPredicate
 from clientgo_apiserver.storage.stored import Entry, name_of
 from clientgo_apiserver.webhookclient import concurrently
 
-_TOGETHER = 50
-"""Objects of a collection that are deleted before other clients are answered."""
+T = TypeVar("T")
 
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": "", "Orphan": "orphan"}
 _SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
@@ -149,26 +150,35 @@ async def delete_collection(
     state: State, write: Write, selection: SelectionPredicate, options: ParsedDeleteOptions
 ) -> list[Entry]:
     """Delete the selected objects and return them as they were (409)."""
-    resource = write.resource
-    selected = [
-        entry for entry in state.store.entries(resource.storage, write.namespace) if selection.matches(entry.object)
-    ]
+    resource, is_selected = write.resource, selection.test()
+    selected = [entry for entry in state.store.entries(resource.storage, write.namespace) if is_selected(entry.object)]
     response = await served(resource, selected)
     for entry in selected:
         _check_preconditions(write, entry, options)
     writes = [replace(write, namespace=name[0], name=name[1]) for name in (name_of(entry.object) for entry in selected)]
     # All are admitted before the first is deleted: one that is rejected keeps all.
     admissions = (_admitted(state, deletion, options, entry) for deletion, entry in zip(writes, selected, strict=True))
-    together = webhooks.may_be_called(state, write)
-    deletions = await concurrently(admissions) if together else [await admission for admission in admissions]
-    for number, (object_write, deletion) in enumerate(() if options.dry_run else zip(writes, deletions, strict=True)):
-        if number % _TOGETHER == 0:
-            await let_others_run(write.request)
+    deletions: list[_Deletion] = []
+    if webhooks.may_be_called(state, write):
+        deletions = await concurrently(admissions)
+    async for admission in _in_turns(write, () if deletions else admissions):
+        deletions.append(await admission)
+    async for object_write, deletion in _in_turns(
+        write, () if options.dry_run else zip(writes, deletions, strict=True)
+    ):
         if _is_current(state, resource, deletion.entry):
             _commit(state, resource, deletion)
         else:
             await _delete_again(state, object_write, options)
     return response
+
+
+async def _in_turns(write: Write, members: Iterable[T]) -> AsyncIterator[T]:
+    """Yield the members; other clients are answered now and then."""
+    for number, member in enumerate(members):
+        if number % LOOP_OBJECTS == 0:
+            await let_others_run(write.request)
+        yield member
 
 
 async def _delete_again(state: State, write: Write, options: ParsedDeleteOptions) -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-from clientgo_apiserver.formats import is_go_duration
+from clientgo_apiserver.formats import go_seconds, is_go_duration
 from clientgo_apiserver.http.messages import Query
 from clientgo_apiserver.http.status import (
     ApiFailure,
@@ -15,21 +15,23 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
+from clientgo_apiserver.limits import MAX_MANAGER_BYTES, REQUEST_SECONDS
 
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
-_MAX_MANAGER = 128
 # Number of digits that fit into 64 bits; Python itself limits the parsing of longer numbers.
 _MAX_DIGITS = 18
 _NUMBER, _UNITS = r"(?:\d+(?:\.\d*)?|\.\d+)", "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
 _UNIT = re.compile(rf"[-+]?(?:{_NUMBER}{_UNITS}(?=[\d.]))*{_NUMBER}([^\d.]*)", re.ASCII)
 
 
-def check_timeout(query: Query) -> None:
-    """Check the timeout of a request that is not a watch (400)."""
+def read_timeout(query: Query) -> float:
+    """Return the seconds that the client of a request waits, which is not a watch (400)."""
     text = query.get("timeout")
-    if not text or is_go_duration(text):
-        return
+    if not text:
+        return REQUEST_SECONDS
+    if is_go_duration(text):
+        return min(go_seconds(text) or REQUEST_SECONDS, REQUEST_SECONDS)
     unit = _UNIT.match(text)
     reason = "invalid duration"
     if unit is not None:
@@ -85,8 +87,8 @@ def check_write_options(query: Query, kind: str, patch_type: str = "") -> None:
             causes.append(required("fieldManager", "is required for apply patch"))
     elif patch_type and "force" in query:
         causes.append(forbidden_field("force", "may not be specified for non-apply patch"))
-    if len(manager.encode()) > _MAX_MANAGER:
-        causes.append(too_long("fieldManager", _MAX_MANAGER))
+    if len(manager.encode()) > MAX_MANAGER_BYTES:
+        causes.append(too_long("fieldManager", MAX_MANAGER_BYTES))
     for at, char in enumerate(() if manager.isprintable() else manager):
         if not char.isprintable():
             reason = f"invalid character U+{ord(char):04X} (at position {len(manager[:at].encode())})"

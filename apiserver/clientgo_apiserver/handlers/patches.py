@@ -16,6 +16,7 @@ from clientgo.meta.patches import PatchError, UnmergeablePatch, jsonpatch, strat
 from clientgo_apiserver.apiextensions.structural import cached_by_identity
 from clientgo_apiserver.http.gojson import go_map, json_type
 from clientgo_apiserver.http.status import ApiFailure, bad_request
+from clientgo_apiserver.limits import MAX_OPERATIONS
 from clientgo_apiserver.registry.gotypes import ATOMIC, cached_rules, rules_of_kind, zero_value
 from clientgo_apiserver.resources import Resource
 
@@ -90,8 +91,8 @@ def json_patch(target: Object, operations: Any) -> Any:
         operations = decoded_operations(operations)
     except ValueError as error:
         raise bad_request(f"error decoding patch: {error}") from error
-    if len(operations) > jsonpatch.MAX_OPERATIONS:
-        limit = f"The allowed maximum operations in a JSON patch is {jsonpatch.MAX_OPERATIONS}, got {len(operations)}"
+    if len(operations) > MAX_OPERATIONS:
+        limit = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         raise ApiFailure(413, "RequestEntityTooLarge", f"Request entity too large: {limit}")
     try:
         return jsonpatch.apply(target, operations)

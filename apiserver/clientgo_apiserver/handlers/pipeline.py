@@ -34,7 +34,7 @@ from clientgo_apiserver.http.status import (
     modified,
     not_found,
 )
-from clientgo_apiserver.http.steps import run_rules, run_step
+from clientgo_apiserver.http.steps import is_long, run_rules, run_step
 from clientgo_apiserver.names import generate
 from clientgo_apiserver.registry import metadata
 from clientgo_apiserver.registry.gotypes import in_order
@@ -42,12 +42,12 @@ from clientgo_apiserver.registry.strategies.kinds import strategy_of
 from clientgo_apiserver.registry.views import from_storage, shown, to_storage, with_version
 from clientgo_apiserver.resources import Object
 from clientgo_apiserver.state import State
+from clientgo_apiserver.storage.prepared import PreparedObject, prepare
 from clientgo_apiserver.storage.stored import Entry, name_of
 
 _SET_BY_SERVER = frozenset(
     ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "uid")
 )
-_REQUEST_SECONDS = 60.0  # kube-apiserver's --request-timeout
 _TIMEOUT = "Timeout: request did not complete within requested timeout - context deadline exceeded"
 # As many attempts at a generated name as the real server makes.
 _GENERATE_ATTEMPTS = 8
@@ -77,22 +77,26 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     meta = new["metadata"]
     causes = [*metadata.errors(resource, meta), *await run_rules(request, 0, strategy.validate, write, new)]
     if causes:
-        raise invalid(resource.kind, resource.storage[0], meta.get("name", ""), causes)
-    request.warnings += strategy.warnings_on_create(write, new)
+        raise await _invalid(write, meta.get("name", ""), causes)
+    request.warnings += await run_step(request, 0, strategy.warnings_on_create, write, new)
     await chain.validate(state, write, "CREATE", new, None)
     if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
-    stored = await to_storage(resource, as_stored(write, new))
-    response = await from_storage(resource, in_order(stored)) if write.dry_run or resource.converter else None
+    stored = await to_storage(resource, await run_step(request, 0, as_stored, write, new))
+    response = None
+    if write.dry_run or resource.converter:
+        response = await from_storage(resource, await run_step(request, 0, in_order, stored))
+    prepared = await run_step(request, 0, prepare, stored) if is_long(request, 0) and not write.dry_run else None
+    _check_time(state, write)
     if state.store.revision != revision:
         _require_place(state, write, meta["name"])  # it may be gone since webhooks were called
     name = _free_name(state, write, meta)
     if name != meta["name"]:
-        stored = _renamed(stored, name)
+        stored, prepared = _renamed(stored, name), None
         response = response and _renamed(response, name)
     if write.dry_run and response is not None:
         return response
-    created = state.store.put(resource.storage, stored).object
+    created = state.store.put(resource.storage, stored, prepared).object
     return shown(resource, created) if response is None else with_version(response, created)
 
 
@@ -103,7 +107,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
     called: they see what would be stored.
     """
     resource, strategy, request = write.resource, write.strategy, write.request
-    unknown, warnings, began = write.unknown, [*request.warnings], state.clock.now()
+    unknown, warnings = write.unknown, [*request.warnings]
     while True:
         write.unknown, request.warnings[:] = [*unknown], warnings
         entry = state.store.entry(resource.storage, write.namespace, write.name)
@@ -118,7 +122,7 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         _check_preconditions(write, obj["metadata"], old["metadata"])
         new = strategy.reset_fields(write, decoded, old)
         entries = await run_step(request, size, managed_fields, write, old, new) if applied is None else applied
-        new = as_stored(write, new, old)
+        new = await run_step(request, size, as_stored, write, new, old)
         admitted = await chain.admit(state, write, "UPDATE", new, old)
         new = new if admitted is new else strategy.reset_fields(write, admitted, old)
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
@@ -128,16 +132,22 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
         causes += await run_rules(request, size, strategy.validate_update, write, new, old)
         if causes:
-            raise invalid(resource.kind, resource.storage[0], write.name, causes)
-        request.warnings += strategy.warnings_on_update(write, new, old)
+            raise await _invalid(write, write.name, causes)
+        request.warnings += await run_step(request, size, strategy.warnings_on_update, write, new, old)
         await chain.validate(state, write, "UPDATE", new, old)
         stored = await to_storage(resource, new)
         response = await from_storage(resource, stored) if resource.converter is not None else None
+        _check_time(state, write)
+        outcome = await run_step(request, max(size, growth), _outcome, write, entry, stored, max(size, growth))
         if state.store.entry(resource.storage, write.namespace, write.name) is entry:
-            committed = _commit(state, write, entry, stored)
+            committed = _commit(state, write, outcome, stored)
             return shown(resource, committed) if response is None else with_version(response, committed)
-        if state.clock.now() - began > _REQUEST_SECONDS:
-            raise ApiFailure(504, "Timeout", _TIMEOUT, details={})
+
+
+def _check_time(state: State, write: Write) -> None:
+    """Check that the client still waits (504): nothing is stored for one that does not."""
+    if state.clock.now() > write.request.budget.deadline:
+        raise ApiFailure(504, "Timeout", _TIMEOUT, details={})
 
 
 async def put(state: State, write: Write, obj: Object) -> tuple[Object, bool]:
@@ -230,20 +240,47 @@ def _renamed(obj: Object, name: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "name": name}}
 
 
-def _commit(state: State, write: Write, old: Entry, new: Object) -> Object:
-    """Store the object in place of `old`; return it as it is now.
+class _Outcome(NamedTuple):
+    """What an update does: the response if nothing is stored, and whether the object is removed."""
+
+    response: Object | None = None
+    finished: bool = False
+    prepared: PreparedObject | None = None
+
+
+def _outcome(write: Write, old: Entry, new: Object, size: int) -> _Outcome:
+    """Return what the update of `old` to `new` does.
 
     Nothing is written if nothing changed, or in a dry run. An object whose last finalizer was removed is deleted.
     """
     finished = strategy_of(write.resource, "").should_delete_during_update(new)
     if equal_ignoring_timestamps(old.object, new) and not finished:
-        return old.object
+        return _Outcome(old.object)
     if write.dry_run:
-        return in_order(new)
-    if finished:
+        return _Outcome(in_order(new))
+    prepares = is_long(write.request, size) and not finished
+    return _Outcome(finished=finished, prepared=prepare(_to_store(write, new)) if prepares else None)
+
+
+def _to_store(write: Write, new: Object) -> Object:
+    return {**new, "apiVersion": write.resource.stored_version}
+
+
+def _commit(state: State, write: Write, outcome: _Outcome, new: Object) -> Object:
+    """Store the updated object; return it as it is now."""
+    if outcome.response is not None:
+        return outcome.response
+    if outcome.finished:
         state.store.remove(write.resource.storage, *name_of(new))
         return new  # with the version before, because this state was never stored
-    return state.store.put(write.resource.storage, {**new, "apiVersion": write.resource.stored_version}).object
+    return state.store.put(write.resource.storage, _to_store(write, new), outcome.prepared).object
+
+
+async def _invalid(write: Write, name: str, causes: list[Cause]) -> ApiFailure:
+    """Return 422; there may be an error for each item of a long list."""
+    resource = write.resource
+    size = len(causes) * len(causes[0].text)
+    return await run_step(write.request, size, invalid, resource.kind, resource.storage[0], name, causes)
 
 
 def precondition_failed(write: Write, field: str, required: str, stored: str) -> ApiFailure:

@@ -11,8 +11,9 @@ import msgspec
 from clientgo_apiserver.handlers import tables
 from clientgo_apiserver.handlers.options import read_number, read_version
 from clientgo_apiserver.http.gojson import explain
-from clientgo_apiserver.http.messages import Form, HTTPResponse, Query
+from clientgo_apiserver.http.messages import Form, HTTPRequest, HTTPResponse, Query
 from clientgo_apiserver.http.status import ApiFailure, bad_request, expired, not_found
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.views import served
 from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
@@ -21,6 +22,7 @@ from clientgo_apiserver.storage.stored import Entry, ExpiredRevision, FutureRevi
 
 _encode = msgspec.json.Encoder().encode
 _TOKEN_VERSION = "meta.k8s.io/v1"  # the format's name  # nosec B105
+_LIST_ITEM = 256  # bytes that a list reads of each object
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without"
     " the continue parameter, or use the continue token in this response to retrieve the remainder of the results."
@@ -62,13 +64,14 @@ class Page:
 
 
 async def list_objects(
-    state: State, target: tuple[Resource, str], query: Query, selection: SelectionPredicate, form: Form
+    state: State, target: tuple[Resource, str], request: HTTPRequest, selection: SelectionPredicate, form: Form
 ) -> HTTPResponse:
     """Answer a list request (410, 504)."""
     resource, namespace = target
-    page = read_page(state, query)
+    page = read_page(state, request.query)
     window = _window(state, resource, namespace, page)
-    matching = iter(window) if selection.everything else (entry for entry in window if selection.matches(entry.object))
+    is_selected = selection.test()
+    matching = iter(window) if selection.everything else (entry for entry in window if is_selected(entry.object))
     entries = [*islice(matching, page.limit or None)]
     revision = page.at or state.store.revision
     meta: Object = {"continue": ""} if resource.custom else {}
@@ -78,8 +81,7 @@ async def list_objects(
         meta["continue"] = encode_continue(revision, (last.get("namespace", ""), last["name"]))
         if selection.everything:
             meta["remainingItemCount"] = len(window) - len(entries)
-    entries = await served(resource, entries)
-    return list_response(resource, entries, meta, form, query.get("includeObject") or "Metadata")
+    return await list_response(request, resource, await served(resource, entries), meta, form)
 
 
 def read_page(state: State, query: Query) -> Page:
@@ -112,8 +114,15 @@ def _window(state: State, resource: Resource, namespace: str, page: Page) -> Win
         raise expired(_TOO_OLD, {"continue": encode_continue(-1, page.after)}) from error
 
 
-def list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
+async def list_response(
+    request: HTTPRequest, resource: Resource, entries: list[Entry], meta: Object, form: Form
+) -> HTTPResponse:
     """Return a list of these objects, as the resource shows them, in the requested form (406)."""
+    include, size = request.query.get("includeObject") or "Metadata", len(entries) * _LIST_ITEM
+    return await run_step(request, size, _list_response, resource, entries, meta, form, include)
+
+
+def _list_response(resource: Resource, entries: list[Entry], meta: Object, form: Form, include: str) -> HTTPResponse:
     if form.kind == "PartialObjectMetadata":
         raise _not_as(resource, form, resource.list_kind, "a list")
     if form.kind:

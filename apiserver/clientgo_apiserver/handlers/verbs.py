@@ -64,12 +64,18 @@ def _write(state: State, request: HTTPRequest, route: RequestInfo, options: str)
     return read_write(state, request, route.resource, (route.namespace, route.name, route.subresource), options)
 
 
-def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
+async def _one(route: RequestInfo, request: HTTPRequest, obj: Object, status: int) -> HTTPResponse:
     include = request.query.get("includeObject") or "Metadata"
-    return json_response(render(route.resource, obj, _form(request), include), status)
+    return await run_step(request, 0, _rendered, route.resource, obj, _form(request), include, status)
 
 
-def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object, *, created: bool) -> HTTPResponse:
+def _rendered(resource: Resource, obj: Object, form: Form, include: str, status: int) -> HTTPResponse:
+    return json_response(render(resource, obj, form, include), status)
+
+
+async def _written(
+    state: State, route: RequestInfo, request: HTTPRequest, obj: Object, *, created: bool
+) -> HTTPResponse:
     """Return the response to a write, after the simulated cluster has reacted to it.
 
     A real cluster reacts later. Here it may react at once (see `controllers.deployments`), so that the client sees the
@@ -84,7 +90,7 @@ def _written(state: State, route: RequestInfo, request: HTTPRequest, obj: Object
         obj = shown(resource, entry.object)
     if entry is not None and entry.object is obj and _form(request).plain:
         return HTTPResponse(status, entry.raw)  # it is encoded already
-    return _one(route, request, obj, status)
+    return await _one(route, request, obj, status)
 
 
 async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -95,13 +101,13 @@ async def _get(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPRe
     # These have no table on a real server, either.
     if _form(request).plain or route.subresource in _WITHOUT_TABLE:
         return HTTPResponse(200, entry.raw)
-    return _one(route, request, entry.object, 200)
+    return await _one(route, request, entry.object, 200)
 
 
 async def _list(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     check_list_options(request.query, watch=False)
     selection = _selection(route, request)
-    return await list_objects(state, (route.resource, route.namespace), request.query, selection, _form(request))
+    return await list_objects(state, (route.resource, route.namespace), request, selection, _form(request))
 
 
 async def _watch(state: State, route: RequestInfo, request: HTTPRequest) -> Stream:
@@ -127,7 +133,7 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
         return await handler(state, route, request)
     write = _write(state, request, route, "CreateOptions")
     obj = await run_step(request, 0, _read, write, route.resource)
-    return _written(state, route, request, await create(state, write, obj), created=True)
+    return await _written(state, route, request, await create(state, write, obj), created=True)
 
 
 async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -143,7 +149,7 @@ async def _update(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     write = _write(state, request, route, "UpdateOptions")
     obj = await run_step(request, 0, _read, write, route.resource)
     updated, created = await put(state, write, obj)
-    return _written(state, route, request, updated, created=created)
+    return await _written(state, route, request, updated, created=created)
 
 
 async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -151,7 +157,7 @@ async def _patch(state: State, route: RequestInfo, request: HTTPRequest) -> HTTP
     check_patch_type(route.resource, content_type)
     write = _write(state, request, route, "PatchOptions")
     patched, created = await patch(state, write, request.body, content_type)
-    return _written(state, route, request, patched, created=created)
+    return await _written(state, route, request, patched, created=created)
 
 
 async def _scale(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
@@ -198,7 +204,7 @@ async def _delete(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
     write = _write(state, request, route, "DeleteOptions")
     _warn_of_orphans(route, request, options)
     result = await delete(state, write, options)
-    return json_response(result) if result["kind"] == "Status" else _one(route, request, result, 200)
+    return json_response(result) if result["kind"] == "Status" else await _one(route, request, result, 200)
 
 
 def _warn_of_orphans(route: RequestInfo, request: HTTPRequest, options: ParsedDeleteOptions) -> None:
@@ -212,9 +218,7 @@ async def _deletecollection(state: State, route: RequestInfo, request: HTTPReque
     _warn_of_orphans(route, request, options)
     deleted = await delete_collection(state, _write(state, request, route, "DeleteOptions"), selection, options)
     meta = {**({"continue": ""} if route.resource.custom else {}), "resourceVersion": str(state.store.revision)}
-    return list_response(
-        route.resource, deleted, meta, _form(request), request.query.get("includeObject") or "Metadata"
-    )
+    return await list_response(request, route.resource, deleted, meta, _form(request))
 
 
 Handler = Callable[[State, RequestInfo, HTTPRequest], Coroutine[Any, Any, HTTPResponse | Stream | Upgrade]]

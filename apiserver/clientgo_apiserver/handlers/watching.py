@@ -7,6 +7,7 @@ that a webhook converts wait, in order, until their objects are converted.
 
 import asyncio
 import random
+from collections import deque
 from collections.abc import AsyncIterator, Callable
 
 import msgspec
@@ -16,6 +17,7 @@ from clientgo_apiserver.handlers.options import read_number, read_version
 from clientgo_apiserver.handlers.reading import render
 from clientgo_apiserver.http.messages import Form, Query
 from clientgo_apiserver.http.status import ApiFailure, expired
+from clientgo_apiserver.limits import LOOP_OBJECTS
 from clientgo_apiserver.registry.gotypes import in_order, zero_value
 from clientgo_apiserver.registry.views import all_from_storage, shown_entry
 from clientgo_apiserver.resources import Object, Resource
@@ -44,10 +46,13 @@ class WatchServer:
         self._state = state
         self._resource, self._namespace = target
         self._selection = selection
+        self._is_selected = selection.test()
         self._form = form
         self._include = query.get("includeObject") or "Metadata"
         self._bookmarks = query.flag("allowWatchBookmarks")
         self._seconds = _timeout(query, state.options.max_watch)
+        # Sent first, and encoded a few at a time; not counted, because they are as large as the equivalent list.
+        self._initial: deque[Entry | bytes] = deque()
         self._pending: list[bytes] = []
         self._size = 0
         self._wake = asyncio.Event()
@@ -102,6 +107,10 @@ class WatchServer:
         try:
             while not self.overflowed:
                 remaining = deadline - loop.time()
+                if self._initial:
+                    yield b"".join(self._take_initial(LOOP_OBJECTS))
+                    await asyncio.sleep(0)
+                    continue
                 # Frames for `direct` are left to it, unless this is the last turn.
                 if self._pending and (not self._direct or self._closed or remaining <= 0):
                     yield self._taken()
@@ -138,10 +147,9 @@ class WatchServer:
         self._state.store.attach(self._resource.storage, self)
 
     def _send_initial(self) -> None:
-        for entry in self._state.store.entries(self._resource.storage, self._namespace):
-            if self._selected(entry):
-                # Not counted: it is as large as the equivalent list, and is sent first.
-                self._pending.append(self._encoded("ADDED", entry))
+        entries = self._state.store.entries(self._resource.storage, self._namespace)
+        self._initial.extend(entry for entry in entries if self._selected(entry))
+        self._initial.extendleft(self._take_initial(1))  # a table's columns come with the first one
         self._sent = self._state.store.revision
         if self._bookmarks:
             self._push(self._bookmark({INITIAL_EVENTS_END: "true"}))
@@ -174,7 +182,7 @@ class WatchServer:
         return {(True, True): "MODIFIED", (True, False): "DELETED", (False, True): "ADDED"}.get((was, now), "")
 
     def _selected(self, entry: Entry) -> bool:
-        return self._selection.everything or self._selection.matches(entry.object)
+        return self._selection.everything or self._is_selected(entry.object)
 
     def _frame(self, kind: str, event: StorageEvent) -> bytes:
         headers = self._form.kind == "Table" and not self._headers_sent
@@ -228,8 +236,13 @@ class WatchServer:
             self.direct(self._taken())
 
     def _taken(self) -> bytes:
-        frames, self._pending, self._size = b"".join(self._pending), [], 0
+        initial = self._take_initial(len(self._initial)) if self._initial else []
+        frames, self._pending, self._size = b"".join([*initial, *self._pending]), [], 0
         return frames
+
+    def _take_initial(self, count: int) -> list[bytes]:
+        first = [self._initial.popleft() for _ in range(min(count, len(self._initial)))]
+        return [each if isinstance(each, bytes) else self._encoded("ADDED", each) for each in first]
 
 
 def _event_object(kind: str, event: StorageEvent) -> Entry:

@@ -13,6 +13,7 @@ from clientgo_apiserver.http.decode import YAML_TYPES, media_type
 from clientgo_apiserver.http.gojson import UNMARSHAL_ERRORS, duplicate_fields, duplicate_yaml_keys
 from clientgo_apiserver.http.messages import HTTPRequest
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value
+from clientgo_apiserver.limits import MAX_MANAGER_BYTES
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.kinds import set_defaults
 from clientgo_apiserver.registry.defaults.types import without_empty
@@ -24,7 +25,6 @@ from clientgo_apiserver.resources import Object, Resource
 from clientgo_apiserver.state import State
 
 _APPLY_PATCH = "application/apply-patch+yaml"
-_MAX_MANAGER = 128  # FieldManagerMaxLength
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ def _manager_of(manager: str, user_agent: str) -> str:
 
     kube-apiserver: managerOrUserAgent and prefixFromUserAgent.
     """
-    return (manager or user_agent.partition("/")[0] or "unknown")[:_MAX_MANAGER]
+    return (manager or user_agent.partition("/")[0] or "unknown")[:MAX_MANAGER_BYTES]
 
 
 def read_metadata(write: Write, obj: Object, stored: Object | None = None) -> Object:

@@ -9,6 +9,7 @@ import msgspec
 import yaml
 
 from clientgo_apiserver.http.gojson import explain, json_type, summarize
+from clientgo_apiserver.http.largejson import decode_large
 from clientgo_apiserver.http.nesting import json_error, yaml_error
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.protobuf import decode, read_envelope
@@ -43,7 +44,6 @@ _UNSERVED = {
 }
 # Integers too large for Go's float64 have at least this many digits; Python's have no limit.
 _MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
-_decode = msgspec.json.Decoder().decode
 _SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -85,7 +85,7 @@ def parse_json(body: bytes) -> Any:
     if reason:
         raise ValueError(reason)
     try:
-        value = _decode(body)
+        value = decode_large(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ValueError(explain(body.decode("latin-1")) or str(error)) from error
     if _MAY_OVERFLOW.search(body) and any(abs(number) > sys.float_info.max for number in _integers(value)):

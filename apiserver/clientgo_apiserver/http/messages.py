@@ -14,6 +14,7 @@ import msgspec
 from clientgo.meta.jsonvalues import html_escaped
 from clientgo.meta.yamlio import to_yaml
 from clientgo_apiserver.http.status import ApiFailure, not_acceptable, unavailable_type
+from clientgo_apiserver.limits import Budget
 from clientgo_apiserver.users import ANONYMOUS, User
 
 R = TypeVar("R")
@@ -142,6 +143,7 @@ class HTTPRequest:
     upgradable: bool = False  # to a WebSocket, which the connection then is
     source: str = ""  # address of the client
     warnings: list[str] = field(default_factory=list)
+    budget: Budget = field(default_factory=Budget)
     audit_id: str = ""
     annotations: dict[str, str] = field(default_factory=dict)  # of its audit event
 
@@ -166,7 +168,7 @@ def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
     Called after the change was stored, so it must not fail for any text that a webhook or an expression has put into a
     warning.
     """
-    valid = (text for text in dict.fromkeys(request.warnings) if text and not any(map(_is_control, text)))
+    valid = (text for text in dict.fromkeys(request.warnings) if text and not _has_control(text))
     texts = [*islice(valid, _MAX_WARNINGS + 1)]  # more of them would not change what is sent
     if sum(map(len, texts)) > _MAX_WARNINGS:
         texts = [text[:_MAX_LONG_WARNING] for text in texts]
@@ -176,8 +178,8 @@ def warning_headers(request: HTTPRequest) -> list[tuple[str, str]]:
     return [("Warning", f'299 - "{text.encode(errors="replace").decode()}"') for text in quoted]
 
 
-def _is_control(char: str) -> bool:
-    return category(char) == "Cc"
+def _has_control(text: str) -> bool:
+    return not text.isprintable() and any(category(char) == "Cc" for char in text)
 
 
 class Stream(Protocol):
@@ -204,6 +206,8 @@ def text_response(text: str, status: int = 200) -> HTTPResponse:
     return HTTPResponse(status, text.encode(), "text/plain; charset=utf-8", headers)
 
 
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _JSON_RANGES = ("*/*", "application/*", "application/json")
 _FORMS = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
 _FORM_VERSIONS = ("v1", "v1beta1")
@@ -256,7 +260,21 @@ def as_requested(response: HTTPResponse, accept: str) -> None:
     """Encode a JSON response as YAML if the client prefers it."""
     with suppress(ApiFailure):
         if response.content_type == JSON and negotiate(accept).yaml:
-            response.body, response.content_type = to_yaml(response.json(), sort_keys=True).encode(), "application/yaml"
+            response.body, response.content_type = _yaml_of(response.body), "application/yaml"
+
+
+def _yaml_of(body: bytes) -> bytes:
+    """Return a JSON object as YAML; a list item by item, because the whole would take a hundred times its size."""
+    fields = _decode_fields(body)
+    listed = next((name for name in ("items", "rows") if bytes(fields.get(name, b""))[:2] == b"[{"), "")
+    pieces = []
+    for name in sorted(fields):
+        if name != listed:
+            pieces.append(to_yaml({name: msgspec.json.decode(fields[name])}, sort_keys=True))
+            continue
+        pieces.append(f"{name}:\n")
+        pieces += [to_yaml([msgspec.json.decode(item)], sort_keys=True) for item in _decode_items(fields[name])]
+    return "".join(pieces).encode()
 
 
 @lru_cache(maxsize=256)

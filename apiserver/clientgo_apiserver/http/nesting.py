@@ -14,9 +14,8 @@ from typing import Any
 import yaml
 
 from clientgo.meta.yamlio import is_nesting_limit
+from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
 
-MAX_DEPTH = 150
-MAX_NODES = 500_000  # far more than a body of the largest size holds without aliases
 _TOO_DEEP_YAML = f"exceeded max depth of {MAX_DEPTH}"
 # Also without the closing quote: a search for one that is missing would begin again at each escaped quote.
 _STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from clientgo_apiserver.http.nesting import MAX_DEPTH, MAX_NODES, json_error, value_error
+from clientgo_apiserver.http.nesting import json_error, value_error
 from clientgo_apiserver.http.protobuf_table import BYTES, FIXED32, FIXED64, VARINT, Message, ProtobufField, find_message
+from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 """The content type of these bodies."""

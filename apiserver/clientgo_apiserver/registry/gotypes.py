@@ -14,6 +14,7 @@ import msgspec
 from clientgo.meta.apply.fieldsets import FieldPath, MergeRules
 from clientgo.meta.apply.mergerules import MergeRule, field_rule
 from clientgo_apiserver.http import protobuf
+from clientgo_apiserver.http.largejson import decode_large
 from clientgo_apiserver.http.protobuf_table import Message, ProtobufField, find_message
 from clientgo_apiserver.resources import Object
 
@@ -27,7 +28,6 @@ _ATOMIC_TYPES = frozenset((("autoscaling/v1", "CrossVersionObjectReference"),))
 _encode = msgspec.json.Encoder().encode
 _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 _encode_deterministic = msgspec.json.Encoder(order="deterministic").encode
-_decode = msgspec.json.Decoder().decode
 _HEAD = (("kind", Any), ("apiVersion", Any))
 
 
@@ -44,7 +44,7 @@ def encode(obj: Object) -> bytes:
 
 def in_order(obj: Object) -> Object:
     """Return the object with its fields in the order of `encode`."""
-    ordered: Object = _decode(encode(obj))
+    ordered: Object = decode_large(encode(obj))
     return ordered
 
 

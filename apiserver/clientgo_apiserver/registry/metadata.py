@@ -8,6 +8,7 @@ from typing import Any
 from clientgo.clock import Clock
 from clientgo_apiserver import names
 from clientgo_apiserver.http.status import Cause, forbidden_field, invalid_value, quoted, required
+from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
 from clientgo_apiserver.registry.decoding import decode_part, message_of
 from clientgo_apiserver.registry.scalars import DecodeError
 from clientgo_apiserver.resources import Object, Resource
@@ -18,7 +19,6 @@ _SYSTEM_FIELDS = frozenset(
 )
 _KEPT = ("generation", "generateName", "deletionTimestamp", "deletionGracePeriodSeconds")
 _VALIDATED_ONCE = frozenset(("deployments", "resourcequotas", "services"))
-_MAX_ANNOTATIONS = 256 * 1024
 _RBAC = "rbac.authorization.k8s.io"
 _NAME_RULES: dict[tuple[str, str], names.Check] = {
     ("", "namespaces"): names.label_errors,
@@ -135,8 +135,8 @@ def field_errors(meta: Object, field_path: str = "metadata") -> list[Cause]:
         causes += [
             invalid_value(f"{field_path}.annotations", key, reason) for reason in names.qualified_errors(key.lower())
         ]
-    if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
-        reason = f"Too long: may not be more than {_MAX_ANNOTATIONS} bytes"
+    if annotations and sum(len(key) + len(value) for key, value in annotations.items()) > MAX_ANNOTATION_BYTES:
+        reason = f"Too long: may not be more than {MAX_ANNOTATION_BYTES} bytes"
         causes.append(Cause("FieldValueTooLong", f"{field_path}.annotations", reason))
     for finalizer in meta.get("finalizers", ()):
         causes += [

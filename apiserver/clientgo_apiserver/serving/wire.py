@@ -11,11 +11,11 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from clientgo_apiserver.http.upgrades import SUBRESOURCES
+from clientgo_apiserver.limits import MAX_HEAD_BYTES
 from clientgo_apiserver.users import User, authenticated
 
 _UPGRADED = tuple(f"/{name}".encode() for name in SUBRESOURCES)
 
-MAX_HEAD = 1024 * 1024  # the limit of Go's HTTP server
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
     b"Content-Length: 35\r\n\r\n431 Request Header Fields Too Large"
@@ -75,7 +75,7 @@ class BufferedTransport:
 class Connection(HttpToolsProtocol):
     """Connection that adds its transport to the `state` of each request's scope, as `transport`.
 
-    A client has `patience` seconds to send the head of a request, of at most `MAX_HEAD` bytes; otherwise the connection
+    A client has `patience` seconds to send the head of a request, of at most `MAX_HEAD_BYTES`; otherwise the connection
     is closed, after a 431 if the head is too large.
     """
 
@@ -103,7 +103,7 @@ class Connection(HttpToolsProtocol):
         """Process data, unless the head of the request is too large."""
         if self._in_head:
             self._head += len(data)
-            if self._head > MAX_HEAD and len(data) < self._head:
+            if self._head > MAX_HEAD_BYTES and len(data) < self._head:
                 self.transport.write(_TOO_LARGE)
                 self.transport.close()
                 return

@@ -17,8 +17,9 @@ from collections.abc import Callable
 import msgspec
 
 from clientgo_apiserver.http.status import ApiFailure
-from clientgo_apiserver.registry.gotypes import encode
+from clientgo_apiserver.limits import MAX_HISTORY_BYTES
 from clientgo_apiserver.resources import Object
+from clientgo_apiserver.storage.prepared import PreparedObject, prepare
 from clientgo_apiserver.storage.stored import (
     Bucket,
     Entry,
@@ -36,12 +37,6 @@ from clientgo_apiserver.storage.stored import (
 )
 
 DEFAULT_HISTORY = 10_000
-MAX_HISTORY_BYTES = 128 * 1024 * 1024
-"""Size as JSON of the objects in the history; older events are dropped, however few there are."""
-
-MAX_OBJECT_BYTES = 1536 * 1024
-"""Size of a stored object (etcd's --max-request-bytes)."""
-
 _REVERSE = {"ADDED": "DELETED", "DELETED": "ADDED", "MODIFIED": "MODIFIED"}
 _decode = msgspec.json.Decoder().decode
 
@@ -129,14 +124,14 @@ class Store:
             self._check(at)
         return self._bucket(key).window(Range(namespace, after), at if past else None)
 
-    def put(self, key: Key, obj: Object) -> Entry:
-        """Store the object at a new revision, replacing the one of its name; return the entry."""
-        meta, name, revision = obj["metadata"], name_of(obj), self.revision + 1
-        # Encoded and decoded again: the fastest way to put the fields in order on all levels.
-        raw = encode({**obj, "metadata": {**meta, "resourceVersion": str(revision)}})
-        entry = Entry(_decode(raw), revision, raw)
-        if len(raw) > MAX_OBJECT_BYTES:
-            raise ApiFailure(500, "", "etcdserver: request is too large")  # in etcd's words
+    def put(self, key: Key, obj: Object, prepared: PreparedObject | None = None) -> Entry:
+        """Store the object at a new revision, replacing the one of its name; return the entry.
+
+        `prepared` is what `prepare` made of the same object.
+        """
+        name, revision = name_of(obj), self.revision + 1
+        entry = (prepared or prepare(obj, str(revision))).at(revision)
+        raw = entry.raw
         self._record(revision, key, name, raw)
         bucket = self._bucket(key)
         old = bucket.entries.get(name)
@@ -179,6 +174,7 @@ class Store:
             batch, self._batch = self._batch, []
             for event in batch:
                 self._deliver(event)
+                event.shrink()
         self._release(None)
 
     def events_since(self, key: Key, revision: int) -> StorageEvents:
@@ -257,6 +253,8 @@ class Store:
             if len(self._batch) == 1:
                 self._later(self.commit)
         self._notify(event.type, event, event.old, None if event.type == "DELETED" else event.new)
+        if not self._batch:
+            event.shrink()
 
     def _deliver(self, event: StorageEvent) -> None:
         for watcher in self._buckets[event.key].watchers[:]:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -20,7 +20,7 @@ Key = tuple[str, str]  # (group, plural): what objects are stored under
 Name = tuple[str, str]  # (namespace, name); namespace is "" for cluster-scoped objects
 StoreListener = Callable[[str, Key, Object | None, Object | None], None]
 
-_encode = msgspec.json.Encoder().encode
+_decode, _encode = msgspec.json.Decoder(dict[str, Any]).decode, msgspec.json.Encoder().encode
 
 
 class ExpiredRevision(Exception):
@@ -34,12 +34,24 @@ class FutureRevision(Exception):
 class Entry:
     """One object at one revision. `raw` is its JSON, encoded on first use."""
 
-    __slots__ = ("_raw", "object", "revision")
+    __slots__ = ("_object", "_raw", "revision")
 
     def __init__(self, obj: Object, revision: int, raw: bytes | None = None) -> None:
-        self.object = obj
+        self._object: Object | None = obj
         self.revision = revision
         self._raw = raw
+
+    @property
+    def object(self) -> Object:
+        """The object; it must not be modified."""
+        if self._object is None:
+            self._object = _decode(self.raw)
+        return self._object
+
+    def shrink(self) -> None:
+        """Forget the object until it is needed: it takes up to ten times the memory of its JSON."""
+        if self._raw is not None:
+            self._object = None
 
     @property
     def raw(self) -> bytes:
@@ -65,6 +77,11 @@ class StorageEvent:
         self.new = new
         self.revision = new.revision
         self.frames: dict[object, bytes] = {}
+
+    def shrink(self) -> None:
+        """Keep no more than the JSON of what is no longer stored, once all have seen the event."""
+        if self.old is not None:
+            self.old.shrink()
 
 
 def name_of(obj: Object) -> Name:

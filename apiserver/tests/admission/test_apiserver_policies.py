@@ -221,3 +221,31 @@ def test_invalid_mutation_is_rejected(kube: Kube, mutation: Object, field: str) 
     body = {"metadata": {"name": "p"}, "spec": spec}
     status = kube.refused(422, "POST", f"{ADMISSION}/mutatingadmissionpolicies", body)
     assert [cause["field"] for cause in status["details"]["causes"]] == [f"spec.mutations[0].{field}"]
+
+
+ASKING = " && ".join(["authorizer.path('/x').check('get').allowed()"] * 2)
+SPENT = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+@pytest.mark.parametrize(("count", "code"), [(14, 201), (15, 422)])
+@pytest.mark.parametrize("policy", ["Fail", "Ignore"])
+def test_expressions_of_a_policy_may_cost_ten_million_together(kube: Kube, count: int, code: int, policy: str) -> None:
+    validating(kube, *[{"expression": ASKING}] * count, failurePolicy=policy)
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    assert response.status == (code if policy == "Fail" else 201)
+    assert code == 201 or policy == "Ignore" or SPENT in response.json()["message"]
+
+
+@pytest.mark.parametrize(("count", "code"), [(3, 201), (4, 422)])
+def test_conditions_of_a_policy_may_cost_a_quarter_of_it(kube: Kube, count: int, code: int) -> None:
+    conditions = [{"name": f"c{number}", "expression": ASKING} for number in range(count)]
+    validating(kube, {"expression": "true"}, matchConditions=conditions)
+    response = kube.send("POST", CONFIG_MAPS, config_map())
+    assert response.status == code
+    assert code == 201 or SPENT in response.json()["message"]
+
+
+def test_mutations_of_a_policy_have_a_budget_too(kube: Kube) -> None:
+    labels = f'Object{{metadata: Object.metadata{{labels: {{"a": string({ASKING})}}}}}}'
+    mutating(kube, *[{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": labels}}] * 15)
+    assert SPENT in kube.refused(422, "POST", CONFIG_MAPS, config_map())["message"]

@@ -135,3 +135,18 @@ def test_failure_of_an_unchanged_value_is_a_warning() -> None:
     assert cel_errors(schema, {"f": "a", "g": 2}, {"f": "a", "g": 1}, warnings) == []
     assert warnings == ["f: Invalid value: \"a\": failed rule: self == 'x'"]
     assert len(cel_errors(schema, {"f": "b"}, {"f": "a"}, warnings)) == 1
+
+
+@pytest.mark.parametrize(
+    ("length", "path", "detail"),
+    [
+        pytest.param(9_000, "l[12]", "validation failed due to running out of cost budget", id="together"),
+        pytest.param(11_000, "l[0]", "'operation cancelled: actual cost limit exceeded'", id="alone"),
+    ],
+)
+def test_no_rule_is_evaluated_after_rules_have_cost_too_much(length: int, path: str, detail: str) -> None:
+    items = with_rule({"type": "string"}, "self.contains(self)")
+    schema = {"type": "object", "properties": {"l": {"type": "array", "items": items}}}
+    (cause,) = cel_errors(schema, {"l": ["a" * length] * 20}, None)
+    assert (cause.field, "no further validation rules will be run" in cause.text) == (path, True)
+    assert cause.message.startswith(f'Invalid value: "string": {detail}')

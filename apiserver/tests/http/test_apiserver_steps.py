@@ -5,15 +5,15 @@ import threading
 
 import pytest
 
-from clientgo_apiserver.cel.allowance import use_allowance
 from clientgo_apiserver.http.messages import HTTPRequest
-from clientgo_apiserver.http.steps import ALLOWANCE, LARGE, run_rules
+from clientgo_apiserver.http.steps import run_rules
+from clientgo_apiserver.limits import LOOP_BYTES, LOOP_COST, Meter
 
 
 def thread_of_step(request: HTTPRequest, size: int = 0, cost: int = 0) -> str:
     def step() -> str:
         request.warnings.append("w")
-        use_allowance(cost)
+        Meter().spend(cost)
         return threading.current_thread().name
 
     return asyncio.run(run_rules(request, size, step))
@@ -23,11 +23,11 @@ def thread_of_step(request: HTTPRequest, size: int = 0, cost: int = 0) -> str:
     ("served", "body", "size", "cost", "on_loop"),
     [
         pytest.param(True, b"", 0, 0, True, id="short"),
-        pytest.param(True, b"", 0, ALLOWANCE, True, id="within the allowance"),
-        pytest.param(True, b"", 0, ALLOWANCE + 1, False, id="long evaluation"),
-        pytest.param(True, b"x" * LARGE, 0, 0, False, id="large body"),
-        pytest.param(True, b"", LARGE, 0, False, id="large object"),
-        pytest.param(False, b"x" * LARGE, LARGE, ALLOWANCE + 1, True, id="without a loop"),
+        pytest.param(True, b"", 0, LOOP_COST, True, id="within the allowance"),
+        pytest.param(True, b"", 0, LOOP_COST + 1, False, id="long evaluation"),
+        pytest.param(True, b"x" * LOOP_BYTES, 0, 0, False, id="large body"),
+        pytest.param(True, b"", LOOP_BYTES, 0, False, id="large object"),
+        pytest.param(False, b"x" * LOOP_BYTES, LOOP_BYTES, LOOP_COST + 1, True, id="without a loop"),
     ],
 )
 def test_step_runs_in_a_thread_if_it_is_long(served: bool, body: bytes, size: int, cost: int, on_loop: bool) -> None:
@@ -38,4 +38,11 @@ def test_step_runs_in_a_thread_if_it_is_long(served: bool, body: bytes, size: in
 
 def test_allowance_is_not_limited_in_the_thread() -> None:
     request = HTTPRequest("POST", "/", served=True)
-    assert thread_of_step(request, 0, 100 * ALLOWANCE) != threading.current_thread().name
+    assert thread_of_step(request, 0, 100 * LOOP_COST) != threading.current_thread().name
+
+
+def test_a_request_that_has_used_its_allowance_continues_in_threads() -> None:
+    request = HTTPRequest("POST", "/", served=True)
+    assert thread_of_step(request, 0, LOOP_COST - 1) == threading.current_thread().name
+    assert thread_of_step(request, 0, 2) != threading.current_thread().name
+    assert thread_of_step(request, 0, 0) != threading.current_thread().name

@@ -16,12 +16,12 @@ from clientgo_apiserver.http.status import (
     required,
     too_long,
 )
+from clientgo_apiserver.limits import MAX_DATA_BYTES
 from clientgo_apiserver.names import data_key_errors, label_value_errors, qualified_errors, subdomain_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.resources import Object
 
 _GROUP = "rbac.authorization.k8s.io"
-_MAX_DATA = 1024 * 1024
 _MAX_PRIORITY = 1_000_000_000
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _STANDARD_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
@@ -129,8 +129,8 @@ def keyed_data(value: Object, _: FieldScope) -> Iterator[Cause]:
             yield from (invalid_value(f"{field}[{key}]", key, reason) for reason in reasons)
             encoded = field == "binaryData" or value["kind"] == "Secret"
             size += len(text) * 3 // 4 if encoded else len(text.encode())
-    if size > _MAX_DATA:
-        yield too_long("data" if value["kind"] == "Secret" else "[]", _MAX_DATA)
+    if size > MAX_DATA_BYTES:
+        yield too_long("data" if value["kind"] == "Secret" else "[]", MAX_DATA_BYTES)
 
 
 @rule()

@@ -8,7 +8,6 @@ from clientgo_apiserver.cel.admission import BOOL, NULL, OBJECT, PATCHES, STRING
 from clientgo_apiserver.cel.compiler import compile_expression
 from clientgo_apiserver.cel.environment import InvalidExpression
 from clientgo_apiserver.cel.functions.kubernetes import SEMVER
-from clientgo_apiserver.cel.limits import PER_CALL_LIMIT
 from clientgo_apiserver.cel.types import DYN, ExprType, parse_type
 from clientgo_apiserver.http.status import (
     Cause,
@@ -20,6 +19,7 @@ from clientgo_apiserver.http.status import (
     too_long,
     too_many,
 )
+from clientgo_apiserver.limits import PER_CALL_LIMIT
 from clientgo_apiserver.names import qualified_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.resources import Object

@@ -17,11 +17,11 @@ from clientgo_apiserver.http.status import (
     too_many,
 )
 from clientgo_apiserver.http.status import required as required_value
+from clientgo_apiserver.limits import MAX_ANNOTATION_BYTES
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 IMMUTABLE = "field is immutable"
-_MAX_ANNOTATIONS = 256 * 1024
 
 
 def text(value: Any) -> str:
@@ -251,8 +251,8 @@ def annotations(value: Any, _: FieldScope) -> Iterator[Cause]:
     for key in sorted(value):
         for reason in names.qualified_errors(key.lower()):
             yield invalid_value("", key, reason)
-    if sum(len(key) + len(member) for key, member in value.items()) > _MAX_ANNOTATIONS:
-        yield too_long("", _MAX_ANNOTATIONS)
+    if sum(len(key) + len(member) for key, member in value.items()) > MAX_ANNOTATION_BYTES:
+        yield too_long("", MAX_ANNOTATION_BYTES)
 
 
 @rule()

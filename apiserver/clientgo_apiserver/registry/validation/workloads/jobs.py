@@ -17,6 +17,7 @@ from clientgo_apiserver.http.status import (
 )
 from clientgo_apiserver.names import label_errors, subdomain_errors
 from clientgo_apiserver.registry.gostructs import go_struct
+from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.generic import IMMUTABLE
 from clientgo_apiserver.registry.validation.pods.resources import amount, name_errors
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
@@ -178,7 +179,7 @@ def success_rule(rule: Object, scope: FieldScope) -> Iterator[Cause]:
         if len(indexes) > 64 * 1024:
             yield too_long("succeededIndexes", 64 * 1024)
         try:
-            total = len(indexes_of(indexes, completions))
+            total = indexes_of(indexes, completions).size
         except ValueError as error:
             yield invalid_value("succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
     if count is None:
@@ -193,13 +194,13 @@ def success_rule(rule: Object, scope: FieldScope) -> Iterator[Cause]:
             yield invalid_value("succeededCount", count, f"must be less than or equal to {limit} ({word})")
 
 
-def indexes_of(text: str, completions: int) -> list[int]:
+def indexes_of(text: str, completions: int) -> IndexSet:
     """Parse intervals of indexes such as `1,3-5`.
 
     Raises:
         ValueError: the text is invalid, in Kubernetes' words.
     """
-    indexes: list[int] = []
+    ranges: list[range] = []
     for interval in text.split(",") if text else ():
         limits = interval.split("-")
         if len(limits) > 2:
@@ -215,10 +216,10 @@ def indexes_of(text: str, completions: int) -> list[int]:
         for previous, current in ((numbers[0], numbers[-1]),) if len(numbers) > 1 else ():
             if previous >= current:
                 raise ValueError(f"non-increasing order, previous: {previous}, current: {current}")
-        if indexes and indexes[-1] >= numbers[0]:
-            raise ValueError(f"non-increasing order, previous: {indexes[-1]}, current: {numbers[0]}")
-        indexes += range(numbers[0], numbers[-1] + 1)
-    return indexes
+        if ranges and ranges[-1][-1] >= numbers[0]:
+            raise ValueError(f"non-increasing order, previous: {ranges[-1][-1]}, current: {numbers[0]}")
+        ranges.append(range(numbers[0], numbers[-1] + 1))
+    return IndexSet(ranges)
 
 
 @rule()

@@ -5,6 +5,7 @@ from typing import Any
 
 from clientgo_apiserver.http.status import Cause, duplicate, invalid_value, required
 from clientgo_apiserver.registry.gostructs import go_struct
+from clientgo_apiserver.registry.jobindexes import IndexSet
 from clientgo_apiserver.registry.validation.scopes import FieldScope, rule
 from clientgo_apiserver.registry.validation.workloads.jobs import indexes_of
 from clientgo_apiserver.resources import Object
@@ -94,14 +95,14 @@ def _condition_errors(status: Object, old: Object, spec: Object) -> Iterator[Cau
 def _index_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
     """Return the errors of completedIndexes and failedIndexes."""
     completions = spec.get("completions")
-    indexes: dict[str, set[int]] = {}
+    indexes: dict[str, IndexSet] = {}
     for field in ("completedIndexes", "failedIndexes"):
         text = status.get(field)
         needed = spec.get("backoffLimitPerIndex") if field == "failedIndexes" else completions
         if not text or completions is None or needed is None:
             continue
         try:
-            indexes[field] = set(indexes_of(text, completions))
+            indexes[field] = indexes_of(text, completions)
         except ValueError as error:
             if text != old.get(field):
                 yield invalid_value(f"status.{field}", text, f"error parsing {field}: {error}")
@@ -112,9 +113,9 @@ def _index_errors(status: Object, old: Object, spec: Object) -> Iterator[Cause]:
     if failed is not None and failed != old.get("failedIndexes") and spec.get("backoffLimitPerIndex") is None:
         reason = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
         yield invalid_value("status.failedIndexes", failed, reason)
-    both = indexes.get("completedIndexes", set()) & indexes.get("failedIndexes", set())
+    both = indexes.get("completedIndexes", IndexSet()) & indexes.get("failedIndexes", IndexSet())
     if both and (completed, failed) != (old.get("completedIndexes"), old.get("failedIndexes")):
-        reason = f"failedIndexes and completedIndexes overlap at index: {min(both)}"
+        reason = f"failedIndexes and completedIndexes overlap at index: {both.first}"
         yield invalid_value("status.failedIndexes", failed, reason)
 
 
