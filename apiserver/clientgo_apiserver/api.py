@@ -180,6 +180,8 @@ class Api:
 
 def _is_formatted(response: HTTPResponse, request: HTTPRequest) -> bool:
     """Return whether a response is sent otherwise than as plain JSON."""
+    if request.internal:
+        return False
     accept = request.headers.get("accept", "")
     return "yaml" in accept or wants_indentation(request) or (response.status >= 400 and accepts_no_status(accept))
 

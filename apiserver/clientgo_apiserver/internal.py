@@ -98,6 +98,9 @@ class Internal:
             internal=True,
         )
         response = _completed(self._api.answer(request, RequestInfo(resource, namespace, name, subresource, verb)))
+        entry = self.state.store.entry(*target)
+        if entry is not None and entry.raw is response.body:
+            return entry.object  # as it would be decoded
         value: Object = response.json()
         if response.status >= 400:
             raise ApiFailure(

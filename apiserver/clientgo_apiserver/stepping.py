@@ -56,6 +56,10 @@ class Timers:
         heapq.heappush(self._heap, (self._clock.now() + delay, next(self._order), timer))
         return timer
 
+    def is_first(self, timer: Timer) -> bool:
+        """Return whether no call is due before this one."""
+        return self._heap[0][2] is timer
+
     def next_due(self) -> float | None:
         """Return the time of the first call that is not cancelled, or None."""
         while self._heap and self._heap[0][2].callback is None:
@@ -94,7 +98,8 @@ class ClockScheduler:
         """Run a callback once the clock has advanced by `delay` seconds."""
         with self._changed:
             timer = self._timers.add(delay, callback, args)
-            self._changed.notify()
+            if self._timers.is_first(timer):  # else the thread wakes early enough
+                self._changed.notify()
         return timer
 
     def next_due(self) -> float | None:
@@ -112,22 +117,22 @@ class ClockScheduler:
 
     def advance(self, seconds: float) -> None:
         """Step the clock by `seconds`, from each due time to the next, and run what is due at each; not on the loop."""
+        asyncio.run_coroutine_threadsafe(self._advance(seconds), self._loop).result()
+
+    async def _advance(self, seconds: float) -> None:
         clock = cast(SteppedClock, self._clock)
         end = clock.now() + seconds
-        self._settle_on_loop()
+        await self.settle()
         while (due := self.next_due()) is not None and due <= end:
             clock.step(max(0.0, due - clock.now()))
-            self._settle_on_loop()
+            await self.settle()
         clock.step(max(0.0, end - clock.now()))
-        self._settle_on_loop()
+        await self.settle()
 
     def wake(self) -> None:
         """Have the thread look at the stop event."""
         with self._changed:
             self._changed.notify()
-
-    def _settle_on_loop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self.settle(), self._loop).result()
 
     def _run_soon(self, timer: Timer) -> None:
         self._soon -= 1

@@ -44,7 +44,7 @@ class CronJobController(WorkloadController):
             job = self._create(obj, due)
             self._events.record(obj, "SuccessfulCreate", f"Created job {job['metadata']['name']}")
             active.append(job)
-            status |= {"lastScheduleTime": rfc3339(int(due)), "active": [_reference_to(each) for each in active]}
+            status |= {"lastScheduleTime": rfc3339(int(due)), "active": _references(obj, active)}
         self._update_status(obj, status)
         self._again_at(following, *name_of(obj))
 
@@ -113,7 +113,7 @@ class CronJobController(WorkloadController):
         ended = [job["status"]["completionTime"] for job in jobs if (job.get("status") or {}).get("completionTime")]
         before = (obj.get("status") or {}).get("lastSuccessfulTime", "")
         return {
-            "active": [_reference_to(job) for job in active] or None,
+            "active": _references(obj, active) or None,
             "lastSuccessfulTime": max([*ended, before]) or None,
         }
 
@@ -135,6 +135,12 @@ def _job_name(obj: Object, due: float) -> str:
 
 def _has_failed(job: Object) -> bool:
     return (end_of(job) or {}).get("type") == "Failed"
+
+
+def _references(obj: Object, active: list[Object]) -> list[Object]:
+    """Return the references to active Jobs; those in the status stay, although the versions of their Jobs change."""
+    before = {each["uid"]: each for each in (obj.get("status") or {}).get("active") or ()}
+    return [before.get(job["metadata"]["uid"]) or _reference_to(job) for job in active]
 
 
 def _reference_to(job: Object) -> Object:
