@@ -189,3 +189,74 @@ def test_slice_is_validated(obj: Object, fields: list[str]) -> None:
     response = Kube().send("POST", SLICES, obj)
     causes = [cause["field"].removeprefix("spec.") for cause in response.json().get("details", {}).get("causes", [])]
     assert (causes, response.status) == (fields, 422 if fields else 201)
+
+
+ONE_OF = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({"default": "1Gi", "validValues": ["1Gi", "10Gi"]}, ""),
+        ({"default": "1Gi", "validRange": {"min": "1Gi", "max": "9Gi", "step": "2Gi"}}, ""),
+        ({"default": "1Gi"}, ""),
+        (
+            {"default": "1Gi", "validValues": ["1Gi"], "validRange": {"min": "1Gi"}},
+            f"requestPolicy: Forbidden: {ONE_OF}",
+        ),
+        ({"validValues": ["1Gi"]}, "requestPolicy.default: Required value: required when validValues is defined"),
+        ({"validRange": {"min": "1Gi"}}, "requestPolicy.default: Required value: required when validRange is defined"),
+        (
+            {"default": "20Gi", "validValues": ["20Gi"]},
+            'validValues[0]: Invalid value: "20Gi": option is larger than capacity value: 10Gi',
+        ),
+        ({"default": "2Gi", "validValues": ["1Gi"]}, 'Invalid value: "2Gi": default value is not valid according to'),
+        (
+            {"default": "1Gi", "validValues": ["2Gi", "1Gi"]},
+            'validValues[1]: Invalid value: "1Gi": values must be sorted',
+        ),
+        ({"default": "1Gi", "validValues": ["1Gi", "1Gi"]}, 'validValues[1]: Duplicate value: "1073741824"'),
+        ({"default": "1Gi", "validRange": {"min": "2Gi"}}, 'Invalid value: "1Gi": default is less than min: 2Gi'),
+        ({"default": "5Gi", "validRange": {"min": "1Gi", "max": "4Gi"}}, '"5Gi": default is more than max: 4Gi'),
+        ({"default": "1Gi", "validRange": {"min": "1Gi", "max": "20Gi"}}, "max is larger than capacity value: 10Gi"),
+        (
+            {"default": "2Gi", "validRange": {"min": "1Gi", "step": "2Gi"}},
+            "not a multiple of a given step (2Gi) from (1Gi)",
+        ),
+        (
+            {"default": "1Gi", "validRange": {"min": "1Gi", "step": "10Gi"}},
+            "one step 11Gi is larger than capacity value",
+        ),
+    ],
+)
+def test_what_requests_may_take_of_a_capacity_is_validated(policy: Object, message: str) -> None:
+    capacity = {"memory": {"value": "10Gi", "requestPolicy": policy}}
+    obj = device_slice({"name": "d", "allowMultipleAllocations": True, "capacity": capacity})
+    response = Kube().send("POST", SLICES, obj)
+    assert response.status == (422 if message else 201)
+    assert message in response.json().get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("10.9.8.7/24", ""),
+        ("2001:db8::1/64", ""),
+        ("10.9.8.7", "must be a valid address in CIDR form"),
+        ("10.9.8/24", "must be a valid address in CIDR form"),
+        ("10.9.8.7/255.0.0.0", "must be a valid address in CIDR form"),
+        ("010.9.8.7/24", 'must be in canonical form (\\"10.9.8.7/24\\")'),
+        ("2001:DB8:0::1/64", 'must be in canonical form (\\"2001:db8::1/64\\")'),
+    ],
+)
+def test_addresses_of_a_network_interface_are_canonical(address: str, reason: str) -> None:
+    kube = Kube()
+    kube.ok("POST", CLAIMS, exact())
+    url, device = f"{CLAIMS}/a/status", {name: RESULT[name] for name in ("driver", "pool", "device")}
+    status = {
+        "allocation": {"devices": {"results": [RESULT]}},
+        "devices": [{**device, "networkData": {"ips": [address]}}],
+    }
+    response = kube.send("PATCH", url, {"status": status}, MERGE)
+    assert response.status == (422 if reason else 200)
+    assert reason in response.body.decode()

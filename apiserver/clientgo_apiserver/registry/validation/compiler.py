@@ -12,6 +12,7 @@ from clientgo_apiserver.datafiles import read_sections
 from clientgo_apiserver.http.status import Cause
 from clientgo_apiserver.registry.validation import (
     access,
+    capacities,
     cluster,
     core,
     devices,
@@ -28,7 +29,7 @@ from clientgo_apiserver.registry.validation.scopes import RULES, FieldCheck, Fie
 from clientgo_apiserver.registry.validation.workloads import controllers, cron, jobs, jobstatus
 
 RULE_MODULES: tuple[ModuleType, ...] = (
-    *(generic, access, cluster, core, devices, flowcontrol, limits, network, policies, storage, webhooks),
+    *(generic, access, capacities, cluster, core, devices, flowcontrol, limits, network, policies, storage, webhooks),
     *(containers, resources, specs, updates, volumes),
     *(controllers, cron, jobs, jobstatus),
 )

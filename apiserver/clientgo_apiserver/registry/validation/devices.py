@@ -258,13 +258,6 @@ def one_attribute(value: Object, _: FieldScope) -> Iterator[Cause]:
 
 
 @rule()
-def request_policy(value: Object, scope: FieldScope) -> Iterator[Cause]:
-    """Reject a policy of requests for a device that only one of them can have."""
-    if value.get("requestPolicy") is not None and not scope.value.get("allowMultipleAllocations"):
-        yield forbidden_field("requestPolicy", "allowMultipleAllocations must be true")
-
-
-@rule()
 def device_nodes(value: Object, scope: FieldScope) -> Iterator[Cause]:
     """Check the nodes of a device, which it has only with `perDeviceNodeSelection` of its slice."""
     spec, fields = scope.root.value.get("spec") or {}, _NODES[:3]
