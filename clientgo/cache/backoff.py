@@ -4,6 +4,7 @@
 | --- | --- |
 | connection refused | 0.75 to 1.5 s, without growth |
 | the server is back, and requires a list | 0.2 to 0.4 s, once |
+| the kind is not served | 5 to 10 s at the most: a CRD that appears is soon noticed |
 | any other failure | 0.8 to 1.6 s, doubled each time up to 30 to 60 s; at least the server's Retry-After |
 
 A restarted server has lost its watch history, so nearly every reflector must list, and its cache is stale until then.
@@ -16,7 +17,7 @@ from clientgo.backoff import Backoff, Random, ResettingBackoff, jittered
 from clientgo.cache.pager import out_of_range
 from clientgo.cache.watcher import ResourceVersionRegressed
 from clientgo.clock import SYSTEM_CLOCK, Clock
-from clientgo.errors import ApiError, ConnectionFailed, InternalError, ServerTimeout, TooManyRequests
+from clientgo.errors import ApiError, ConnectionFailed, InternalError, NotFound, ServerTimeout, TooManyRequests
 
 REFLECTOR_BACKOFF = Backoff(duration=0.8, factor=2.0, jitter=1.0, cap=30.0)
 """client-go's reflector: 800 ms doubling to 30 s, each plus up to 100 % jitter."""
@@ -32,6 +33,9 @@ Such an attempt costs the server nothing. With client-go's delays a cache would 
 
 RELIST_SECONDS = 0.2
 """Delay before the list that a returned server requires, before jitter of up to 100 %."""
+
+NOT_SERVED_SECONDS = 5.0
+"""Maximum delay while the server does not serve the kind, before jitter of up to 100 %."""
 
 MAX_SILENCE = 600.0
 """Seconds without a response after which a watch whose opening times out is replaced by a list: those of a long watch.
@@ -68,6 +72,8 @@ class ReflectorBackoff:
             return min(seconds, jittered(REFUSED_SECONDS, 1.0, self._rand))
         if is_back and _requires_list(error):
             return min(seconds, jittered(RELIST_SECONDS, 1.0, self._rand))
+        if isinstance(error, NotFound):
+            seconds = min(seconds, jittered(NOT_SERVED_SECONDS, 1.0, self._rand))
         return max(seconds, error.retry_after or 0.0) if isinstance(error, ApiError) else seconds
 
 

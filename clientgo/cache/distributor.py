@@ -23,6 +23,7 @@ from clientgo.cache.metrics import InformerIdentity, informer_metrics
 from clientgo.cache.state import ObjectFailure
 from clientgo.cache.store import NAMESPACE_INDEX, Indexer, IndexFunc, by_namespace
 from clientgo.clock import Clock
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.codec import Undecodable, UnexpectedObject
@@ -34,6 +35,9 @@ from clientgo.metrics import safe_provider
 log = get_logger(__name__)
 
 T = TypeVar("T", bound=ApiObject)
+
+MAX_DEPARTED = 10_000
+"""Namespaces that have left, of which that is recorded."""
 
 
 class UndecodableObjects:
@@ -96,12 +100,15 @@ class Overlay(Protocol[T]):
     def listed(self, namespace: str, /, *, before: str, now: str) -> None:
         """Follow a list of a namespace (of all, if empty), which replaces the version `before` by `now`."""
 
+    def left(self, namespace: str, /) -> None:
+        """Forget a namespace, which is not selected any more."""
+
 
 class Distributor(Generic[T]):
     """Store of one informer and the listeners of its handlers; its sinks change it, each for one namespace or for all.
 
     `versions` has the resourceVersion up to which each namespace is stored. It is set after the store changes, and
-    before handlers are called.
+    before handlers are called. Unless they are `fixed`, namespaces may come and go, and handlers wait for `complete`.
     """
 
     def __init__(
@@ -109,6 +116,7 @@ class Distributor(Generic[T]):
         kind: str,
         namespaces: Iterable[str],
         *,
+        fixed: bool = True,
         name: str,
         resync: float,
         indexers: Mapping[str, IndexFunc[T]],
@@ -129,6 +137,9 @@ class Distributor(Generic[T]):
         self._next_listener = 0
         self._overlays: tuple[Overlay[T], ...] = ()
         self._unsynced = set(self.versions)
+        self._is_complete = fixed
+        self._has_synced = False
+        self._departed: BoundedDict[str, None] = BoundedDict(MAX_DEPARTED)
         self._group: Group | None = None
         self._started_at = 0.0
 
@@ -143,7 +154,7 @@ class Distributor(Generic[T]):
     @property
     def has_synced(self) -> bool:
         """True once the first list of every namespace is in the store."""
-        return not self._unsynced
+        return self._has_synced
 
     @property
     def version(self) -> str:
@@ -218,6 +229,41 @@ class Distributor(Generic[T]):
         for listener in self.listeners:
             self.remove(listener)
 
+    def has_synced_in(self, namespace: str) -> bool:
+        """Return whether there is nothing to wait for: the namespace is in the store, or not selected."""
+        return namespace not in self._unsynced
+
+    def selects(self, namespace: str) -> bool:
+        """Return whether objects of the namespace are stored, or were until it left."""
+        return namespace in self.versions or namespace in self._departed
+
+    def add_namespace(self, namespace: str) -> None:
+        """Begin with a namespace, whose objects a sink will list."""
+        with self._lock:
+            self._departed.pop(namespace, None)
+            self._unsynced.add(namespace)
+            self.versions[namespace] = ""
+
+    def remove_namespace(self, namespace: str) -> None:
+        """Remove a namespace with its objects; its sink is not used any more."""
+        with self._lock:
+            self._departed[namespace] = None
+            self.versions.pop(namespace, None)
+            for obj in self.indexer.by_index(NAMESPACE_INDEX, namespace):
+                self.indexer.pop(object_name(obj))
+                self._publish(Removed(DeletedFinalStateUnknown(object_name(obj), obj)))
+            self.undecodable.keep_only(set(), namespace)
+            for overlay in self._overlays:
+                overlay.left(namespace)
+            self._unsynced.discard(namespace)
+            self._report_sync()
+
+    def complete(self) -> None:
+        """Sync with the namespaces added so far."""
+        with self._lock:
+            self._is_complete = True
+            self._report_sync()
+
     def add_overlay(self, overlay: Overlay[T]) -> None:
         """Notify the overlay of each change of the store, under the lock, before the handlers."""
         with self._lock:
@@ -246,8 +292,7 @@ class Distributor(Generic[T]):
                 self._publish_listed(objects_by_name.get(key), obj, initial=initial)
             if initial:
                 self._unsynced.remove(namespace)
-                if self.has_synced:
-                    self._publish(INITIAL_LIST_END)
+                self._report_sync()
         self.indexer.report()
 
     def apply(self, namespace: str, change: ChangeType, obj: T, version: str) -> None:
@@ -275,6 +320,11 @@ class Distributor(Generic[T]):
         """Record that all changes of a namespace up to `version` were received; the store may be at `stored`."""
         self.indexer.bookmark(version if stored is None else stored)
         self.versions[namespace] = version
+
+    def _report_sync(self) -> None:
+        if self._is_complete and not self._unsynced and not self._has_synced:
+            self._has_synced = True
+            self._publish(INITIAL_LIST_END)
 
     def _publish_listed(self, old: T | None, obj: T, *, initial: bool) -> None:
         if old is None:

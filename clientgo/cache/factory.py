@@ -3,9 +3,10 @@
 import importlib
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from clientgo.cache.informer import SharedInformer
+from clientgo.cache.informer import NamespaceSources, SharedInformer, Sources
 from clientgo.cache.metrics import NO_IDENTITY, InformerName
 from clientgo.cache.state import SyncResult, wait_for, wait_for_cache_sync
 from clientgo.cache.store import Transform, drop_managed_fields
@@ -31,7 +32,8 @@ class InformerFactory:
     """Base class of generated factories; creates each informer once.
 
     `resync` is in seconds (0 for never), `custom_resync` that of single kinds by any of their classes. `namespace` is
-    one namespace, several, or all if empty. `tweak_list_options` changes the options of lists and watches, `transform`
+    one namespace, several, or all if empty; or an informer of Namespaces, run by another factory, to follow those that
+    it selects. `tweak_list_options` changes the options of lists and watches, `transform`
     the stored objects. `watch_list` requests streamed lists (None: from clients that declare them). A `name` enables
     metrics.
     """
@@ -45,7 +47,7 @@ class InformerFactory:
         *,
         resync: float = 0.0,
         custom_resync: Mapping[type[Any], float] | None = None,
-        namespace: str | Sequence[str] = "",
+        namespace: str | Sequence[str] | SharedInformer[Any] = "",
         tweak_list_options: Tweak | None = None,
         transform: Transform[Any] = drop_managed_fields,
         watch_list: bool | None = None,
@@ -58,7 +60,10 @@ class InformerFactory:
         # What the requester declares about streamed lists holds for every client of it.
         self._watch_list = _declared(clientset.requester, watch_list)
         self._name = name
-        self._namespaces = (namespace,) if isinstance(namespace, str) else tuple(namespace) or ("",)
+        self._followed = namespace if isinstance(namespace, SharedInformer) else None
+        self._namespaces: Sequence[str] = ("",)
+        if not isinstance(namespace, SharedInformer):
+            self._namespaces = (namespace,) if isinstance(namespace, str) else tuple(namespace) or ("",)
         self._tweak = tweak_list_options
         self._transform = transform
         self._clock = clock
@@ -78,9 +83,8 @@ class InformerFactory:
         with self._lock:
             informer = self._informers.get(api.gvr)
             if informer is None:
-                namespaces = self._namespaces if api.namespaced else ("",)
                 informer = self._informers[api.gvr] = SharedInformer(
-                    {namespace: client(self._requester, namespace) for namespace in namespaces},
+                    self._sources(client, namespaced=api.namespaced),
                     name=api.plural,
                     resync=self._custom_resync.get(api.gvr, self._resync),
                     tweak=self._tweak,
@@ -90,6 +94,12 @@ class InformerFactory:
                     clock=self._clock,
                 )
         return informer
+
+    def _sources(self, client: Callable[..., ListerWatcher[T]], *, namespaced: bool) -> Sources[T]:
+        if self._followed is not None and namespaced:
+            return NamespaceSources(self._followed, partial(client, self._requester))
+        namespaces = self._namespaces if namespaced else ("",)
+        return {namespace: client(self._requester, namespace) for namespace in namespaces}
 
     def for_resource(self, resource: GroupVersionResource) -> SharedInformer[Any]:
         """Return the informer of a resource that was requested before, or whose kind this factory knows.

@@ -40,13 +40,14 @@ class ResourceEventHandler(msgspec.Struct, Generic[T], frozen=True):
     """Callbacks for changes of objects, each of them optional.
 
     `on_initial_add`, if set, is called instead of `on_add` for objects that exist when the handler is added or the
-    cache is filled.
+    cache is filled; `on_synced` after the last of these.
     """
 
     on_add: OnAdd[T] | None = None
     on_update: OnUpdate[T] | None = None
     on_delete: OnDelete[T] | None = None
     on_initial_add: OnAdd[T] | None = None
+    on_synced: Callable[[], None] | None = None
 
     @property
     def name(self) -> str:

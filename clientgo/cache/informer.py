@@ -7,10 +7,20 @@ replays the store to a handler that is added late (client-go's sharedProcessor).
 import threading
 from collections.abc import Callable, Mapping
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from clientgo.cache.distributor import Distributor, Overlay
-from clientgo.cache.handlers import Accept, OnAdd, OnDelete, OnUpdate, ResourceEventHandler, filtered
+from clientgo.cache.handlers import (
+    Accept,
+    DeletedFinalStateUnknown,
+    OnAdd,
+    OnDelete,
+    OnUpdate,
+    ResourceEventHandler,
+    filtered,
+)
 from clientgo.cache.listener import Listener, Registration
 from clientgo.cache.metrics import NO_IDENTITY, InformerIdentity
 from clientgo.cache.reflector import Reflector, ReflectorOptions
@@ -23,6 +33,7 @@ from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.meta.listwatch import ListerWatcher, ListOptions
+from clientgo.meta.names import object_name
 from clientgo.meta.objects import ApiObject
 from clientgo.meta.readonly import protect
 from clientgo.stopping import TaskScope, scope_of
@@ -32,12 +43,36 @@ log = get_logger(__name__)
 T = TypeVar("T", bound=ApiObject)
 
 
+class NamespaceSources(NamedTuple, Generic[T]):
+    """Sources of the namespaces in the store of an informer of Namespaces, each while its namespace is there."""
+
+    namespaces: "SharedInformer[Any]"
+    source: Callable[[str], ListerWatcher[T]]
+
+
+Sources = Mapping[str, ListerWatcher[T]] | NamespaceSources[T]
+
+
+class _Running(NamedTuple):
+    """Reflector of one namespace, its own stop, and whether it has ended."""
+
+    reflector: Reflector[Any]
+    scope: TaskScope
+    ended: threading.Event
+
+    def run(self) -> None:
+        try:
+            self.reflector.run(self.scope.event)
+        finally:
+            self.ended.set()
+
+
 class SharedInformer(Generic[T]):
     """Cache that keeps `indexer` equal to the server's objects, and calls its handlers for each change."""
 
     def __init__(
         self,
-        source: ListerWatcher[T] | Mapping[str, ListerWatcher[T]],
+        source: ListerWatcher[T] | Sources[T],
         *,
         name: str = "",
         resync: float = 0.0,
@@ -50,16 +85,18 @@ class SharedInformer(Generic[T]):
     ) -> None:
         """`source` is one for all namespaces, or one per namespace (by name) if only some are watched.
 
+        With `NamespaceSources` the namespaces come and go; their informer is run by the caller.
         `watch_list` requests streamed lists (None: from sources that declare them); `identity` enables metrics.
         """
-        self._sources = source if isinstance(source, Mapping) else {"": source}
-        self._kind = next(iter(self._sources.values())).kind
+        self._following, self._sources = _split(source)
+        self._kind = (self._following.source("") if self._following else next(iter(self._sources.values()))).kind
         protect(self._kind)  # by its codec already, unless the source is the program's own
         self.name = name or self._kind.__name__.lower()
         self.resync = resync
         self.distributor: Distributor[T] = Distributor(
             self._kind.__name__,
             self._sources,
+            fixed=self._following is None,
             name=self.name,
             resync=resync,
             indexers=indexers or {},
@@ -79,7 +116,9 @@ class SharedInformer(Generic[T]):
         # Below: guarded by _lock.
         self._group: Group | None = None
         self._scope = TaskScope()
-        self._reflectors: list[Reflector[T]] = []
+        # Below: used by `start`, and then by the handler of Namespaces only.
+        self._registration: Listener[Any] | None = None
+        self._running: dict[str, _Running] = {}
 
     def __repr__(self) -> str:
         state = "stopped" if self.is_stopped else "synced" if self.has_synced else "not synced"
@@ -128,7 +167,7 @@ class SharedInformer(Generic[T]):
 
     def state(self) -> InformerState:
         """Return a snapshot; takes no lock, so that it never blocks."""
-        reflectors = combined([reflector.state() for reflector in self._reflectors])
+        reflectors = combined([running.reflector.state() for running in list(self._running.values())])
         return InformerState(
             name=self.name,
             kind=self._kind.__name__,
@@ -198,7 +237,8 @@ class SharedInformer(Generic[T]):
             CallbackFailed: `tweak` failed.
         """
         options = tweaked(self._tweak, ListOptions())
-        return selection_of(self._kind, self._sources, options.label_selector, options.field_selector)
+        selection = selection_of(self._kind, self._sources, options.label_selector, options.field_selector)
+        return selection if self._following is None else replace(selection, namespaces=self.distributor.versions)
 
     def add_overlay(self, overlay: Overlay[T]) -> None:
         """Notify the overlay of each change of the store, under its lock, before the handlers."""
@@ -236,11 +276,15 @@ class SharedInformer(Generic[T]):
             if not self._scope.event.is_set():
                 self._scope = TaskScope(group.stop_event)
             self._group, scope = group, self._scope
-            self._reflectors = [self._reflector(namespace, source) for namespace, source in self._sources.items()]
         scope_of(group.stop_event).add(self, scope.stop)
         self.distributor.start(group)
-        for reflector in self._reflectors:
-            group.start(reflector.run, scope.event, name=f"informer-{reflector.name}")
+        for namespace, source in self._sources.items():
+            self._begin(namespace, source, scope, group)
+        if self._following is not None:
+            handler = ResourceEventHandler(self._enter, None, self._leave, None, self.distributor.complete)
+            self._registration = self._following.namespaces.distributor.add(handler, 0.0)
+            if scope.event.is_set():  # stopped meanwhile
+                self._registration.remove()
 
     def stop(self) -> None:
         """Stop this informer alone: end its watches, and its handlers after their current calls.
@@ -252,9 +296,35 @@ class SharedInformer(Generic[T]):
         scope.stop()
         if group is not None:
             scope_of(group.stop_event).remove(self)
+        if self._registration is not None:
+            self._registration.remove()
         self.distributor.close()
         if self.distributor.metrics is not None:
             self.distributor.metrics.ended()
+
+    def _enter(self, namespace: ApiObject) -> None:
+        """Begin with a namespace, for the handler of Namespaces."""
+        name = namespace.metadata.name
+        if self._following is None or self._group is None or name in self._running:
+            return
+        scope = TaskScope(self._scope.event)
+        self._scope.add(scope, scope.stop)
+        self.distributor.add_namespace(name)
+        self._begin(name, self._following.source(name), scope, self._group)
+
+    def _leave(self, namespace: ApiObject | DeletedFinalStateUnknown[Any]) -> None:
+        """End with a namespace, for the handler of Namespaces."""
+        name = object_name(namespace).name
+        running = self._running.pop(name, None)
+        if running is not None:
+            running.scope.stop()
+            self._scope.remove(running.scope)
+            running.ended.wait()  # what its sink still gets must not follow the removal
+            self.distributor.remove_namespace(name)
+
+    def _begin(self, namespace: str, source: ListerWatcher[T], scope: TaskScope, group: Group) -> None:
+        running = self._running[namespace] = _Running(self._reflector(namespace, source), scope, threading.Event())
+        group.start(running.run, name=f"informer-{running.reflector.name}")
 
     def _reflector(self, namespace: str, source: ListerWatcher[T]) -> Reflector[T]:
         options = ReflectorOptions(
@@ -263,7 +333,8 @@ class SharedInformer(Generic[T]):
             on_error=self._on_error,
             watch_list=self._watch_list,
             last_metadata=self.distributor.last_metadata,
-            newest_first_list=self.newest_first_list,
+            # Writes to a namespace that was not selected are not recorded.
+            newest_first_list=self.newest_first_list or self._following is not None,
         )
         sink = InformerSink(self.distributor, namespace, self.transform)
         return Reflector(source, sink, options, clock=self._clock)
@@ -271,3 +342,11 @@ class SharedInformer(Generic[T]):
     def _before_start(self) -> None:
         if self._group is not None:
             raise RuntimeError("informer has already started")
+
+
+def _split(
+    source: ListerWatcher[T] | Sources[T],
+) -> tuple[NamespaceSources[T] | None, Mapping[str, ListerWatcher[T]]]:
+    if isinstance(source, NamespaceSources):
+        return source, {}
+    return None, source if isinstance(source, Mapping) else {"": source}

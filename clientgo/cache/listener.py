@@ -338,6 +338,8 @@ class Listener(Generic[T]):
                     handler.on_delete(obj)
             case _:
                 self.synced.set()
+                if handler.on_synced is not None:
+                    handler.on_synced()
 
 
 def _name_in(notification: Notification[T]) -> ObjectName | None:

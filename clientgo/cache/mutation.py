@@ -257,12 +257,15 @@ class MutationCache(Generic[T]):
     def listed(self, namespace: str, *, before: str, now: str) -> None:
         """Remove all writes of a namespace (of all, if empty) if its list has an older version than the store had.
 
-        The server was restored from a backup, or replaced. Called by the informer.
+        The server was restored from a backup, or replaced.
         """
-        if self._caught_up(now, before) or not self._caught_up(before, now):
-            return
-        with self._lock:
+        if self._caught_up(before, now) and not self._caught_up(now, before):
             self._departed.clear()
+            self.left(namespace)
+
+    def left(self, namespace: str) -> None:
+        """Remove all writes of a namespace (of all, if empty) that is not selected any more."""
+        with self._lock:
             for key in [key for key in self._entries if namespace in ("", key.namespace)]:
                 del self._entries[key]
 

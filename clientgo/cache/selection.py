@@ -1,6 +1,6 @@
 """Selection of an informer: the objects that its lists and watches contain, by namespace, labels and fields."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -11,9 +11,9 @@ from clientgo.meta.selectors import FieldTerm, Selector, everything, json_field,
 
 
 class InformerSelection(msgspec.Struct, frozen=True):
-    """Objects of these namespaces (of all, if none is given) whose labels and fields match."""
+    """Objects of these namespaces (None for all) whose labels and fields match."""
 
-    namespaces: frozenset[str] = frozenset()
+    namespaces: Container[str] | None = None
     labels: Selector = everything()
     fields: tuple[FieldTerm, ...] = ()
 
@@ -24,7 +24,7 @@ class InformerSelection(msgspec.Struct, frozen=True):
 
     def has_namespace(self, namespace: str) -> bool:
         """Return True if objects of the namespace may be selected."""
-        return not self.namespaces or namespace in self.namespaces
+        return self.namespaces is None or namespace in self.namespaces
 
     def matches(self, meta: ObjectMeta, content: Callable[[], Mapping[str, Any]]) -> bool:
         """Return True if an object is selected; `content` returns its JSON form, and is called if fields matter."""
@@ -51,4 +51,4 @@ def selection_of(
     terms = parse_field_selector(field_selector)
     if isinstance(api, ApiType):
         terms = tuple(json_field(api.group, api.plural, term) for term in terms)
-    return InformerSelection(frozenset() if "" in names else names, parse_selector(label_selector), terms)
+    return InformerSelection(None if "" in names else names, parse_selector(label_selector), terms)

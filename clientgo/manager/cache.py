@@ -11,13 +11,16 @@ from typing import Any, TypeVar
 
 from clientgo.backoff import Random
 from clientgo.cache import Indexer, InformerFactory, InformerName, SharedInformer
+from clientgo.cache.distributor import Distributor
 from clientgo.cache.state import Synced, wait_for_cache_sync
 from clientgo.clock import SYSTEM_CLOCK, Clock
+from clientgo.dynamic.informers import MetadataInformerFactory
+from clientgo.dynamic.unstructured import PartialObjectMetadata
 from clientgo.errors import ClientGoError, ConfigError
 from clientgo.lifecycle import Group
 from clientgo.log import get_logger
 from clientgo.manager.kindcache import KindCache
-from clientgo.manager.kinds import Kinds, shape_of
+from clientgo.manager.kinds import Kinds, is_view, shape_of
 from clientgo.manager.options import ByObject, CacheOptions
 from clientgo.manager.requesters import limit_of_wait
 from clientgo.meta.listwatch import ListerWatcher
@@ -26,6 +29,8 @@ from clientgo.meta.scheme import api_of
 from clientgo.rest.request import Requester
 
 log = get_logger(__name__)
+
+NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 T = TypeVar("T", bound=ApiObject)
 
@@ -56,6 +61,7 @@ class Cache:
         self.requester = requester
         self._kinds = kinds
         self._options = options
+        self._is_limited = bool(options.namespaces or options.namespace_selector or options.by_object)
         self._name = name
         self._clock = clock
         self._rand = rand
@@ -65,6 +71,7 @@ class Cache:
         self._kind_caches: dict[type, KindCache[Any]] = {}
         self._by_resource: dict[GroupVersionResource, tuple[KindCache[Any], ...]] = {}
         self._written: set[GroupVersionResource] = set()
+        self._namespaces: dict[str, MetadataInformerFactory] = {}  # by selector
         self._by_object: dict[type, ByObject | None] = {}
         self._stop: threading.Event | None = None
         self._group: Group | None = None
@@ -78,7 +85,8 @@ class Cache:
     def informers(self) -> list[SharedInformer[Any]]:
         """Return the informers requested so far."""
         with self._lock:
-            return [each.informer for each in self._kind_caches.values()]
+            namespaces = [factory.for_resource(NAMESPACES) for factory in self._namespaces.values()]
+            return [*namespaces, *(each.informer for each in self._kind_caches.values())]
 
     def informer(self, cls: type[T]) -> SharedInformer[T]:
         """Return the informer of a kind, which runs as soon as the cache does. Handlers may be added to it."""
@@ -112,7 +120,7 @@ class Cache:
             self._by_resource[resource] = (*self._by_resource.get(resource, ()), created)
             stop = self._stop
         if stop is not None:
-            factory.start(stop)
+            self.start(stop)
         return created
 
     def synced(self, cls: type[T]) -> KindCache[T]:
@@ -141,20 +149,31 @@ class Cache:
             if self._kind_caches.get(cls) is cached:  # otherwise it was removed meanwhile
                 raise CacheNotSynced(f"cannot read {cached.informer.name} from the cache: it was stopped")
 
-    def check_namespace(self, cls: type[Any], namespace: str) -> None:
-        """Raise LookupError if the namespace is not cached, so that it is not mistaken for empty."""
-        if not namespace or (not self._options.namespaces and not self._options.by_object):
-            return
-        by_object = self._own_options(cls)
-        cached = (
-            by_object.namespaces
-            if by_object is not None and by_object.namespaces is not None
-            else self._options.namespaces
-        )
-        if cached and namespace not in cached:
+    def synced_in(self, cls: type[T], namespace: str) -> KindCache[T]:
+        """Return the objects of a kind once one of its namespaces (all, if empty) is in the cache, as `synced` does.
+
+        Raises:
+            LookupError: the namespace is not cached, and must not be mistaken for empty.
+        """
+        if not namespace or not self._is_limited:
+            return self.synced(cls)
+        namespaces, selector = self._options.scope_of(self._own_options(cls))
+        if namespaces and namespace not in namespaces:
+            names = ", ".join(namespaces)
             raise LookupError(
-                f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {', '.join(cached)}"
+                f"{api_of(cls).plural} in namespace {namespace} are not cached; cached namespaces: {names}"
             )
+        cached = self.synced(cls)
+        distributor, stop = cached.informer.distributor, self._stop
+        if not selector or stop is None:
+            return cached
+        if not distributor.selects(namespace):
+            raise LookupError(
+                f"{api_of(cls).plural} in namespace {namespace} are not cached; namespace_selector: {selector}"
+            )
+        if not distributor.has_synced_in(namespace):
+            self.wait_for(stop, [_NamespaceSync(distributor, namespace)], what=f"namespace {namespace} in the cache")
+        return cached
 
     def observers(self, resource: GroupVersionResource) -> tuple[KindCache[Any], ...]:
         """Return the caches of a resource that is written: one for each representation of its objects."""
@@ -208,7 +227,7 @@ class Cache:
         """
         with self._lock:
             self._stop, idle_timeout = stop, self._options.idle_timeout
-            factories = list(self._factories.values())
+            factories = self._all_factories()
             if idle_timeout is not None and self._group is None:
                 self._group = Group(stop=stop, clock=self._clock)
                 self._group.start(self._remove_idle, idle_timeout, stop, name="idle-informers")
@@ -234,7 +253,7 @@ class Cache:
     def shutdown(self, timeout: float | None = None) -> None:
         """Stop all informers; raise `StillRunning` if one has not ended within `timeout` seconds."""
         with self._lock:
-            factories, group = list(self._factories.values()), self._group
+            factories, group = self._all_factories(), self._group
         for factory in factories:
             factory.shutdown(timeout)
         if group is not None:
@@ -249,9 +268,12 @@ class Cache:
                     log.info("informer stopped: it is not read", extra={"informer": cached.informer.name})
                 cached.read = False
 
+    def _all_factories(self) -> list[InformerFactory]:
+        return [*self._namespaces.values(), *self._factories.values()]
+
     def _factory(self, cls: type[Any]) -> InformerFactory:
         by_object = self._own_options(cls)
-        key = cls if by_object is not None else shape_of(cls)
+        key = cls if by_object is not None or is_view(cls) else shape_of(cls)
         factory = self._factories.get(key)
         if factory is None:
             factory = self._factories[key] = self._new_factory(by_object)
@@ -264,15 +286,32 @@ class Cache:
 
     def _new_factory(self, by_object: ByObject | None) -> InformerFactory:
         general, by_object = self._options, by_object or ByObject()
+        namespaces, selector = general.scope_of(by_object)
         return InformerFactory(
             self,
             resync=general.resync if by_object.resync is None else by_object.resync,
-            namespace=general.namespaces if by_object.namespaces is None else by_object.namespaces,
+            namespace=self._informer_of_namespaces(selector) if selector else namespaces,
             tweak_list_options=general.tweak(by_object),
             transform=by_object.transform or general.transform,
             name=self._name,
             clock=self._clock,
         )
+
+    def _informer_of_namespaces(self, selector: str) -> SharedInformer[PartialObjectMetadata]:
+        if selector not in self._namespaces:
+            tweak = CacheOptions(label_selector=selector).tweak(ByObject())
+            self._namespaces[selector] = MetadataInformerFactory(self, tweak_list_options=tweak, clock=self._clock)
+        return self._namespaces[selector].for_resource(NAMESPACES, kind="Namespace", namespaced=False)
+
+
+class _NamespaceSync:
+    def __init__(self, distributor: Distributor[Any], namespace: str) -> None:
+        self._distributor = distributor
+        self._namespace = namespace
+
+    @property
+    def has_synced(self) -> bool:
+        return self._distributor.has_synced_in(self._namespace)
 
 
 class _SharingFactory(InformerFactory):

@@ -366,8 +366,7 @@ class Client:
         return client(self._writer, namespace)
 
     def _cached(self, cls: type[T], namespace: str) -> KindCache[T]:
-        self._cache.check_namespace(cls, namespace)
-        return self._cache.synced(cls)
+        return self._cache.synced_in(cls, namespace)
 
     def _client_for(self, obj: T) -> ScaleClient[T]:
         return self.typed(type(obj), object_name(obj).namespace)

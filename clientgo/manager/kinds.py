@@ -25,8 +25,17 @@ def shape_of(cls: type) -> type:
     return next((shape for shape in (Unstructured, PartialObjectMetadata) if issubclass(cls, shape)), object)
 
 
+def is_view(cls: type) -> bool:
+    """Return whether a class is derived from another one of its kind: then it has caches of its own.
+
+    Their options in `by_object` select other objects: one kind may have several selectors, each with a class.
+    """
+    resource = api_of(cls).gvr
+    return any(getattr(vars(base).get("__api_type__"), "gvr", None) == resource for base in cls.__mro__[1:])
+
+
 class Kinds:
-    """Kinds of a program, each with one class. Thread-safe."""
+    """Kinds of a program, each with one class, besides views of it. Thread-safe."""
 
     def __init__(self, scheme: Scheme | None = None) -> None:
         self.scheme = scheme if scheme is not None else Scheme()
@@ -59,8 +68,9 @@ class Kinds:
             case shape if shape is PartialObjectMetadata:
                 base = cast(type[TypedClient[Any]], MetadataClient)
             case _:
-                # Two classes of one kind would share an informer, which can hold objects of one class only.
-                self.scheme.add(cls)
+                if not is_view(cls):
+                    # They would share an informer, which can hold objects of one class only.
+                    self.scheme.add(cls)
         return type(f"{api.kind}Client", (base,), {"kind": cls})
 
 

@@ -29,14 +29,18 @@ class ByObject:
     """Cache options of one kind; omitted ones are those of all kinds.
 
     They apply to every representation of the kind: its class, unstructured, and metadata only. Only `transform` is
-    limited to the class that it is given for. Without `bookmarks` the server does not report the progress of a watch,
-    so more broken watches have to list again.
+    limited to the class that it is given for. `namespaces` or `namespace_selector` replace both of all kinds. Without
+    `bookmarks` the server does not report the progress of a watch, so more broken watches have to list again.
+
+    For two selectors of one kind, derive a class from that of the kind and mark it with the same API type: it has a
+    cache and options of its own. `@api_of(Secret) class OwnSecret(Secret, frozen=True): ...`
 
     Raises:
         ValueError: a selector is invalid.
     """
 
     namespaces: tuple[str, ...] | None = None
+    namespace_selector: str | None = None
     label_selector: str | None = None
     field_selector: str | None = None
     transform: Transform[Any] | None = None
@@ -45,12 +49,15 @@ class ByObject:
 
     def __post_init__(self) -> None:
         _check_selectors(self.label_selector or "", self.field_selector or "")
+        _check_namespaces(self.namespaces or (), self.namespace_selector or "")
 
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
     """Options of caches: `namespaces` (default: all), `resync` interval in seconds, options of single kinds by class.
 
+    Instead of names, `namespace_selector` selects namespaces by their labels, and follows them as they come and go; the
+    program needs the permission to list and watch namespaces then.
     Every kind must support a `field_selector` given for all; `metadata.name` and `metadata.namespace` are supported.
     With `fail_on_missing_informer` a read never starts an informer, so that no kind is watched by accident. An informer
     that only the client's reads use is stopped after `idle_timeout` seconds without a read, at most twice as many; the
@@ -61,6 +68,7 @@ class CacheOptions:
     """
 
     namespaces: tuple[str, ...] = ()
+    namespace_selector: str = ""
     label_selector: str = ""
     field_selector: str = ""
     resync: float = RESYNC_SECONDS
@@ -72,6 +80,7 @@ class CacheOptions:
 
     def __post_init__(self) -> None:
         _check_selectors(self.label_selector, self.field_selector)
+        _check_namespaces(self.namespaces, self.namespace_selector)
         if self.idle_timeout is not None and self.idle_timeout <= 0:
             raise ValueError(f"invalid idle_timeout {self.idle_timeout}: expected positive seconds, or None for never")
 
@@ -86,6 +95,12 @@ class CacheOptions:
         resource = api_of(cls).gvr
         same = next((options for other, options in self.by_object.items() if api_of(other).gvr == resource), None)
         return replace(same, transform=None) if same is not None else None
+
+    def scope_of(self, by_object: ByObject | None) -> tuple[tuple[str, ...], str]:
+        """Return the namespaces of a kind (of all, if empty) and their selector."""
+        if by_object is None or (by_object.namespaces is None and by_object.namespace_selector is None):
+            return self.namespaces, self.namespace_selector
+        return by_object.namespaces or (), by_object.namespace_selector or ""
 
     def tweak(self, by_object: ByObject) -> Tweak | None:
         """Return the change of list and watch options for a kind, or None."""
@@ -148,6 +163,12 @@ class Options(ClusterOptions):
     def grace(self) -> float | None:
         """Seconds that the shutdown may take; None for no limit."""
         return None if self.graceful_shutdown_timeout < 0 else self.graceful_shutdown_timeout
+
+
+def _check_namespaces(namespaces: tuple[str, ...], selector: str) -> None:
+    parse_selector(selector)
+    if namespaces and selector:
+        raise ValueError(f"namespaces {namespaces} and namespace_selector {selector!r} exclude each other: pass one")
 
 
 def _check_selectors(labels: str, fields: str) -> None:

@@ -55,7 +55,7 @@ class ManagerFlags(LoggingFlags, ServingFlags, LeaderElectionFlags, ClientFlags)
         """Return the options of the manager: these flags, and `cluster` for what has no flags."""
         cluster_values = {field.name: getattr(cluster, field.name) for field in fields(ClusterOptions)}
         if self.namespaces:
-            cluster_values["cache"] = replace(cluster.cache, namespaces=self.namespaces)
+            cluster_values["cache"] = replace(cluster.cache, namespaces=self.namespaces, namespace_selector="")
         return Options(
             **cluster_values,
             leader_election=leader_election_options(self, cluster.name),

@@ -15,6 +15,7 @@ from clientgo.errors import (
     Expired,
     Forbidden,
     InternalError,
+    NotFound,
     ServerTimeout,
     TooManyRequests,
 )
@@ -78,6 +79,14 @@ def test_retry_after_is_respected_after_a_refused_connection() -> None:
     backoff = reflector_backoff()
     backoff.next(REFUSED)
     assert backoff.next(TooManyRequests("busy", retry_after=7)) == 7
+
+
+def test_kind_that_is_not_served_is_listed_every_ten_seconds() -> None:
+    backoff = reflector_backoff()
+    delays = [backoff.next(NotFound("the server could not find the requested resource")) for _ in range(8)]
+    assert delays == pytest.approx([1.6, 3.2, 6.4, 10.0, 10.0, 10.0, 10.0, 10.0], rel=1e-3)
+    patient = NotFound("later", retry_after=60.0)
+    assert backoff.next(patient) == 60.0
 
 
 def test_each_restart_of_the_server_costs_one_early_list() -> None:

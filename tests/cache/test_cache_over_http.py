@@ -1,5 +1,6 @@
 """Informers, listers and pagers over HTTP, with the bundled API server."""
 
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -22,10 +23,11 @@ from clientgo.cache import (
 from clientgo.dynamic import DynamicClientset, DynamicInformerFactory, MetadataInformerFactory, Unstructured
 from clientgo.envtest import BundledServer, Environment
 from clientgo.kubernetes.clientset import Clientset
+from clientgo.kubernetes.informers import SharedInformerFactory
 from clientgo.kubernetes.informers.core_v1 import ConfigMapInformer
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
 from clientgo.lifecycle import Group
-from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName
+from clientgo.meta import GroupVersionResource, ObjectMeta, ObjectName, replace
 from clientgo.meta.listwatch import ListOptions
 from clientgo.rest import Config, RESTClient
 from clientgo.testing.eventually import eventually
@@ -210,7 +212,8 @@ def foo(name: str) -> Unstructured:
     return Unstructured(metadata=ObjectMeta(name=name), content={"spec": {"deploymentName": name, "replicas": 1}})
 
 
-def test_deleted_and_recreated_kind_is_followed_again() -> None:
+def test_deleted_and_recreated_kind_is_followed_again(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="clientgo.cache")
     with served() as (_, client):
         dynamic = DynamicClientset(client)
         definitions = dynamic.resource(DEFINITIONS, kind="CustomResourceDefinition", namespaced=False)
@@ -225,6 +228,8 @@ def test_deleted_and_recreated_kind_is_followed_again() -> None:
             definitions.delete(definition["metadata"]["name"])
             assert handler.wait_for(2, timeout=30)[1] == ("delete", "default/a")
             assert informer.size == 0
+            before = informer.state().lists
+            eventually(lambda: informer.state().lists > before + 2)
             definitions.create(definition)
             second = foos.create(foo("a"))
             assert handler.wait_for(3, timeout=30)[2] == ("add", "default/a")
@@ -234,6 +239,38 @@ def test_deleted_and_recreated_kind_is_followed_again() -> None:
             gone = last_known(handler.recorded[1].new)
             assert gone is not None
             assert gone.metadata.uid == first.metadata.uid
+    lines = [record.getMessage().partition("  ")[0].partition(":")[0] for record in caplog.records]
+    assert lines == ["failed to list or watch; will keep trying", "list and watch recovered"]
+
+
+def test_namespaces_are_followed_by_their_labels(server: RESTClient) -> None:
+    clientset = Clientset(server)
+
+    def labelled(options: ListOptions) -> ListOptions:
+        return replace(options, label_selector="followed=yes")
+
+    def label(name: str, value: str) -> None:
+        clientset.core_v1.namespaces().patch(name, {"metadata": {"labels": {"followed": value}}})
+
+    namespaces = SharedInformerFactory(clientset, tweak_list_options=labelled)
+    factory = SharedInformerFactory(clientset, namespace=namespaces.core.v1.namespaces.informer)
+    informer, stop = factory.core.v1.config_maps.informer, threading.Event()
+    for name in ("follow-a", "follow-b"):
+        clientset.core_v1.namespaces().create(Namespace(metadata=ObjectMeta(name=name)))
+        clientset.core_v1.config_maps(name).create(config_map(name, "m"))
+    for each in (factory, namespaces):
+        each.start(stop)
+    assert factory.wait_for_cache_sync(stop, timeout=10)
+    assert informer.indexer.list_keys() == []
+    label("follow-a", "yes")
+    eventually(lambda: informer.indexer.list_keys() == [ObjectName("follow-a", "m")])
+    label("follow-b", "yes")
+    label("follow-a", "no")
+    eventually(lambda: informer.indexer.list_keys() == [ObjectName("follow-b", "m")])
+    clientset.core_v1.namespaces().delete("follow-b")
+    eventually(lambda: informer.state().objects == 0)
+    for each in (factory, namespaces):
+        each.shutdown(timeout=10)
 
 
 def test_informer_stopped_without_a_server_leaves_no_thread() -> None:

@@ -28,6 +28,8 @@ def test_flags_become_options_of_the_manager() -> None:
     options = flags.options(cluster)
     assert options.leader_election == LeaderElectionOptions(id="greeter")
     assert options.cache == CacheOptions(resync=5.0, namespaces=("a", "b"))
+    selecting = ClusterOptions(name="greeter", cache=CacheOptions(namespace_selector="team=a"))
+    assert flags.options(selecting).cache == CacheOptions(namespaces=("a", "b"))
     assert (options.name, options.workers, options.health_probe_bind_address) == ("greeter", 4, Address("", 8081))
 
 
