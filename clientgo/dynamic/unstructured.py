@@ -63,12 +63,14 @@ class PartialObjectMetadata(msgspec.Struct, frozen=True, kw_only=True, rename="c
     metadata: ObjectMeta = ObjectMeta()
 
 
-_CLASSES: dict[tuple[type[Any], GroupVersionResource, str, bool], type[Any]] = {}
+_CLASSES: dict[tuple[type[Any], GroupVersionResource, str, bool, str], type[Any]] = {}
 
 
-def unstructured_type(resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True) -> type[Unstructured]:
+def unstructured_type(
+    resource: GroupVersionResource, *, kind: str = "", namespaced: bool = True, list_kind: str = ""
+) -> type[Unstructured]:
     """Return the class of one resource's objects; without a `kind`, objects of any kind are accepted."""
-    return _class_of(Unstructured, resource, kind, namespaced)
+    return _class_of(Unstructured, resource, kind, namespaced, list_kind)
 
 
 def metadata_type(
@@ -81,8 +83,10 @@ def metadata_type(
     return _class_of(PartialObjectMetadata, resource, kind, namespaced)
 
 
-def _class_of(base: type[T], resource: GroupVersionResource, kind: str, namespaced: bool) -> type[T]:
-    key = (base, resource, kind, namespaced)
+def _class_of(
+    base: type[T], resource: GroupVersionResource, kind: str, namespaced: bool, list_kind: str = ""
+) -> type[T]:
+    key = (base, resource, kind, namespaced, list_kind)
     cls = _CLASSES.get(key)
     if cls is None:
         is_plain = base is Unstructured
@@ -96,6 +100,7 @@ def _class_of(base: type[T], resource: GroupVersionResource, kind: str, namespac
             plural=resource.resource,
             singular=kind.lower() or resource.resource,
             scope="Namespaced" if namespaced else "Cluster",
+            list_kind=list_kind,
         )
         # Two threads may both create one; the first is used, because each class is a different kind.
         cls = _CLASSES.setdefault(key, defined)

@@ -291,6 +291,18 @@ def test_files_and_targets_that_are_named_exist(page: Path) -> None:
     assert sorted(named - targets) == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_test_functions_that_are_named_exist(page: Path) -> None:
+    named = re.findall(r"`([\w./-]+\.py)::(\w+)`", page.read_text())
+    assert [name for path, name in named if f"def {name}(" not in (ROOT / path).read_text()] == []
+
+
+def test_every_request_names_a_test_and_a_guide() -> None:
+    for request, _, _, tests, guide in rows((ROOT / "docs/reports/requests.md").read_text()):
+        assert re.findall(r"`[\w./-]+\.py", tests), request
+        assert "](../" in guide, request
+
+
 def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
 

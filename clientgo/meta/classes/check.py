@@ -49,7 +49,15 @@ def faults(cls: type[Any]) -> Iterator[ClassFault]:
 
 def not_a_dataclass(cls: type[Any]) -> str:
     """Return the message for a class that is no dataclass."""
+    library = _library_of(cls)
+    if library:
+        return f"{cls.__name__} is a class of {library}: use {_FROZEN} in its place"
     return f"{cls.__name__} is not a dataclass: add {_FROZEN} below @api_type"
+
+
+def _library_of(cls: Any) -> str:
+    markers = {"__attrs_attrs__": "attrs", "__pydantic_fields__": "pydantic"}
+    return next((library for marker, library in markers.items() if hasattr(cls, marker)), "")
 
 
 def has_fields(cls: Any) -> bool:
@@ -78,6 +86,8 @@ def type_faults(hint: Any) -> Iterator[str]:
         if bare_type(args[0]) is not str:
             yield "the keys of a map must be strings: use Mapping[str, ...]"
         yield from type_faults(args[1])
+    elif _library_of(bare):
+        yield not_a_dataclass(bare)
     elif not (origin in (Union, types.UnionType) and set(args) == {int, str}):
         yield f"{_name(bare)} has no schema: {_instead(bare, origin)}"
 
@@ -89,7 +99,7 @@ def _class_faults(cls: type[Any], inside: tuple[type[Any], ...], seen: set[type[
     if cls in seen or is_built_in(cls):
         return
     seen.add(cls)
-    if not has_fields(cls) or hasattr(cls, "__pydantic_fields__"):
+    if not has_fields(cls) or _library_of(cls):
         yield ClassFault(cls, "", not_a_dataclass(cls))
         return
     try:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, TypedDict, TypeVar
 from uuid import UUID
 
+import attrs
 import msgspec
 import pydantic
 import pytest
@@ -66,6 +67,11 @@ class Model(pydantic.BaseModel):
     host_name: str = ""
 
 
+@attrs.frozen
+class Attrs:
+    host_name: str = ""
+
+
 @pydantic.dataclasses.dataclass(frozen=True)
 class PydanticData:
     host_name: str = ""
@@ -114,8 +120,10 @@ def kind_with(hint: Any, default: Any = dataclasses.MISSING) -> Any:
         (Decimal, "Decimal has no schema"),
         (date, "date has no schema: use str, int, bool, datetime"),
         (UUID, "UUID has no schema"),
-        (Model, "Model has no schema: use str, int, bool, datetime, an enum, a dataclass"),
-        (PydanticData, "PydanticData is not a dataclass: add @dataclass(frozen=True, slots=True)"),
+        (Model, "Thing.part: Model is a class of pydantic: use @dataclass(frozen=True, slots=True) in its place"),
+        (PydanticData, "PydanticData is a class of pydantic: use @dataclass(frozen=True, slots=True) in its place"),
+        (Attrs, "Thing.part: Attrs is a class of attrs: use @dataclass(frozen=True, slots=True) in its place"),
+        (tuple[Attrs, ...] | None, "Thing.part: Attrs is a class of attrs"),
         (Keys, "Keys has no schema"),
         (Pair, "Pair has no schema: use tuple[X, ...]"),
         (Mapping[int, str], "the keys of a map must be strings: use Mapping[str, ...]"),
@@ -164,12 +172,19 @@ class PydanticKind(pydantic.BaseModel):
     size: int = 0
 
 
+@api_type(group="example.com", version="v1", status=False)
+@attrs.frozen
+class AttrsKind:
+    metadata: ObjectMeta = ObjectMeta()
+
+
 @pytest.mark.parametrize(
     ("cls", "expected"),
     [
         (MutableKind, ["MutableKind is mutable: use @dataclass(frozen=True, slots=True)"]),
         (Nameless, ["Nameless has no metadata: add `metadata: ObjectMeta`"]),
-        (PydanticKind, ["PydanticKind is not a dataclass: add @dataclass(frozen=True, slots=True) below @api_type"]),
+        (AttrsKind, ["AttrsKind is a class of attrs: use @dataclass(frozen=True, slots=True) in its place"]),
+        (PydanticKind, ["PydanticKind is a class of pydantic: use @dataclass(frozen=True, slots=True) in its place"]),
         (
             Twins,
             [
