@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from clientgo.cache.distributor import UndecodableObjects
 from clientgo.cache.metrics import InformerIdentity, InformerMetrics, ReflectorMetrics
-from clientgo.cache.state import count_failure
+from clientgo.cache.state import count_dropped, count_failure
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import ConnectionFailed
 from clientgo.leaderelection.candidate import ElectionMetrics
@@ -96,6 +96,7 @@ def all_metrics() -> list[Metric]:
         InformerMetrics(InformerIdentity("", GroupVersionResource("", "", "")), lambda: 0, SYSTEM_CLOCK, recorder)
         UndecodableObjects("")
         count_failure("", "")
+        count_dropped("")
         ElectionMetrics("")
         ShardingMetrics("")
         CertificateMetrics()

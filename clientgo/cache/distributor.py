@@ -9,14 +9,13 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler
+from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, ResyncPeriods
 from clientgo.cache.listener import (
     INITIAL_LIST_END,
     Added,
     Listener,
     Notification,
     Removed,
-    ResyncPeriods,
     Updated,
 )
 from clientgo.cache.metrics import InformerIdentity, informer_metrics

@@ -7,7 +7,10 @@ import msgspec
 
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
+from clientgo.log import get_logger
 from clientgo.meta.names import ObjectName
+
+log = get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -48,10 +51,13 @@ class ResourceEventHandler(msgspec.Struct, Generic[T], frozen=True):
     on_delete: OnDelete[T] | None = None
     on_initial_add: OnAdd[T] | None = None
     on_synced: Callable[[], None] | None = None
+    label: str = ""
 
     @property
     def name(self) -> str:
-        """Names of the callbacks, for logs."""
+        """The label, or names of the callbacks, for logs."""
+        if self.label:
+            return self.label
         functions = (self.on_add, self.on_update, self.on_delete, self.on_initial_add)
         return ", ".join(_name_of(f) for f in functions if f is not None) or "none"
 
@@ -71,7 +77,7 @@ def filtered(handler: ResourceEventHandler[T], accept: Accept[T]) -> ResourceEve
     without a last known state is always passed on.
     """
     only = _Filter(handler, accept)
-    return ResourceEventHandler(only.add, only.update, only.delete, only.initial_add)
+    return ResourceEventHandler(only.add, only.update, only.delete, only.initial_add, label=handler.label)
 
 
 class _Filter(Generic[T]):
@@ -108,3 +114,49 @@ class _Filter(Generic[T]):
 
 
 def _ignore(*_: object) -> None: ...
+
+
+MIN_RESYNC = 1.0
+"""Shortest resync period of a handler in seconds (client-go's)."""
+
+
+class ResyncPeriods:
+    """Resync check period of one informer in seconds, by client-go's rules; guarded by the informer's lock.
+
+    A handler's own period cannot be shorter than the check period. One requested before the start lowers the check
+    period; one requested later is raised to it. An informer with period 0 resyncs no handler.
+    """
+
+    def __init__(self, check_period: float) -> None:
+        self.check_period = max(check_period, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<ResyncPeriods {self.check_period:g} s>"
+
+    def for_handler(self, requested: float, *, started: bool) -> float:
+        """Return the period of a handler that requests `requested` seconds."""
+        if requested <= 0:
+            return 0.0
+        if self.check_period == 0:
+            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": requested})
+            return 0.0
+        period = max(requested, MIN_RESYNC)
+        if period < self.check_period and started:
+            log.warning(
+                "handler is resynced less often than requested: the informer has already started",
+                extra={"wanted": requested, "period": self.check_period},
+            )
+            return self.check_period
+        self.check_period = min(self.check_period, period)
+        return period
+
+    def delivers_unchanged(self, period: float, resynced: float | None, running: float, now: float) -> bool:
+        """Return True if a handler is called for objects that a list found unchanged.
+
+        `resynced` is the time of its last resync, `running` the seconds since the informer's start. Until the first
+        check every handler is called, afterwards those that were due at the last check.
+        """
+        if self.check_period == 0 or running < self.check_period:
+            return True
+        since = running if resynced is None else now - resynced
+        return period > 0 and (since < self.check_period or since >= period)

@@ -190,6 +190,7 @@ class SharedInformer(Generic[T]):
         on_initial_add: OnAdd[T] | None = None,
         accept: Accept[T] | None = None,
         resync: float | None = None,
+        label: str = "",
     ) -> Registration[T]:
         """Call these functions for every change, in order, in a thread of the handler's own.
 
@@ -201,12 +202,12 @@ class SharedInformer(Generic[T]):
 
         A function that raises is called again for that object, after 1 s, 2 s and so on up to 5 min, until it returns
         or the object is gone; a later change is merged with the one that failed, and a deletion is dropped after about
-        an hour. Other objects do not wait for it.
+        an hour. Other objects do not wait for it. The `label` names the handler in logs and states.
 
         Raises:
             RuntimeError: the informer has stopped.
         """
-        handler = ResourceEventHandler(on_add, on_update, on_delete, on_initial_add)
+        handler = ResourceEventHandler(on_add, on_update, on_delete, on_initial_add, label=label)
         if self.is_stopped:
             raise RuntimeError(
                 f"handler {handler.name} was not added to shared informer because it has stopped already"

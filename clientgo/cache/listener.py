@@ -17,8 +17,9 @@ import msgspec
 
 from clientgo.backoff import Backoff
 from clientgo.cache.handlers import DeletedFinalStateUnknown, ResourceEventHandler, last_known
-from clientgo.cache.state import ObjectFailure, count_failure
+from clientgo.cache.state import ObjectFailure, count_dropped, count_failure
 from clientgo.clock import Clock
+from clientgo.internal.boundeddict import BoundedDict
 from clientgo.internal.callbacks import callback_failure
 from clientgo.log import Repeats, get_logger
 from clientgo.log.tracebacks import traceback_id
@@ -36,14 +37,14 @@ HANDLER_BACKOFF = Backoff(duration=1.0, factor=2.0, cap=300.0)
 DELETION_ATTEMPTS = 20
 """Calls for a deletion that raise, after which it is dropped, about an hour: deletions alone could grow without end."""
 
+SHOWN_DROPS = 20
+"""Dropped deletions of a handler that its failures still have, the newest."""
+
 TRACEBACK_PERIOD = 60.0
 """Seconds in which equal tracebacks of a handler are logged once, however many objects it fails for."""
 
 SLOW_SECONDS = 1.0
 """Seconds from which a call of a handler is logged as slow: a handler should only put a key into a queue."""
-
-MIN_RESYNC = 1.0
-"""Shortest resync period of a handler in seconds (client-go's)."""
 
 
 class Added(msgspec.Struct, Generic[T], frozen=True, gc=False):
@@ -112,6 +113,7 @@ class HandlerRetries(Generic[T]):
         self.next_due: float | None = None
         self._clock = clock
         self._failed: dict[ObjectName, _Failed[T]] = {}
+        self._dropped: BoundedDict[ObjectName, str] = BoundedDict(SHOWN_DROPS)
 
     def __len__(self) -> int:
         return len(self._failed)
@@ -119,9 +121,15 @@ class HandlerRetries(Generic[T]):
     def __contains__(self, key: ObjectName) -> bool:
         return key in self._failed
 
+    @property
+    def has_names(self) -> bool:
+        """True if some object has failed, and neither succeeded since nor was removed."""
+        return self.next_due is not None or bool(self._dropped)
+
     def failures(self) -> dict[ObjectName, str]:
-        """Return the error of each object that the handler fails for."""
-        return {key: failed.error for key, failed in list(self._failed.items())}
+        """Return the error of each object that the handler fails for, or has failed for until it was dropped."""
+        dropped = {key: f"gave up after {DELETION_ATTEMPTS} calls: {e}" for key, e in list(self._dropped.items())}
+        return {**dropped, **{key: failed.error for key, failed in list(self._failed.items())}}
 
     def merged(self, key: ObjectName, notification: Notification[T]) -> Notification[T]:
         """Return the notification, merged with the one of the object that failed, if any."""
@@ -134,6 +142,7 @@ class HandlerRetries(Generic[T]):
         attempts, base = (1, _base(notification)) if before is None else (before.attempts + 1, before.base)
         if isinstance(notification, Removed) and attempts >= DELETION_ATTEMPTS:
             del self._failed[key]
+            self._dropped[key] = error
             return None
         delay = HANDLER_BACKOFF.delay(attempts - 1)
         due = self._clock.now() + delay
@@ -144,6 +153,7 @@ class HandlerRetries(Generic[T]):
     def succeeded(self, key: ObjectName) -> None:
         """Remove the object."""
         self._failed.pop(key, None)
+        self._dropped.pop(key, None)
 
     def due(self) -> list[Notification[T]]:
         """Return the notifications whose retry is due; each is to be delivered now."""
@@ -212,9 +222,9 @@ class Listener(Generic[T]):
         return len(self._retries)
 
     def failures(self) -> Iterator[ObjectFailure]:
-        """Yield the objects that the handler raised for, and is called for again."""
+        """Yield the objects that the handler raised for, and is called for again or was dropped for."""
         for key, error in self._retries.failures().items():
-            yield ObjectFailure(f"handler {self.name}", key, error)
+            yield ObjectFailure(self._handler.label or f"handler {self.name}", key, error)
 
     def push(self, notification: Notification[T]) -> None:
         """Put a notification into the inbox; never blocks."""
@@ -293,7 +303,7 @@ class Listener(Generic[T]):
             began = ended
 
     def _deliver(self, notification: Notification[T]) -> bool:
-        key = _name_in(notification) if self._retries.next_due is not None else None
+        key = _name_in(notification) if self._retries.has_names else None
         if key is not None:
             notification = self._retries.merged(key, notification)
         try:
@@ -313,6 +323,7 @@ class Listener(Generic[T]):
         count_failure(self.kind, "handler")
         facts = {**self._about(key), "err": failure, "retry_in": delay}
         if delay is None:
+            count_dropped(self.kind)
             log.error("handler raised; the deletion is dropped", extra=facts)
         elif is_new:
             has_traceback = self._tracebacks.due(traceback_id(error)) is not None
@@ -351,45 +362,3 @@ def _name_in(notification: Notification[T]) -> ObjectName | None:
 
 Registration = Listener
 """Registration of a handler with an informer, as `add_event_handler` returns it (client-go's name)."""
-
-
-class ResyncPeriods:
-    """Resync check period of one informer in seconds, by client-go's rules; guarded by the informer's lock.
-
-    A handler's own period cannot be shorter than the check period. One requested before the start lowers the check
-    period; one requested later is raised to it. An informer with period 0 resyncs no handler.
-    """
-
-    def __init__(self, check_period: float) -> None:
-        self.check_period = max(check_period, 0.0)
-
-    def __repr__(self) -> str:
-        return f"<ResyncPeriods {self.check_period:g} s>"
-
-    def for_handler(self, requested: float, *, started: bool) -> float:
-        """Return the period of a handler that requests `requested` seconds."""
-        if requested <= 0:
-            return 0.0
-        if self.check_period == 0:
-            log.warning("handler is not resynced: the informer's resync is off", extra={"wanted": requested})
-            return 0.0
-        period = max(requested, MIN_RESYNC)
-        if period < self.check_period and started:
-            log.warning(
-                "handler is resynced less often than requested: the informer has already started",
-                extra={"wanted": requested, "period": self.check_period},
-            )
-            return self.check_period
-        self.check_period = min(self.check_period, period)
-        return period
-
-    def delivers_unchanged(self, period: float, resynced: float | None, running: float, now: float) -> bool:
-        """Return True if a handler is called for objects that a list found unchanged.
-
-        `resynced` is the time of its last resync, `running` the seconds since the informer's start. Until the first
-        check every handler is called, afterwards those that were due at the last check.
-        """
-        if self.check_period == 0 or running < self.check_period:
-            return True
-        since = running if resynced is None else now - resynced
-        return period > 0 and (since < self.check_period or since >= period)

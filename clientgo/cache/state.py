@@ -27,7 +27,7 @@ SHOWN_FAILURES = 20
 class ObjectFailure(msgspec.Struct, frozen=True, gc=False):
     """An object that a cache cannot handle as its program wants, and why.
 
-    `hook` is what failed: `decode`, `index NAME`, or `handler NAME`. Other objects are not affected.
+    `hook` is what failed: `decode`, `index NAME`, `handler NAME` or a handler's label. Other objects are not affected.
     """
 
     hook: str
@@ -40,6 +40,14 @@ def count_failure(kind: str, callback: str) -> None:
     labels = {"kind": kind, "callback": callback}
     safe_provider().counter(
         "informer_callback_failures_total", "Calls of index functions and handlers that failed for an object.", labels
+    ).inc()
+
+
+def count_dropped(kind: str) -> None:
+    """Count a deletion that a handler has failed for up to its last attempt."""
+    labels = {"kind": kind}
+    safe_provider().counter(
+        "informer_dropped_deletions_total", "Deletions that a handler failed for, up to its last attempt.", labels
     ).inc()
 
 

@@ -24,6 +24,7 @@ from clientgo.manager.controllers import Controller, release_name
 from clientgo.manager.options import ClusterOptions, Options
 from clientgo.manager.reconciler import Reconciler
 from clientgo.manager.runnables import CACHES, LEADER, ORDER, Runnable, RunnableGroup, function_of, stage_of
+from clientgo.manager.sources import Channel
 from clientgo.meta.scheme import Scheme
 from clientgo.record.broadcaster import shut_down
 from clientgo.rest.config import Config
@@ -267,10 +268,13 @@ class Manager:
             self._recording, clusters = False, self._clusters.copy()
         shut_down([each for cluster in clusters for each in cluster.events.end()], timeout=GRACE, clock=self.clock)
 
-    def _informers(self) -> list[SharedInformer[Any]]:
+    def _informers(self) -> list[SharedInformer[Any] | Channel[Any]]:
         with self._lock:
-            clusters = self._clusters.copy()
-        return [informer for cluster in clusters for informer in cluster.cache.informers()]
+            clusters, controllers = self._clusters.copy(), self._controllers.copy()
+        informers = [informer for cluster in clusters for informer in cluster.cache.informers()]
+        sources = {id(source): source for controller in controllers for source in controller.sources}
+        channels = [source for source in sources.values() if isinstance(source, Channel) and source.state().failing]
+        return [*informers, *channels]
 
     def _may_write(self) -> bool:
         return not self._closed and self._coordinator.may_write()

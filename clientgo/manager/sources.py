@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from clientgo.cache import SharedInformer
 from clientgo.cache.handlers import DeletedFinalStateUnknown, last_known
 from clientgo.cache.listener import HANDLER_BACKOFF
-from clientgo.cache.state import Synced, count_failure
+from clientgo.cache.state import SHOWN_FAILURES, InformerState, ObjectFailure, Synced, count_failure
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.errors import CallbackFailed
 from clientgo.internal.callbacks import run_callback
@@ -114,6 +114,8 @@ class EventHandler(Generic[T]):
 
     def __init__(self, to_requests: ToRequests[T], predicate: Predicate, enqueue: Enqueue) -> None:
         self._map = to_requests if isinstance(to_requests, MapFuncs) else MapFuncs.all_by(to_requests)
+        self.name = f"map function {_name_of(to_requests)}"
+        """Name of what fails if the map function or a predicate does."""
         self._predicate = predicate
         self._enqueue = enqueue
 
@@ -148,6 +150,11 @@ class EventHandler(Generic[T]):
         # All of them are checked first: a retry would add the others again.
         for request in dict.fromkeys([checked_request(mapped) for mapped in requests]):
             self._enqueue(request, priority)
+
+
+def _name_of(to_requests: object) -> str:
+    name = run_callback(getattr, to_requests, "__qualname__", None)
+    return name if isinstance(name, str) else type(to_requests).__name__
 
 
 def _is_unchanged(old: ApiObject, new: ApiObject) -> bool:
@@ -199,13 +206,7 @@ class KindSource(Generic[T]):
         cached = self.cache.kind_cache(self.kind)
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
         self._informer = cached.informer
-        return cached.informer.add_event_handler(
-            on_initial_add=handler.listed,
-            on_add=handler.created,
-            on_update=handler.updated,
-            on_delete=handler.deleted,
-            resync=cached.resync,
-        )
+        return _listen(cached.informer, handler, resync=cached.resync)
 
 
 class InformerSource(Generic[T]):
@@ -224,12 +225,18 @@ class InformerSource(Generic[T]):
     def start(self, enqueue: Enqueue, predicates: tuple[Predicate, ...], stop: threading.Event) -> Synced:
         """Add a handler to the informer."""
         handler = EventHandler(self._to_requests, And(*predicates, *self._predicates), enqueue)
-        return self._informer.add_event_handler(
-            on_initial_add=handler.listed,
-            on_add=handler.created,
-            on_update=handler.updated,
-            on_delete=handler.deleted,
-        )
+        return _listen(self._informer, handler)
+
+
+def _listen(informer: SharedInformer[T], handler: EventHandler[T], resync: float | None = None) -> Synced:
+    return informer.add_event_handler(
+        on_initial_add=handler.listed,
+        on_add=handler.created,
+        on_update=handler.updated,
+        on_delete=handler.deleted,
+        resync=resync,
+        label=handler.name,
+    )
 
 
 class Channel(Generic[T]):
@@ -261,6 +268,27 @@ class Channel(Generic[T]):
 
     def __str__(self) -> str:
         return f"channel source: {self._name}"
+
+    def state(self) -> InformerState:
+        """Return a snapshot with the objects whose map function or predicate fails, in the form of an informer's."""
+        with self._lock:
+            receivers = list(self._receivers)
+        failures = [failure for receiver in receivers for failure in receiver.failures()]
+        return InformerState(
+            name=str(self),
+            kind="",
+            synced=True,
+            objects=0,
+            resource_version="",
+            lists=0,
+            watches=0,
+            undecodable=0,
+            last_event=None,
+            watching_since=None,
+            last_error="",
+            failing=len(failures),
+            failures=tuple(failures[:SHOWN_FAILURES]),
+        )
 
     def send(self, obj: T) -> None:
         """Reconcile the names that `obj` maps to; never blocks."""
@@ -303,8 +331,13 @@ class _Receiver(Generic[T]):
         self._group = Group(stop=stop, clock=clock)
         self._lock = threading.Lock()
         # Guarded by _lock: the last event about each object that failed, and whether a thread retries them.
-        self._failed: dict[_EventKey, T] = {}
+        self._failed: dict[_EventKey, tuple[T, str]] = {}
         self._retrying = False
+
+    def failures(self) -> list[ObjectFailure]:
+        """Return the objects whose last event is to be handled again."""
+        with self._lock:
+            return [ObjectFailure(self._handler.name, name, error) for (_, name), (_, error) in self._failed.items()]
 
     def deliver(self, obj: T) -> None:
         """Enqueue the requests of an event, now or after a retry."""
@@ -315,13 +348,13 @@ class _Receiver(Generic[T]):
             self._retry_later(key, obj, error)
             return
         with self._lock:
-            if self._failed.get(key) is obj:
+            if self._failed.get(key, (None, ""))[0] is obj:
                 del self._failed[key]
                 self._retries.forget(key)
 
     def _retry_later(self, key: "_EventKey", obj: T, error: CallbackFailed) -> None:
         with self._lock:
-            self._failed[key] = obj
+            self._failed[key] = obj, str(error)
             start, self._retrying = not self._retrying, True
         delay = self._retries.add_rate_limited(key)
         kind, name = key[0].__name__, str(key[1])
@@ -339,7 +372,7 @@ class _Receiver(Generic[T]):
         while not self._clock.sleep(stop, HANDLER_BACKOFF.duration):
             while len(self._retries):
                 with self._retries.processing() as key:
-                    self.deliver(self._failed[key])
+                    self.deliver(self._failed[key][0])
             with self._lock:
                 if not self._failed:
                     self._retrying = False

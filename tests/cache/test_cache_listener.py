@@ -19,6 +19,7 @@ from clientgo.lifecycle import Group
 from clientgo.meta import ObjectName, object_name
 from clientgo.testing.clock import FakeClock
 from clientgo.testing.handler import RecordingHandler
+from clientgo.testing.metrics import recorded_metrics
 from clientgo.testing.source import FakeSource
 from tests.cache.scripted import Running, config_map
 
@@ -180,11 +181,34 @@ def test_deletion_whose_handler_always_raises_is_dropped_with_an_error(caplog: p
         calls += 1
         raise LookupError
 
+    with recorded_metrics() as metrics:
+        listener, _ = listener_of(ResourceEventHandler(on_delete=fail, label="map function owners"))
+        listener.push(Removed(config_map("a")))
+        deliver_all(listener)
+    assert calls == DELETION_ATTEMPTS
+    assert caplog.records[-1].msg == "handler raised; the deletion is dropped"
+    assert metrics["informer_dropped_deletions_total", "ConfigMap"].value == 1
+    [failure] = listener.failures()
+    assert (failure.hook, str(failure.name)) == ("map function owners", "ns/a")
+    assert failure.error.startswith("gave up after 20 calls: LookupError")
+    assert listener.failing == 0
+
+
+def test_dropped_deletion_is_forgotten_once_the_handler_succeeds_for_the_name() -> None:
+    calls = 0
+
+    def fail(_: object) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == DELETION_ATTEMPTS:
+            listener.push(Added(config_map("a"), initial=False))
+        raise LookupError
+
     listener, _ = listener_of(ResourceEventHandler(on_delete=fail))
     listener.push(Removed(config_map("a")))
     deliver_all(listener)
     assert calls == DELETION_ATTEMPTS
-    assert caplog.records[-1].msg == "handler raised; the deletion is dropped"
+    assert list(listener.failures()) == []
 
 
 class Copy:

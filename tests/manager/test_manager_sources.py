@@ -7,6 +7,7 @@ import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Node
+from clientgo.manager import ControllerBuilder
 from clientgo.manager.predicates import Funcs, Predicate
 from clientgo.manager.sources import Channel, EventHandler, MapFunc, MapFuncs, itself, owners_of
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference, object_name, replace
@@ -15,7 +16,7 @@ from clientgo.testing.eventually import eventually
 from clientgo.testing.metrics import recorded_metrics
 from clientgo.workqueue import LOW, NORMAL
 from controller.api.v1alpha1 import Foo
-from tests.manager.managed import new_foo
+from tests.manager.managed import fake, manager_of, new_foo, running
 
 A, B = ObjectName("ns", "a"), ObjectName("ns", "b")
 
@@ -199,6 +200,8 @@ def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
         assert "SystemExit: no connection" in caplog.text
         for sleeps, failures in ((1, 1), (2, 2), (3, 2)):  # due after 1 s, and 2 s later
             clock.wait_for_sleeps(sleeps)
+            state = channel.state()
+            assert (state.failing, [str(failure.name) for failure in state.failures]) == (1, ["ns/a"])
             assert metrics["informer_callback_failures_total", "Foo", "handler"].value == failures
             clock.step(1.0)
             if failures == 2:
@@ -206,6 +209,22 @@ def test_event_of_a_channel_that_fails_is_handled_again_with_backoff(
     eventually(lambda: requested.requests == [(B, NORMAL), (A, NORMAL)])
     eventually(lambda: not any(thread.name == "channel-retries" for thread in threading.enumerate()))
     assert other.requests == [(B, NORMAL)]
+    assert channel.state().failing == 0
+
+
+def test_failures_of_map_functions_are_shown_with_their_names() -> None:
+    requester, flaky = fake(new_foo("a")), Flaky("a", "b")
+    manager, channel = manager_of(requester), Channel[Foo](flaky, name="hooks")
+    builder = ControllerBuilder(manager).for_(ConfigMap).watches(Foo, flaky).watches_source(channel)
+    builder.complete(lambda _: None)
+    channel.send(new_foo("b"))
+    with running(manager):
+        states = eventually(
+            lambda: [informer.state() for informer in manager._diagnostics.informers if informer.state().failing],
+            lambda states: len(states) == 2,
+        )
+    failures = {(state.name, failure.hook, str(failure.name)) for state in states for failure in state.failures}
+    assert failures == {("foos", "map function Flaky", "ns/a"), ("channel source: hooks", "map function Flaky", "ns/b")}
 
 
 def test_stop_ends_the_retries_of_a_channel() -> None:
