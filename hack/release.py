@@ -6,6 +6,7 @@ is committed and tagged v0.2.0. Nothing leaves this machine: pushing the tag sta
 
 import argparse
 import datetime
+import os
 import re
 import subprocess
 import sys
@@ -93,6 +94,20 @@ def changes(root: Path, new: Version, date: datetime.date) -> dict[Path, str]:
     return result
 
 
+def upgrade_examples(root: Path) -> None:
+    """Upgrade the scaffolded projects in examples/ to the version in the tree, as their users would.
+
+    Raises:
+        ReleaseError: an upgrade failed; the message is its own.
+    """
+    for project in sorted(root.glob("examples/*/PROJECT")):
+        command = [sys.executable, "-m", "clientgo.cli", "upgrade"]
+        environment = {**os.environ, "PYTHONPATH": str(root)}
+        done = subprocess.run(command, cwd=project.parent, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ReleaseError(f"clientgo upgrade failed in {project.parent.relative_to(root)}: {done.stderr.strip()}")
+
+
 def release(text: str, root: Path, date: datetime.date) -> list[str]:
     """Write, commit and tag the release; return the files that changed.
 
@@ -106,20 +121,23 @@ def release(text: str, root: Path, date: datetime.date) -> list[str]:
     if git(root, "tag", "--list", tag):
         raise ReleaseError(f"the tag {tag} already exists: choose the next version")
     written = changes(root, new, date)
-    for path, content in written.items():
-        path.write_text(content, encoding="utf-8")
-    names = [str(path.relative_to(root)) for path in written]
-    git(root, "add", *names)
-    listed = git(root, "diff", "--cached", "--name-only").splitlines()
-    git(
-        root,
-        "commit",
-        "--quiet",
-        "--message",
-        f"Release {new}",
-        "--message",
-        "Versions and changelogs; see CHANGELOG.md.",
-    )
+    try:
+        for path, content in written.items():
+            path.write_text(content, encoding="utf-8")
+        upgrade_examples(root)
+        git(root, "add", "--all")
+        listed = git(root, "diff", "--cached", "--name-only").splitlines()
+        git(
+            root,
+            "commit",
+            "--quiet",
+            f"--message=Release {new}",
+            "--message=Versions and changelogs; see CHANGELOG.md.",
+        )
+    except ReleaseError:  # such as a hook that rejects the commit; the tree was clean before
+        git(root, "add", "--all")
+        git(root, "reset", "--quiet", "--hard")
+        raise
     git(root, "tag", "--annotate", tag, "--message", f"Release {new}")
     return listed
 

@@ -120,3 +120,25 @@ def test_changelog_without_changes_is_rejected_and_nothing_is_written(
         release("1.7.0", repository, DATE)
     assert git(repository, "status", "--porcelain") == ""
     assert git(repository, "tag") == ""
+
+
+def test_release_that_cannot_be_committed_changes_nothing(repository: Path) -> None:
+    hook = repository / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\necho not today >&2; exit 1\n")
+    hook.chmod(0o755)
+    with pytest.raises(ReleaseError, match="git commit failed: not today"):
+        release("1.7.0", repository, DATE)
+    assert git(repository, "status", "--porcelain") == ""
+    assert git(repository, "tag") == ""
+
+
+def test_scaffolded_examples_are_upgraded(repository: Path) -> None:
+    shutil.rmtree(repository / "clientgo")
+    shutil.copytree(ROOT / "clientgo", repository / "clientgo", ignore=shutil.ignore_patterns("__pycache__"))
+    (repository / ".gitignore").write_text("__pycache__/\n")
+    shutil.copytree(ROOT / "examples" / "home", repository / "examples" / "home")
+    commit(repository)
+    assert "examples/home/PROJECT" in release("1.7.0", repository, DATE)
+    assert "cliVersion: 1.7.0\n" in (repository / "examples" / "home" / "PROJECT").read_text()
+    assert "clientgo[olm]>=1.7.0\n" in (repository / "examples" / "home" / "requirements-dev.txt").read_text()
