@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         """Type of a list field: a tuple to readers; constructors accept lists, too (not `Sequence`: a str is one)."""
 
         def __get__(self, obj: object, owner: Any = None) -> tuple[T, ...]: ...
-        def __set__(self, obj: object, value: list[T] | tuple[T, ...]) -> None: ...
+        # A constructor's parameter has a default of the last type, as pyright sees it.
+        def __set__(self, obj: object, value: "list[T] | tuple[T, ...] | ListOf[T]") -> None: ...
 
 else:
 

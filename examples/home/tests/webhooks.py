@@ -1,6 +1,6 @@
 """Webhook server for tests."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from clientgo.envtest import Environment
@@ -11,7 +11,7 @@ from webhooks.server import register
 
 
 @contextmanager
-def served(environment: Environment) -> Iterator[None]:
+def served(environment: Environment) -> Generator[None]:
     """Serve all webhooks within the block, at the address that the test API server calls."""
     served_at = environment.webhooks
     assert served_at is not None, "there is a folder config/webhook"

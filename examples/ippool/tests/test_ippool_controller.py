@@ -66,4 +66,8 @@ def test_no_perturbation_changes_the_outcome(perturb: Callable[..., None]) -> No
     ]
     apart = change(pools[0], {"spec": {"cidr": "10.9.1.0/24"}})
     steps = [create(pools[0]), create(pools[1]), apart, delete(pools[1])]
-    perturb(lambda manager: manager.add_reconciler(IPPoolReconciler(manager)), steps)
+
+    def add(manager: Manager) -> None:
+        manager.add_reconciler(IPPoolReconciler(manager))
+
+    perturb(add, steps)

@@ -126,7 +126,7 @@ def test_changed_owned_object_is_reverted(redis: Watched) -> None:
     redis.admin.patch(typed.get(Service, name), {"spec": {"selector": {"app.kubernetes.io/instance": "other"}}})
 
     redis.wait(lambda: typed.get(StatefulSet, name).spec.replicas == 3)
-    redis.wait(lambda: typed.get(ConfigMap, name).data.keys() == {"redis.conf"})
+    redis.wait(lambda: set(typed.get(ConfigMap, name).data) == {"redis.conf"})
     redis.wait(lambda: typed.get(Service, name).spec.selector["app.kubernetes.io/instance"] == "changed")
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from clientgo.meta.declarations import admission_webhook
 from clientgo.webhook import AdmissionRequest, Warnings, WebhookServer, webhook_managed_by
-from clientgo.webhook.field import Path, invalid, raise_if_any
+from clientgo.webhook.field import Error, Path, invalid, raise_if_any
 
 from api.v1.cronjob_types import CronJob
 from controllers.schedule import Schedule
@@ -30,7 +30,8 @@ class CronJobValidator:
 
     def validate_create(self, obj: CronJob, request: AdmissionRequest, /) -> Warnings:
         """Validate a creation: the length of the name, which a schema cannot limit, and the schedule."""
-        errors = []
+        errors: list[Error] = []
+        upcoming = None
         name, schedule = obj.metadata.name, obj.spec.schedule
         if len(name) > LONGEST_NAME:
             errors.append(invalid(Path("metadata") / "name", name, f"must be no more than {LONGEST_NAME} characters"))

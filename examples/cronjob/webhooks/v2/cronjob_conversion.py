@@ -12,7 +12,7 @@ FIELDS = ("minute", "hour", "dayOfMonth", "month", "dayOfWeek")
 def to_hub(obj: v2.CronJob) -> v1.CronJob:
     """Convert to v1, the hub: the parts of the schedule become one text."""
     content = to_dict(obj)
-    schedule = content["spec"].get("schedule") or {}
+    schedule: dict[str, str] = content["spec"].get("schedule") or {}
     content["spec"]["schedule"] = " ".join(schedule.get(field, "*") for field in FIELDS)
     return from_dict(v1.CronJob, content)
 
