@@ -79,7 +79,7 @@ def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
 
 
 def differences(expected: Any, actual: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Any, Any]]:
-    """Yield each path at which two values differ, with both values; one that is absent is `ABSENT`."""
+    """Yield each path at which two values differ, with both values; see `text_of`."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
             yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key))
@@ -100,7 +100,7 @@ def diff_lines(expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any
             lines.append(f"+ {ref} is there, and should not be")
         else:
             for path, before, after in differences(expected[ref], actual[ref]):
-                lines.append(f"  {ref} {'.'.join(path)}: - {_text(before)} + {_text(after)}")
+                lines.append(f"  {ref} {'.'.join(path)}: - {text_of(before)} + {text_of(after)}")
     return lines
 
 
@@ -151,6 +151,7 @@ def _age(obj: Object) -> str:
     return str(obj["metadata"]["name"])
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Return a value of `differences` for people, at most 200 characters."""
     text = "absent" if value is _ABSENT else repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
 
-from clientgo.perturb.compare import Masks, diff_lines, differences, normalized
+from clientgo.perturb.compare import Masks, diff_lines, differences, normalized, text_of
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
@@ -63,7 +63,7 @@ def _outside(judged: Judged) -> Iterator[Violation]:
     for number, (expected, actual) in enumerate(zip(reference.outside, run.outside, strict=False)):
         if number not in run.blind and expected != actual:
             diff = differences(expected, actual)
-            lines = tuple(f"  {'.'.join(path)}: - {before!r} + {after!r}" for path, before, after in diff)
+            lines = tuple(f"  {'.'.join(path)}: - {text_of(before)} + {text_of(after)}" for path, before, after in diff)
             text = f"after step {number + 1} ({run.steps[number]}) the state outside the cluster differs"
             yield Violation("outside", f"{text}: {lines[0].strip()}", lines[:MAX_LINES])
             return

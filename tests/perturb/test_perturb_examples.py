@@ -1,5 +1,7 @@
 """The examples, perturbed."""
 
+from dataclasses import replace
+
 import pytest
 
 from clientgo.kubernetes.types.core_v1 import ConfigMap, Namespace
@@ -9,6 +11,7 @@ from clientgo.perturb.running import SMOKE_LIMIT
 from controller.api.v1alpha1 import Foo, FooSpec
 from examples.async_foo_manager import AsyncFooReconciler
 from examples.configmap_syncer import TO, ConfigMapSyncer
+from examples.database.scenarios import CLIENTGO, KOPF
 from examples.foo_manager import FooReconciler
 
 FOO = Foo(metadata=ObjectMeta(name="a", namespace="default"), spec=FooSpec(deployment_name="a", replicas=1))
@@ -38,6 +41,7 @@ SCENARIOS = [
         ],
         name="configmap_syncer",
     ),
+    replace(CLIENTGO, name="database"),
 ]
 
 
@@ -54,6 +58,16 @@ def test_example_with_coroutines_survives_some_plans_of_each_kind() -> None:
     results = run_scenario(scenario, PlanSelection(limit=SMOKE_LIMIT))
     assert [result.verdict for result in results.failed] == []
     assert len(results) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.e2e
+def test_kopf_original_of_the_database_example_does_not_survive_a_crash_between_its_writes() -> None:
+    pytest.importorskip("kopf", reason="kopf is not installed: pip install kopf")
+    selection = PlanSelection(plans=["reference", "crash-before:2"], steps=[1])
+    reference, crash = run_scenario(KOPF, selection)
+    assert (reference.verdict, crash.findings[0].oracle) == ("reference: ok", "final-state")
+    assert "- secrets default/shop is missing" in crash.findings[0].details
 
 
 @pytest.mark.slow

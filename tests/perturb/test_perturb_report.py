@@ -4,7 +4,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from clientgo.perturb import PerturbResults, change, create, delete, perturb
+from clientgo.perturb import PerturbResults, ScenarioRun, change, create, delete, perturb
+from clientgo.perturb.compare import Masks
+from clientgo.perturb.oracles import ORACLES, Judged
 from clientgo.perturb.page import page
 from clientgo.perturb.report import groups, junit, progress, summary
 from clientgo.perturb.shrink import shrunk
@@ -53,6 +55,12 @@ def test_page_is_one_file_with_a_picture_of_each_cause(failures: PerturbResults)
     assert "operator crashes before write 2 is sent" in html
     assert "<!--" not in html
     assert "<svg" in page(perturb(Correct, STEPS, plans=["reference"]))
+
+
+def test_what_is_lost_outside_is_absent() -> None:
+    runs = [ScenarioRun(["create greeting a"], outside=[state]) for state in ({"a": 1}, {})]
+    [finding] = ORACLES["outside"].check(Judged(runs[1], runs[0], Masks(), {}, is_blind=False))
+    assert str(finding).endswith("the state outside the cluster differs: a: - 1 + absent")
 
 
 def test_failure_is_shrunk_to_the_steps_that_it_needs(failures: PerturbResults) -> None:
