@@ -91,7 +91,7 @@ class DatabaseReconciler(
         return secret
 
     def keep(self, database: Database, account: Account) -> None:
-        """Create or change the database on the server, which nobody collects: only for an object that exists."""
+        """Create or change the database; it is not garbage-collected, so only for an object that still exists."""
         name = "_".join(object_name(database))
         stored = self.server.find(name)
         if stored == account or not self.client.still_exists(database):

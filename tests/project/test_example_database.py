@@ -1,5 +1,6 @@
 """The operator of the migration guide does what the handlers of its original do, and takes over their objects."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from examples.database.server import Account, DatabaseServer, ServerUnavailable
 from examples.database.with_clientgo import FINALIZER, INTERVAL, Database, DatabaseReconciler, DatabaseSpec
 
 ROOT = Path(__file__).parents[2]
-DEFINITION = ROOT / "examples" / "database" / "crd.yaml"
+EXAMPLE = ROOT / "examples" / "database"
+PAGE = (ROOT / "docs" / "migrating-from-kopf.md").read_text()
 NAME = ObjectName("default", "shop")
 AGAIN = Result(requeue_after=INTERVAL)
 
@@ -117,10 +119,23 @@ def test_deletion_drops_the_database_unless_it_is_to_be_retained(server: Databas
 def properties(definition: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties of spec and status, the parts that both have."""
     [version] = definition["spec"]["versions"]
-    parts = version["schema"]["openAPIV3Schema"]["properties"]
-    return {part: parts[part]["properties"] for part in ("spec", "status")}
+    schema = version["schema"]["openAPIV3Schema"]["properties"]
+    return {part: schema[part]["properties"] for part in ("spec", "status")}
 
 
 def test_types_describe_the_definition_of_the_original() -> None:
     [derived] = definitions_of(DatabaseReconciler, [])
-    assert properties(derived) == properties(yaml.safe_load(DEFINITION.read_text()))
+    assert properties(derived) == properties(yaml.safe_load((EXAMPLE / "crd.yaml").read_text()))
+
+
+@pytest.mark.parametrize("excerpt", re.findall(r"^ *```python\n(.*?)^ *```$", PAGE, re.MULTILINE | re.DOTALL))
+def test_guide_shows_the_code_of_the_example(excerpt: str) -> None:
+    assert excerpt in (EXAMPLE / "with_clientgo.py").read_text()
+
+
+def test_guide_counts_the_lines_of_both_programs() -> None:
+    original, successor = (
+        sum(len((EXAMPLE / name).read_text().splitlines()) for name in names)
+        for names in (("with_kopf.py", "crd.yaml"), ("with_clientgo.py",))
+    )
+    assert f"| lines, with the definition or types | {original} | {successor} |" in PAGE

@@ -93,7 +93,9 @@ def test_copies_of_a_deleted_source_are_deleted(client: FakeClient) -> None:
     assert copies(client) == {}
 
 
-@pytest.mark.parametrize("example", ["configmap_syncer.py", "certificates/expiry.py", "webapp/"])
+@pytest.mark.parametrize(
+    "example", ["configmap_syncer.py", "certificates/expiry.py", "database/with_clientgo.py", "webapp/"]
+)
 def test_line_count_in_the_list_of_examples_is_current(example: str) -> None:
     readme = (ROOT / "examples" / "README.md").read_text()
     [listed] = re.findall(rf"^\| `{example}` \| (\d+) \|", readme, re.MULTILINE)
