@@ -29,9 +29,22 @@ class DaemonSetController(RevisionedController):
 
     def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
         super()._changed(kind, key, old, new)
-        if key == NODES and (old is None or new is None or _placed_by(old) != _placed_by(new)):
+        if key == NODES and new is not None and (old is None or _placed_by(old) != _placed_by(new)):
             for obj in self._store.list(DAEMON_SETS):
-                self._schedule(*name_of(obj))
+                if self._reacts_to(obj, new):
+                    self._schedule(*name_of(obj))
+
+    def _reacts_to(self, obj: Object, node: Object) -> bool:
+        """Return whether a DaemonSet needs a pod on a node, must delete it, or may no longer count it as misscheduled.
+
+        As kube-controller-manager, which lets the status wait for the next sync if the pod stays. That of a deleted
+        node comes with the deletion of its pod.
+        """
+        template, name = self._template(obj), node["metadata"]["name"]
+        if not any(pod["spec"].get("nodeName") == name for pod in self._owned.by(obj, PODS)):
+            return self._runs_on(template, node, "NoSchedule")
+        is_misscheduled = (obj.get("status") or {}).get("numberMisscheduled")
+        return bool(is_misscheduled) or not self._runs_on(template, node, "NoExecute")
 
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if is_deleting(obj):

@@ -160,6 +160,8 @@ class NamespaceController(InternalController):
             self._store.put(NAMESPACES, changed)
 
     def _with_conditions(self, namespace: Object, termination: _Termination) -> Object:
+        if termination.pods_only:  # kube-controller-manager reports what remains once the pods are gone, which go first
+            termination = _Termination()
         kinds = [
             f"{plural}.{group} has {count} resource instances"
             for (group, plural), count in termination.remaining.items()

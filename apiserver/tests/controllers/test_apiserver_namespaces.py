@@ -150,7 +150,7 @@ def test_running_pods_end_gracefully_before_their_namespace_goes() -> None:
     server.delete()
     (pod,) = server.store.list(PODS, "team")
     assert pod["metadata"]["deletionGracePeriodSeconds"] == 30
-    assert "pods. has 1 resource" in server.conditions()["ContentRemaining"][2]
+    assert server.conditions()["ContentRemaining"][1] == "ContentRemoved"
     server.step(2)
     assert server.namespace is None
 
