@@ -81,9 +81,9 @@ def _range_errors(limits: dict[str, ParsedQuantity], default: ParsedQuantity, mo
     if step is not None:
         first = total((least, step))
         comparisons.append(("step", step, first, most, f"one step {first} is larger than capacity value: {most}"))
-    for field, shown, smaller, larger, reason in comparisons:
+    for field, quantity, smaller, larger, reason in comparisons:
         if smaller.value > larger.value:
-            yield invalid_value(field, str(shown), reason)
+            yield invalid_value(field, str(quantity), reason)
     if step is None or not step.value:
         return
     for each in (default, *(() if top is None else (top,))):
