@@ -222,6 +222,24 @@ SPECS.get(
     JSON + "\r\nAuthorization: Bearer " + "a." * 25_000,
 )
 
+# WebSockets.
+
+
+def _with_pod() -> Iterator[Request]:
+    meta = {"name": "files", "annotations": {"simulation.clientgo.dev/logs": "x"}}
+    yield post(PODS, {"metadata": meta, "spec": {"containers": [CONTAINER]}})
+    for _ in range(200):
+        yield "GET", f"{PODS}/files", b"", ""
+
+
+for _name in (
+    "an archive of 5,000 files in one message",
+    "an archive of 5,000 files is read",
+    "20,000 messages of one byte",
+    "16 MB that are echoed",
+):
+    SPECS.row(f"exec: {_name}", _with_pod, pods=True)
+
 # Workloads, which have pods.
 
 _TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [CONTAINER], "restartPolicy": "Always"}}
@@ -229,7 +247,7 @@ _ONCE = {"template": {"spec": {"containers": [CONTAINER], "restartPolicy": "Neve
 
 
 def _workload(name: str, path: str, spec: Any) -> None:
-    SPECS.only(f"pods: {name}", post(path, {"metadata": {"name": "w"}, "spec": spec}), pods=True)
+    SPECS.only(f"pods: {name}", post(path, {"metadata": {"name": f"w{len(SPECS)}"}, "spec": spec}), pods=True)
 
 
 _APPS, _BATCH = "/apis/apps/v1/namespaces/default", "/apis/batch/v1/namespaces/default"
@@ -251,19 +269,3 @@ _workload(
     {**_SELECTED, "serviceName": "s", "replicas": 2**31 - 1, "podManagementPolicy": "Parallel"},
 )
 _workload("a Deployment of 2,147,483,647 pods", f"{_APPS}/deployments", {**_SELECTED, "replicas": 2**31 - 1})
-
-
-def _with_pod() -> Iterator[Request]:
-    meta = {"name": "files", "annotations": {"simulation.clientgo.dev/logs": "x"}}
-    yield post(PODS, {"metadata": meta, "spec": {"containers": [CONTAINER]}})
-    for _ in range(200):
-        yield "GET", f"{PODS}/files", b"", ""
-
-
-for _name in (
-    "an archive of 5,000 files in one message",
-    "an archive of 5,000 files is read",
-    "20,000 messages of one byte",
-    "16 MB that are echoed",
-):
-    SPECS.row(f"exec: {_name}", _with_pod, pods=True)

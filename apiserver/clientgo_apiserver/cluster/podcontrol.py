@@ -25,7 +25,7 @@ FINISHED = ("Succeeded", "Failed")
 BATCH = 25
 """Replicas created or deleted in one turn of the event loop."""
 
-_MANY, _PAUSE_SECONDS = 1_000, 0.25
+_MANY, _PAUSE_SECONDS = 500, 0.001  # for each pod, because all are looked at
 _RETRY_SECONDS, _MAX_RETRY_SECONDS = 0.1, 60.0
 
 
@@ -94,7 +94,7 @@ class WorkloadController(InternalController):
         if count < _MANY:
             self._schedule(*name_of(obj))
         else:
-            self._again_at(self._state.clock.time() + _PAUSE_SECONDS, *name_of(obj))
+            self._again_at(self._state.clock.time() + count * _PAUSE_SECONDS, *name_of(obj))
 
     def _again_at(self, due: float | None, *names: str) -> None:
         """Sync again at that time, in seconds since the epoch, or earlier: each sync says anew when the next is due."""
@@ -121,9 +121,11 @@ class WorkloadController(InternalController):
         children, namespace = self._owned.by(obj, self._child), obj["metadata"]["namespace"]
         if is_deleting(obj):
             return children
-        claimed = [child for child in children if self._selects(obj, child)]
+        claimed = []
         for child in children:
-            if not self._selects(obj, child) and not is_deleting(child):
+            if self._selects(obj, child):
+                claimed.append(child)
+            elif not is_deleting(child):
                 uid = obj["metadata"]["uid"]
                 references = [owner for owner in child["metadata"]["ownerReferences"] if owner.get("uid") != uid]
                 self._set_owners(child, references)

@@ -137,6 +137,10 @@ async def _create(state: State, route: RequestInfo, request: HTTPRequest) -> HTT
 
 
 async def _review(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
+    return await run_step(request, 0, _reviewed, state, route, request)
+
+
+def _reviewed(state: State, route: RequestInfo, request: HTTPRequest) -> HTTPResponse:
     write = _write(state, request, route, "CreateOptions")
     obj = read_object(request.body, request.headers.get("content-type", ""), route.resource)
     obj = {**obj, "metadata": read_metadata(write, obj)}

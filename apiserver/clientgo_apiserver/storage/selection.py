@@ -147,7 +147,11 @@ def _requirements(value: Any) -> Iterator[Requirement]:
 
 def selects(selector: Any, labels: Mapping[str, str]) -> bool:
     """Return whether a LabelSelector object selects the labels."""
-    return all(each.matches(labels) for each in _requirements(selector))
+    if not isinstance(selector, dict):
+        return True
+    if any(labels.get(key) != text for key, text in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(each.matches(labels) for each in _requirements({**selector, "matchLabels": None}))
 
 
 def _is_name(term: FieldTerm) -> bool:
