@@ -302,6 +302,26 @@ def _nested(levels: int) -> Any:
     return {"items": [_nested(levels - 1) for _ in range(7)]} if levels else {"items": []}
 
 
+_row(
+    "JSON: 137,000 nested objects",
+    lambda: iter([_any_definition("nests"), custom("nests", _nested(6))]),
+)
+_row(
+    "patch: a label of an object of 1.4 MB",
+    lambda: iter(
+        [
+            _any_definition("larges"),
+            custom("larges", {"items": [{"a": "b" * 9} for _ in range(60_000)]}),
+            ("PATCH", f"{objects_of('larges')}/a", b'{"metadata":{"labels":{"a":"b"}}}', MERGE),
+        ]
+    ),
+)
+
+
+def _any_definition(plural: str) -> Request:
+    return definition(plural, {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+
+
 _ANY = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"]}
 _DEEP: Any = {"type": "object", "properties": {}}
 for _ in range(90):

@@ -82,7 +82,7 @@ async def create(state: State, write: Write, obj: Object, entries: list[Object] 
     await chain.validate(state, write, "CREATE", new, None)
     if is_versioned and not write.dry_run:  # the storage's check, which a dry run does not reach
         raise ApiFailure(500, "", "resourceVersion should not be set on objects to be created")
-    stored = await to_storage(resource, await run_step(request, 0, as_stored, write, new))
+    stored = await to_storage(resource, await run_step(request, 0, as_stored, write, new), request)
     response = None
     if write.dry_run or resource.converter:
         response = await from_storage(resource, await run_step(request, 0, in_order, stored))
@@ -128,14 +128,14 @@ async def update(state: State, write: Write, updated: Callable[[Object], Updated
         carried = metadata.carry_over(new["metadata"], entry.object["metadata"])
         new = {**new, "metadata": with_managed_fields(carried, entries)}
         new = strategy.begin_update(state.store, new, old)
-        new = strategy.prepare_for_update(write, new, old)
+        new = await run_step(request, size, strategy.prepare_for_update, write, new, old)
         causes = metadata.all_update_errors(resource, carried, entry.object["metadata"])
         causes += await run_rules(request, size, strategy.validate_update, write, new, old)
         if causes:
             raise await _invalid(write, write.name, causes)
         request.warnings += await run_step(request, size, strategy.warnings_on_update, write, new, old)
         await chain.validate(state, write, "UPDATE", new, old)
-        stored = await to_storage(resource, new)
+        stored = await to_storage(resource, new, request, size)
         response = await from_storage(resource, stored) if resource.converter is not None else None
         _check_time(state, write)
         outcome = await run_step(request, max(size, growth), _outcome, write, entry, stored, max(size, growth))

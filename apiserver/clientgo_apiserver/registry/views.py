@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from clientgo_apiserver.apiextensions.structural import apply_defaults, prune, whole_numbers
+from clientgo_apiserver.http.messages import HTTPRequest
+from clientgo_apiserver.http.steps import run_step
 from clientgo_apiserver.registry.decoding import decode, message_of
 from clientgo_apiserver.registry.defaults.types import complete
 from clientgo_apiserver.registry.gotypes import in_order
@@ -85,10 +87,13 @@ def in_stored_version(resource: Resource, api_version: str) -> Resource:
     return replace(resource, version=version, storage_version=version, schema=schema, converter=None)
 
 
-async def to_storage(resource: Resource, obj: Object) -> Object:
-    """Convert an object of this resource to its stored form, with the defaults of the stored version (500)."""
+async def to_storage(resource: Resource, obj: Object, request: HTTPRequest | None = None, size: int = 0) -> Object:
+    """Convert an object of this resource to its stored form, with the defaults of the stored version (500).
+
+    An object of `size` bytes, or from a large `request`, is read in a thread.
+    """
     if resource.custom:
-        obj = {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
+        obj = _with_whole_numbers(obj) if request is None else await run_step(request, size, _with_whole_numbers, obj)
     if as_stored(resource):
         return obj
     if resource.converter is not None:
@@ -96,6 +101,10 @@ async def to_storage(resource: Resource, obj: Object) -> Object:
         return _fitted(resource, obj)
     stored = _converted(resource, obj, resource.stored_version, 1)
     return _fitted(resource, stored) if resource.schemas else stored
+
+
+def _with_whole_numbers(obj: Object) -> Object:
+    return {field: child if field == "metadata" else whole_numbers(child) for field, child in obj.items()}
 
 
 async def from_storage(resource: Resource, obj: Object) -> Object:
