@@ -45,7 +45,8 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     `change` receives the current object, or `obj` if there is none, and returns the desired one. A missing object is
     created; otherwise a merge patch of the difference is sent. A status subresource has a patch of its own. Fields that
     `change` leaves alone keep the values that others set. But a merge patch replaces lists as a whole: if an item
-    changes, fields of the items that the class does not have are dropped. Nothing is sent if they are equal.
+    changes, fields of the items that the class does not have are dropped. Nothing is sent if they are equal, or differ
+    only in defaults that the server has added, as for `create_or_update`.
 
     Raises:
         ValueError: `change` returned an object with another name.
@@ -53,11 +54,18 @@ def create_or_patch(client: Client, obj: T, change: Callable[[T], T]) -> tuple[T
     """
     existing, desired = _existing_and_desired(client, obj, change)
     if existing is None:
-        return _with_status(client, client.create(desired), desired), OperationResult.CREATED
+        stored = client.create(desired)
+        _remember(client, desired, stored)
+        return _with_status(client, stored, desired), OperationResult.CREATED
     patch, status = difference(existing, desired)
     done = existing
-    if patch:
+    if patch and _is_stored(client, existing, desired, patch):
+        patch = {}
+    elif patch:
         done = client.patch(obj, patch)
+        _remember(client, desired, done)
+        if _is_same_version(done, existing):
+            patch = {}
     if status:
         done = client.patch_status(obj, status)
     return done, outcome_of(patch, status)
@@ -82,15 +90,17 @@ def create_or_update(client: Client, obj: T, change: Callable[[T], T]) -> tuple[
         _remember(client, desired, stored)
         return stored, OperationResult.CREATED
     patch, _ = difference(existing, desired)
-    is_same_metadata = _METADATA.isdisjoint(patch.get("metadata") or ())
-    if not patch or (is_same_metadata and _is_written(client, existing, desired)):
+    if not patch or _is_stored(client, existing, desired, patch):
         return existing, OperationResult.UNCHANGED
     stored = client.update(desired)
     _remember(client, desired, stored)
-    # A server that has nothing to change retains the version.
-    version = existing.metadata.resource_version
-    is_same = bool(version) and stored.metadata.resource_version == version
+    is_same = _is_same_version(stored, existing)
     return stored, OperationResult.UNCHANGED if is_same else OperationResult.UPDATED
+
+
+def _is_same_version(stored: ApiObject, existing: ApiObject) -> bool:
+    # A server that has nothing to change retains the version.
+    return stored.metadata.resource_version == existing.metadata.resource_version != ""
 
 
 def _remember(client: Client, desired: ApiObject, stored: ApiObject) -> None:
@@ -100,8 +110,10 @@ def _remember(client: Client, desired: ApiObject, stored: ApiObject) -> None:
         _written.setdefault(client, BoundedDict(MAX_WRITTEN))[key] = digest
 
 
-def _is_written(client: Client, existing: ApiObject, desired: ApiObject) -> bool:
-    """Return True if the object is as the server stored it for the desired state, except for its metadata."""
+def _is_stored(client: Client, existing: ApiObject, desired: ApiObject, patch: dict[str, Any]) -> bool:
+    """Return True if the object is as the server stored it for the desired state, except for metadata of its own."""
+    if not _METADATA.isdisjoint(patch.get("metadata") or ()):
+        return False
     key = (existing.metadata.uid, _digest(desired))
     with _lock:
         stored = _written[client].use(key) if client in _written else None

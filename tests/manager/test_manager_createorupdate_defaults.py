@@ -1,4 +1,4 @@
-"""Create-or-update of objects to which the server adds defaults."""
+"""Create-or-update and create-or-patch of objects to which the server adds defaults."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +18,7 @@ from clientgo.kubernetes.types.core_v1 import (
     ServiceSpec,
 )
 from clientgo.kubernetes.types.shared import LabelSelector
-from clientgo.manager import DirectClient, create_or_update
+from clientgo.manager import DirectClient, create_or_patch, create_or_update
 from clientgo.meta import ObjectMeta, replace
 from clientgo.rest import RESTClient
 from clientgo.rest.request import ForwardingRequester, Request
@@ -92,6 +92,19 @@ def test_second_call_with_an_unchanged_state_writes_nothing(requester: CountingR
     assert create_or_update(client, desired, with_spec(desired))[1] == "created"
     assert [create_or_update(client, desired, with_spec(desired))[1] for _ in range(3)] == ["unchanged"] * 3
     assert requester.writes == ["create"]
+
+
+def test_patches_are_sent_only_for_other_changes_than_defaults(requester: CountingRequester) -> None:
+    outcomes = []
+    for client in (DirectClient(requester), DirectClient(requester)):  # the second one after a restart
+        for containers in ((WEB,), (WEB,), (WEB, LOG), (WEB, LOG), (WEB,)):
+            desired = deployment("patched", *containers)
+            outcomes.append(create_or_patch(client, desired, with_spec(desired))[1].value)
+    assert outcomes == [
+        "created", "unchanged", "updated", "unchanged", "updated",
+        "unchanged", "unchanged", "updated", "unchanged", "updated",
+    ]  # fmt: skip
+    assert requester.writes == ["create", "patch", "patch", "patch", "patch", "patch"]
 
 
 def test_update_after_a_restart_changes_nothing_and_is_sent_once(requester: CountingRequester) -> None:
