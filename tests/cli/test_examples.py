@@ -3,8 +3,11 @@
 After a change of the scaffold, run CLIENTGO_UPDATE_GOLDEN=1 pytest tests/cli/test_examples.py and review the diff.
 """
 
+import json
 import os
 import re
+import shutil
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +23,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(180)]
 # Files written by the generators, and the records of the command.
 GENERATED = ("generated/", "config/crd/bases/", "config/webhook/manifests.yaml", ".clientgo/")
 
+
+STRICT = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT)]}
 
 FOO = Example(
     "foo-c9g",
@@ -174,6 +179,18 @@ def test_example_passes_its_own_checks(example: Example, tmp_path: Path, variabl
     run(project, variables, "kubectl", "kustomize", "config/default")
 
 
+@pytest.mark.slow
+@EXAMPLES
+def test_example_passes_basedpyright_in_strict_mode(
+    example: Example, tmp_path: Path, variables: Mapping[str, str]
+) -> None:
+    if shutil.which("basedpyright", path=variables["PATH"]) is None:
+        pytest.skip("basedpyright is not installed")
+    project = copy_project(example, tmp_path, variables)
+    (project / "pyrightconfig.json").write_text(json.dumps(STRICT))
+    run(project, variables, "basedpyright", "--level=error", f"--pythonpath={sys.executable}")
+
+
 @pytest.mark.requires("a real server")
 @EXAMPLES
 def test_example_tests_pass_twice_on_the_same_server(
@@ -227,6 +244,20 @@ def test_third_party_example_passes_its_checks(certificates: Path, variables: Ma
     run(certificates, variables, "ruff", "check", *ruff_config, "--ignore", "D1")
     run(certificates, variables, "ruff", "format", "--check", *ruff_config)
     run(certificates, variables, "python", "-m", "pytest", "-q")
+
+
+@pytest.mark.slow
+def test_examples_in_one_file_pass_basedpyright_in_strict_mode(
+    certificates: Path, variables: Mapping[str, str]
+) -> None:
+    if shutil.which("basedpyright", path=variables["PATH"]) is None:
+        pytest.skip("basedpyright is not installed")
+    for path in (ROOT / "examples").glob("*.py"):
+        shutil.copy(path, certificates)
+    for name in ("server.py", "with_clientgo.py", "scenarios.py"):
+        shutil.copy(ROOT / "examples" / "database" / name, certificates)
+    (certificates / "pyrightconfig.json").write_text(json.dumps(STRICT))
+    run(certificates, variables, "basedpyright", "--level=error", f"--pythonpath={sys.executable}")
 
 
 def test_third_party_example_runs_on_an_embedded_server_with_its_crd(
