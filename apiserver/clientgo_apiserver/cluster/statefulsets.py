@@ -41,14 +41,6 @@ class StatefulSetController(RevisionedController):
     }
     _unreported = ("AlreadyExists",)
 
-    def _changed(self, kind: str, key: Key, old: Object | None, new: Object | None) -> None:
-        super()._changed(kind, key, old, new)
-        if key == _CLAIMS and new is None:  # a new pod may wait for it
-            namespace, name = name_of(old or {})
-            for obj in self._store.list(STATEFUL_SETS, namespace):
-                if name.rpartition("-")[0].endswith(f"-{obj['metadata']['name']}"):
-                    self._schedule(*name_of(obj))
-
     def _reconcile(self, obj: Object, children: list[Object]) -> None:
         if is_deleting(obj):
             return
@@ -125,7 +117,10 @@ class StatefulSetController(RevisionedController):
         self._set_claim_owners(obj, self._create_pod(pod))
 
     def _has_earlier_claims(self, obj: Object, pod_name: str) -> bool:
-        """Return whether claims of a new pod are being deleted, or about to be with the pod's predecessor."""
+        """Return whether claims of a new pod are being deleted, or about to be with the pod's predecessor.
+
+        As in Kubernetes, the pod then waits for the next event of the StatefulSet or its pods: no claim causes a sync.
+        """
         claims = self._stored_claims(obj, pod_name)
         owners = [owner for claim in claims for owner in claim["metadata"].get("ownerReferences") or ()]
         return any(map(is_deleting, claims)) or any(owner["kind"] == "Pod" for owner in owners)
