@@ -126,7 +126,7 @@ class NodeSimulation(InternalController):
             self._disrupt(pod, ("DeletionByPodGC", "PodGC: node no longer exists"), grace=0)
             return
         taints = _no_execute(node)
-        self._show_readiness(pod, is_node_ready=readiness(node) == "True")
+        self._show_readiness(pod, is_reachable=readiness(node) != "Unknown")
         limits = []
         for taint in taints:
             matching = [each for each in pod["spec"].get("tolerations") or () if tolerates_taint(each, taint)]
@@ -149,12 +149,15 @@ class NodeSimulation(InternalController):
         if timer is not None:
             timer.cancel()
 
-    def _show_readiness(self, pod: Object, *, is_node_ready: bool) -> None:
-        """Make the pods of a node that is not ready unready, and ready again when it recovers."""
+    def _show_readiness(self, pod: Object, *, is_reachable: bool) -> None:
+        """Make the pods of an unreachable node unready, and ready again when it is back.
+
+        The pods of a node whose kubelet says that it is not ready keep their conditions, as on a cluster.
+        """
         conditions = conditions_of(pod)
         values = {item["type"]: item["status"] for item in conditions}
         gates = [gate["conditionType"] for gate in pod["spec"].get("readinessGates") or ()]
-        ready = str(is_node_ready and all(values.get(kind) == "True" for kind in ("ContainersReady", *gates)))
+        ready = str(is_reachable and all(values.get(kind) == "True" for kind in ("ContainersReady", *gates)))
         if values.get("Ready", ready) == ready:
             return
         changed = {"status": ready, "lastTransitionTime": self._now()}
