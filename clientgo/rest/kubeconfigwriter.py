@@ -8,11 +8,9 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clientgo.errors import ConfigError
 from clientgo.internal.files import PRIVATE, write_files
-from clientgo.meta.yamlio import to_yaml
+from clientgo.meta.yamlio import read_yaml, to_yaml
 
 NAME = "clientgo-embedded"
 """Name of the cluster, user and context in the file."""
@@ -64,9 +62,9 @@ def _check_ours(path: Path) -> None:
     if not path.exists() or path.stat().st_size == 0:
         return
     try:
-        existing = yaml.safe_load(path.read_text(encoding="utf-8"))
+        (existing,) = read_yaml(path.read_text(encoding="utf-8"))
         names = {item["name"] for item in existing["clusters"]}
-    except (yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
+    except (ValueError, TypeError, KeyError):
         names = set()
     if names != {NAME}:
         raise ConfigError(f"{path} contains another configuration: choose another file")

@@ -93,7 +93,7 @@ def test_invalid_config_is_reported_in_one_line(tmp_path: Path, capsys: Any, tex
 )
 def test_invalid_option_is_reported_with_its_output(tmp_path: Path, capsys: Any, output: str, expected: str) -> None:
     with pytest.raises(SystemExit):
-        run(tmp_path, f"outputs:\n- {{input-module: x, crd-dir: y}}\n- {output}")
+        run(tmp_path, f"outputs:\n- {{input-module: x, crd-dir: z}}\n- {output}")
     error = capsys.readouterr().err
     assert expected in error
     assert error.count("\n") == 1

@@ -20,14 +20,15 @@ import msgspec
 from clientgo.clock import SYSTEM_CLOCK
 from clientgo.errors import error_from_response
 from clientgo.meta.shallow_json import elements, members, names_alone
-from clientgo.meta.yamlio import MAX_DEPTH, MAX_VALUES, InvalidYAML, read_yaml
+from clientgo.meta.yamlio import MAX_DEPTH, MAX_VALUES, InvalidYAML, TooDeepYAML, TooLargeYAML, read_yaml
 from clientgo.rest.connections.http1 import IncompleteRead, ProtocolError, ReplyReader, TooLarge
 from clientgo.rest.request import RawEvent
 from clientgo.rest.retry import retry_for_response
 from clientgo.rest.watchstream import FrameSplitter, InvalidFrame
 from clientgo.serving.connection import Closed, Limits, ServingConnection
 from clientgo.serving.message import RejectedRequest
-from clientgo_apiserver.http.nesting import json_error, yaml_error
+from clientgo_apiserver.http.decode import parse_yaml
+from clientgo_apiserver.http.nesting import json_error
 from clientgo_apiserver.limits import MAX_DEPTH as SERVER_DEPTH
 from tests.fuzz.engine import Bug, Target
 from tests.fuzz.grammar import Grammar, repeated
@@ -314,11 +315,15 @@ def _yaml(rng: Random) -> bytes:
 def nested_yaml(data: bytes) -> str:
     """Read YAML within the limits of levels and values, or reject it, before it needs memory."""
     text = data.decode("utf-8", "replace")
-    server = yaml_error(data)
+    server = ""
+    try:
+        parse_yaml(data)
+    except ValueError as error:
+        server = str(error)
     try:
         documents = read_yaml(text)
     except InvalidYAML as error:
-        return sentence(error, data, InvalidYAML) + f" {bool(server)}"
+        return sentence(error, data, InvalidYAML, TooDeepYAML, TooLargeYAML) + f" {bool(server)}"
     if _depth(documents) > MAX_DEPTH + 2 or sum(1 for _ in _values(documents)) > MAX_VALUES:
         raise Bug(f"{_depth(documents)} levels")
     return f"{min(len(documents), 2)} documents {bool(server)}"

@@ -28,10 +28,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import yaml
-
 from clientgo.errors import ConfigError
 from clientgo.log import get_logger
+from clientgo.meta.yamlio import InvalidYAML, read_yaml
 from clientgo_apiserver.cluster.jqpaths import values_at
 from clientgo_apiserver.controllers.base import InternalController
 from clientgo_apiserver.internal import Internal
@@ -240,8 +239,8 @@ def render(template: str, obj: Mapping[str, Any], now: str) -> Any:
         return json.dumps(values[0] if values else None)
 
     try:
-        return yaml.safe_load(_EXPRESSION.sub(value, template))
-    except yaml.YAMLError as error:
+        return next(iter(read_yaml(_EXPRESSION.sub(value, template))), None)
+    except InvalidYAML as error:
         raise ValueError(f"template is not YAML: {error}") from error
 
 

@@ -41,13 +41,13 @@ def _addresses(pod: Object) -> dict[int, str]:
 
 
 def _loopback_addresses(document: object) -> dict[int, str]:
-    addresses = msgspec.convert(document, dict[int, str])
+    addresses = msgspec.convert(document, dict[str, str])  # a key of JSON is a string
     for address in addresses.values():
         host, _, port = address.rpartition(":")
         # Users who may create pods must not reach other machines through this one.
         if not ipaddress.ip_address(host.strip("[]")).is_loopback or not port.isdecimal():
             raise ValueError(f"{address!r} is not a loopback address with a port")
-    return addresses
+    return {int(port): address for port, address in addresses.items()}
 
 
 async def _run(targets: list[tuple[int, str]], channels: SocketChannels) -> None:

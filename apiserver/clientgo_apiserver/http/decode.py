@@ -8,13 +8,15 @@ from typing import Any
 import msgspec
 import yaml
 
+from clientgo.meta.yamlio import InvalidYAML, TooDeepYAML, TooLargeYAML, iterate_yaml
 from clientgo_apiserver.http.gojson import explain, json_type, summarize
 from clientgo_apiserver.http.largejson import decode_large
-from clientgo_apiserver.http.nesting import json_error, yaml_error
+from clientgo_apiserver.http.nesting import json_error
 from clientgo_apiserver.http.protobuf import MEDIA_TYPE as PROTOBUF
 from clientgo_apiserver.http.protobuf import decode, read_envelope
 from clientgo_apiserver.http.protobuf_table import find_message
 from clientgo_apiserver.http.status import ApiFailure, bad_request, invalid, invalid_value, unsupported_media_type
+from clientgo_apiserver.limits import MAX_DEPTH, MAX_NODES
 from clientgo_apiserver.resources import Object, Resource
 
 _JSON_TYPES = ("", "application/json")
@@ -44,7 +46,6 @@ _UNSERVED = {
 }
 # Integers too large for Go's float64 have at least this many digits; Python's have no limit.
 _MAY_OVERFLOW = re.compile(rb"[0-9]{309}")
-_SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def media_type(content_type: str) -> str:
@@ -110,26 +111,22 @@ def read_yaml(body: bytes, kind: str) -> Any:
 
 
 def parse_yaml(body: bytes) -> Any:
-    """Parse YAML; timestamps stay strings.
+    """Parse the first document of YAML.
 
     Raises:
         ValueError: the error in the words of Go's library.
     """
-    reason = yaml_error(body)
-    if reason:
-        raise ValueError(f"yaml: {reason}")
     try:
-        return next(yaml.load_all(body, Loader=_Loader), None)  # the first document  # nosec B506
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
-        raise ValueError(f"yaml: {_yaml_problem(error)}") from error
-
-
-def _yaml_problem(error: Exception) -> str:
-    """Return what is wrong with YAML, and on which line."""
-    if isinstance(error, yaml.reader.ReaderError):
-        return "control characters are not allowed"
-    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
-    return f"line {mark.line + 1}: {problem}" if problem and mark else str(error).splitlines()[0]
+        return next(iterate_yaml(body, max_depth=MAX_DEPTH, max_values=MAX_NODES), None)
+    except TooDeepYAML as error:
+        raise ValueError(f"yaml: exceeded max depth of {MAX_DEPTH}") from error
+    except TooLargeYAML as error:
+        raise ValueError("yaml: document contains excessive aliasing") from error
+    except InvalidYAML as error:
+        if isinstance(error.__cause__, yaml.reader.ReaderError):
+            raise ValueError("yaml: control characters are not allowed") from error
+        line = f"line {error.line}: " if isinstance(error.__cause__, yaml.YAMLError) else ""
+        raise ValueError(f"yaml: {line}{error}") from error
 
 
 def read_protobuf(body: bytes, expected: str, api_version: str) -> Object:
@@ -225,12 +222,3 @@ def _unrecognized(kind: str, reason: str, body: bytes) -> ApiFailure:
     if kind == "DeleteOptions":
         return bad_request(reason)
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {reason} ({summarize(body)})")
-
-
-class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]
-    """YAML with the types of JSON: timestamps and map keys are strings."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }

@@ -244,9 +244,14 @@ def test_a_body_over_the_limit_is_refused(kube: Kube) -> None:
 
 
 def test_a_yaml_body_is_read_as_json_would_be(kube: Kube) -> None:
-    body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata:\n  day: 2026-01-01\n"
-    built = kube.ok("POST", CONFIG_MAPS, body, "application/yaml")
-    assert built["data"] == {"day": "2026-01-01"}
+    body = b"kind: ConfigMap\napiVersion: v1\nmetadata:\n  name: c\ndata: {day: 2026-01-01, at: 22:22, 010: =, y: a}\n"
+    for sent in (
+        kube.ok("POST", CONFIG_MAPS, body, "application/yaml"),
+        kube.ok("PATCH", f"{CONFIG_MAPS}/d?fieldManager=m", body.replace(b"name: c", b"name: d"), APPLY),
+    ):
+        assert sent["data"] == {"day": "2026-01-01", "at": "22:22", "8": "=", "true": "a"}
+    refused = kube.refused(400, "POST", CONFIG_MAPS, body.replace(b"=", b".inf"), "application/yaml")
+    assert ".inf has no form in JSON" in refused["message"]
     status = kube.refused(400, "POST", CONFIG_MAPS, b"a: [", "application/yaml")
     assert "yaml: " in status["message"]
 
