@@ -1,11 +1,12 @@
 """Figures of coroutine functions: `python -m benchmarks.coroutines [OBJECTS]`.
 
 The sample controller as an `async def reconcile` beside the threaded one: seconds and CPU seconds from its start until
-each of the Foos has a Deployment and a status. And an asyncio program that applies as many objects at once: seconds,
-and how long its event loop was blocked, as the CPU time of one turn and as the delay of a timer.
+each of the Foos has a Deployment and a status. And an asyncio program that applies as many objects, at once and in
+batches: seconds, and how long its event loop was blocked, as the CPU time of one turn and as the delay of a timer.
 """
 
 import asyncio
+import gc
 import json
 import sys
 import time
@@ -29,6 +30,8 @@ from examples.async_foo_manager import AsyncFooReconciler
 from examples.foo_manager import FooReconciler
 
 RECONCILERS = {"def": FooReconciler, "async def": AsyncFooReconciler}
+
+BATCH = 100
 
 TICK = 0.001
 
@@ -65,20 +68,26 @@ def control(kind: str, kubeconfig: str, objects: int) -> dict[str, float]:
         return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu}
 
 
-async def apply(kubeconfig: str, objects: int) -> dict[str, float]:
-    """Apply ConfigMaps at once, and measure the loop meanwhile."""
+async def apply(kubeconfig: str, objects: int, batch: int) -> dict[str, float]:
+    """Apply ConfigMaps in batches, and measure the loop meanwhile."""
     config = replace(load_config(kubeconfig=kubeconfig), qps=-1)
     client = AsyncClient(DirectClient(RESTClient(config), field_manager="apply"))
-    maps = [
-        ConfigMap(metadata=ObjectMeta(name=f"map-{n}", namespace="default"), data={"n": f"{n}"}) for n in range(objects)
-    ]
-    await client.apply(maps[0])
+    await client.apply(config_map(0))
+    gc.collect()
+    gc.freeze()  # a full collection blocks the loop as long as the rest of the program has objects
     turns, began, cpu = Turns(), time.perf_counter(), time.process_time()
     watching = asyncio.create_task(turns.watch())
-    writes: list[Awaitable[ConfigMap]] = [client.apply(each) for each in maps]
-    await asyncio.gather(*writes)
+    for start in range(0, objects, batch):
+        maps = [config_map(number) for number in range(start, min(start + batch, objects))]
+        writes: list[Awaitable[ConfigMap]] = [client.apply(each) for each in maps]
+        await asyncio.gather(*writes)
     watching.cancel()
     return {"seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, **asdict(turns)}
+
+
+def config_map(number: int) -> ConfigMap:
+    """Return one of the objects that are applied."""
+    return ConfigMap(metadata=ObjectMeta(name=f"map-{number}", namespace="default"), data={"n": f"{number}"})
 
 
 def create_foos(cluster: Cluster, objects: int) -> None:
@@ -95,7 +104,7 @@ def create_foos(cluster: Cluster, objects: int) -> None:
 def main(objects: int) -> None:
     """Measure each program with a server of its own, in processes of their own; print the figures."""
     setting = Setting(quick=False, rounds=1, kubeconfig="", plain=True, tell=print)
-    for subject in (*RECONCILERS, "apply") * 3:
+    for subject in (*RECONCILERS, "at once", "batches") * 3:
         with cluster_for(setting) as cluster:
             if subject in RECONCILERS:
                 create_foos(cluster, objects)
@@ -106,9 +115,10 @@ def main(objects: int) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["apply", path, count]:
+        case [("at once" | "batches") as how, path, count]:
             setup(level="error")
-            print(json.dumps(asyncio.run(apply(path, int(count)))))
+            batch = BATCH if how == "batches" else int(count)
+            print(json.dumps(asyncio.run(apply(path, int(count), batch))))
         case [subject, path, count]:
             setup(level="error")
             print(json.dumps(control(subject, path, int(count))))

@@ -14,7 +14,7 @@ from clientgo.dynamic.applyset import PART_OF, ApplySet, Content
 from clientgo.dynamic.client import DynamicClient, DynamicClientset, dynamic_client
 from clientgo.dynamic.mapper import NoMatch, RestMapper
 from clientgo.dynamic.unstructured import Unstructured
-from clientgo.dynamic.waiting import wait_for
+from clientgo.dynamic.waiting import has_condition, wait_for
 from clientgo.errors import ClientGoError, ConfigError, NotFound
 from clientgo.meta.apply.serverside import LAST_APPLIED
 from clientgo.meta.codec import from_dict
@@ -203,11 +203,15 @@ class _Writer:
             before = client.get(name_of(content))
         except NotFound:
             before = None
+        if before is not None and not before.metadata.managed_fields and _sets_nothing(content):
+            # The server would write that all fields belong to nobody ("before-first-apply").
+            return ApplyResult.UNCHANGED, before, before
         after = client.apply(content, field_manager=self._field_manager, force=self._force, dry_run=self._dry_run)
         self._establish(after)
         if before is None:
             return ApplyResult.CREATED, None, after
-        is_same = _content(before) == _content(after)
+        is_unwritten = before.metadata.resource_version == after.metadata.resource_version and not self._dry_run
+        is_same = is_unwritten or _content(before) == _content(after)
         return ApplyResult.UNCHANGED if is_same else ApplyResult.CONFIGURED, before, after
 
     def created(self, client: DynamicClient, content: dict[str, Any]) -> _Effect:
@@ -226,7 +230,7 @@ class _Writer:
         return ApplyResult.DELETED, None, None
 
     def _establish(self, stored: Unstructured) -> None:
-        if stored.kind == _CRD and not self._dry_run:
+        if stored.kind == _CRD and not self._dry_run and not has_condition(stored, "Established"):
             wait_for(self._clientset, stored, condition="Established", timeout=ESTABLISHED_TIMEOUT)
 
     def _client_of(self, document: _Document) -> DynamicClient:
@@ -243,6 +247,11 @@ def _content(obj: Any) -> dict[str, Any]:
         content["metadata"].pop(key, None)
     content.pop("status", None)
     return content
+
+
+def _sets_nothing(content: Mapping[str, Any]) -> bool:
+    metadata = content.get("metadata") or {}
+    return content.keys() <= {"apiVersion", "kind", "metadata"} and metadata.keys() <= {"name", "namespace"}
 
 
 def _hide(before: dict[str, Any], after: dict[str, Any]) -> None:

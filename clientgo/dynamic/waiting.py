@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from clientgo.cache.watchtools import Interrupted, until
 from clientgo.clock import SYSTEM_CLOCK, Clock
 from clientgo.dynamic.client import dynamic_client
+from clientgo.dynamic.unstructured import Unstructured
 from clientgo.errors import ApiError, ClientGoError, ConnectionFailed, NotFound
 from clientgo.log import get_logger
 from clientgo.meta import jsonpath
@@ -193,5 +194,5 @@ def has_condition(obj: ApiObject, expected: str) -> bool:
 
 
 def _conditions(obj: ApiObject) -> list[Mapping[str, Any]]:
-    status = to_dict(obj).get("status")
+    status = obj.get("status") if isinstance(obj, Unstructured) else to_dict(obj).get("status")
     return list(status.get("conditions") or ()) if isinstance(status, Mapping) else []

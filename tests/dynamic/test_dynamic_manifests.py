@@ -54,6 +54,31 @@ def test_objects_are_applied_in_order_and_the_second_time_unchanged(clientset: D
         assert results([*outcomes]) == ["unchanged", "configured", "unchanged"]
 
 
+BARE = """
+{apiVersion: v1, kind: Namespace, metadata: {name: bare}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: bare}}
+"""
+
+
+def test_object_that_sets_no_field_is_not_written_again(clientset: DynamicClientset) -> None:
+    secrets = clientset.resource(GroupVersionResource("", "v1", "secrets"), "bare")
+    apply_yaml(clientset, BARE, field_manager="test")
+    written = secrets.get("s")
+    for dry_run in (True, False):
+        outcomes = apply_yaml(clientset, BARE, field_manager="test", dry_run=dry_run)
+        assert results([*outcomes]) == ["unchanged", "unchanged"]
+    assert secrets.get("s") == written
+
+
+def test_object_that_sets_no_field_any_more_is_written(clientset: DynamicClientset) -> None:
+    labelled = BARE.replace("namespace: bare}", "namespace: bare, labels: {a: b}}")
+    apply_yaml(clientset, labelled, field_manager="test")
+    outcomes = apply_yaml(clientset, BARE, field_manager="test")
+    assert results([*outcomes]) == ["unchanged", "configured"]
+    assert clientset.resource(GroupVersionResource("", "v1", "secrets"), "bare").get("s").metadata.labels == {}
+
+
 def test_objects_are_deleted_in_reverse_order(clientset: DynamicClientset) -> None:
     apply_yaml(clientset, TEXT, field_manager="test")
     assert [item.name for item in delete_yaml(clientset, TEXT)] == ["b", "a", "later"]
