@@ -167,9 +167,10 @@ def main() -> int:
     """Write the page, or with --check return 1 if it is out of date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
-    if parser.parse_args().check:
-        return 0 if PAGE.read_text(encoding="utf-8") == page() else 1
-    PAGE.write_text(page(), encoding="utf-8")
+    if not parser.parse_args().check:
+        PAGE.write_text(page(), encoding="utf-8")
+    elif PAGE.read_text(encoding="utf-8") != page():
+        parser.exit(1, "docs/reference.md is out of date: run make reference-page\n")
     return 0
 
 
