@@ -1,15 +1,18 @@
 """Comparison of states of different runs, without what differs between two runs of the same scenario anyway.
 
 Uids, versions and times of the server never count. Everything else that differs between the learning runs, whose times,
-versions and generated names are different ones, is masked: `Masks` lists it by resource and path.
+versions and generated names are different ones, is masked: `Masks` lists it by resource and path. Of masked times, the
+clock's are comparable all the same in runs that begin at the same time: an older one is a lost update.
 """
 
+import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from clientgo.perturb.state import ClusterState, Object, ObjectRef
+from clientgo.perturb.state import SOON, ClusterState, Object, ObjectRef
 
 FieldPath = tuple[str, ...]
 """Keys of an object from its top; `*` stands for any key or item of a list."""
@@ -19,6 +22,21 @@ _TIMES = frozenset(("lastTransitionTime", "lastUpdateTime", "lastProbeTime", "la
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ABSENT = object()
 _MASKED = "(masked)"
+
+Differs = Callable[[Any, Any], bool]
+"""Comparison of an expected and an actual value that is not a dict or a list."""
+
+
+class MaskedValue(str):
+    """Text that stands for any value that differs in the learning runs; `value` is the one of this run."""
+
+    value: Any
+
+    def __new__(cls, value: Any) -> "MaskedValue":
+        """Return the text with a value."""
+        text = super().__new__(cls, _MASKED)
+        text.value = value
+        return text
 
 
 class Masks:
@@ -38,6 +56,7 @@ class Masks:
                 self.fields.add((resource, tuple(path.split("."))))
             else:
                 self.resources.add(resource)
+        self.ignored = frozenset(self.fields)
 
     def __repr__(self) -> str:
         return f"<Masks {len(self.fields)} fields, {len(self.names)} names>"
@@ -78,19 +97,31 @@ def normalized(state: ClusterState, masks: Masks) -> dict[ObjectRef, Any]:
     }
 
 
-def differences(expected: Any, actual: Any, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Any, Any]]:
+def differences(
+    expected: Any, actual: Any, path: FieldPath = (), differs: Differs = operator.ne
+) -> Iterator[tuple[FieldPath, Any, Any]]:
     """Yield each path at which two values differ, with both values; see `text_of`."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         for key in sorted(expected.keys() | actual.keys()):
-            yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key))
+            yield from differences(expected.get(key, _ABSENT), actual.get(key, _ABSENT), (*path, key), differs)
     elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         for index, pair in enumerate(zip(expected, actual, strict=True)):
-            yield from differences(*pair, (*path, str(index)))
-    elif expected != actual:
+            yield from differences(*pair, (*path, str(index)), differs)
+    elif differs(expected, actual):
         yield path, expected, actual
 
 
-def diff_lines(expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any]) -> list[str]:
+def differs_or_is_older(expected: Any, actual: Any) -> bool:
+    """Return whether two values differ, or are masked times, of which the actual one is older."""
+    if not isinstance(expected, MaskedValue) or not isinstance(actual, MaskedValue):
+        return bool(expected != actual)
+    before, after = _time(expected.value), _time(actual.value)
+    return before is not None and after is not None and (before - after).total_seconds() > SOON
+
+
+def diff_lines(
+    expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any], differs: Differs = operator.ne
+) -> list[str]:
     """Return the differences of two normalized states as lines: `-` expected, `+` actual."""
     lines = []
     for ref in sorted(expected.keys() | actual.keys()):
@@ -99,13 +130,13 @@ def diff_lines(expected: Mapping[ObjectRef, Any], actual: Mapping[ObjectRef, Any
         elif ref not in expected:
             lines.append(f"+ {ref} is there, and should not be")
         else:
-            for path, before, after in differences(expected[ref], actual[ref]):
+            for path, before, after in differences(expected[ref], actual[ref], differs=differs):
                 lines.append(f"  {ref} {'.'.join(path)}: - {text_of(before)} + {text_of(after)}")
     return lines
 
 
 def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: Masks) -> Any:
-    paths = [path for masked, path in masks.fields if masked == resource]
+    paths = {path: (masked, path) in masks.ignored for masked, path in masks.fields if masked == resource}
     generation = obj["metadata"].get("generation")
     metadata = {key: value for key, value in obj["metadata"].items() if key not in _SERVER_FIELDS}
     if "deletionTimestamp" in metadata:
@@ -113,9 +144,12 @@ def _normal_object(resource: str, obj: Object, texts: Mapping[str, str], masks: 
     return _normal({**obj, "metadata": metadata}, (), texts, paths, generation)
 
 
-def _normal(value: Any, path: FieldPath, texts: Mapping[str, str], masks: list[FieldPath], generation: Any) -> Any:
-    if any(_matches(mask, path) for mask in masks):
-        return _MASKED
+def _normal(
+    value: Any, path: FieldPath, texts: Mapping[str, str], masks: Mapping[FieldPath, bool], generation: Any
+) -> Any:
+    matching = [is_ignored for mask, is_ignored in masks.items() if _matches(mask, path)]
+    if matching:
+        return _MASKED if any(matching) else MaskedValue(value)
     if isinstance(value, dict):
         result = {}
         for key, member in value.items():
@@ -151,7 +185,17 @@ def _age(obj: Object) -> str:
     return str(obj["metadata"]["name"])
 
 
+def _time(value: Any) -> datetime | None:
+    """Return the time that a text is (RFC 3339), or None."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) and "T" in value else None
+    except ValueError:
+        return None
+    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
 def text_of(value: Any) -> str:
     """Return a value of `differences` for people, at most 200 characters."""
+    value = value.value if isinstance(value, MaskedValue) else value
     text = "absent" if value is _ABSENT else repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"

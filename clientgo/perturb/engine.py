@@ -26,13 +26,14 @@ from clientgo.perturb.transitions import judge_transition
 from clientgo.perturb.world import World
 
 _BLINDING = frozenset(("stale", "unobserved", "late", "down"))
+_DELAYING = _BLINDING | {"leader-paused", "leader-running", TRANSITION}
 
 
 class Invariant(Protocol):
     """Property that the user requires of the state at every revision, or at rest only."""
 
     def __call__(self, state: ClusterState, /) -> object:
-        """Return None or True if it holds, else False or a text; or raise AssertionError."""
+        """Return None or True if it holds, else False or a text; or raise any exception."""
 
 
 class Outside(Protocol):
@@ -174,7 +175,8 @@ class Engine:
             reference = run  # with others than those of the scenario
         else:
             run = reference if plan == REFERENCE else self.run(plan)
-        judged = Judged(run, reference, self.masks, scenario.allow, plan.kind in _BLINDING)
+        is_prompt = plan.kind not in _DELAYING and not isinstance(scenario.setup, OperatorCommand)
+        judged = Judged(run, reference, self.masks, scenario.allow, plan.kind in _BLINDING, is_prompt)
         violations = [*([] if TRANSITION in scenario.off else violations), *judge(judged, scenario.off)]
         return PlanResult(plan, tuple(violations), run, SYSTEM_CLOCK.now() - began)
 
@@ -246,17 +248,22 @@ class Engine:
                 world.perturbation.release(world)  # the operator holds the step up, such as by a finalizer
                 world.drive()
                 step.act(user)
-        except AssertionError as error:
-            run.failure = f"step {world.step + 1} ({step.name}) failed: {error}"
+        except Exception as error:  # noqa: BLE001  # of the user's function
+            kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+            run.failure = f"step {world.step + 1} ({step.name}) failed: {kind}{error}"
         return not run.failure
 
     def _rest(self, world: World, run: ScenarioRun) -> None:
         run.states.append(world.state)
         run.revisions.append(world.server.revision)
+        when = f"at rest after step {world.step + 1}"
         if self.scenario.outside is not None:
-            run.outside.append(self.scenario.outside.state())
+            try:
+                run.outside.append(self.scenario.outside.state())
+            except Exception as error:  # noqa: BLE001  # of the user's fake
+                run.failure = f"the state outside cannot be read {when}: {type(error).__name__}: {error}"
         for invariant in self.scenario.at_rest:
-            _ask(invariant, world.state, run, f"at rest after step {world.step + 1}")
+            _ask(invariant, world.state, run, when)
 
     def _check(self, run: ScenarioRun, world: World, change: ObjectChange) -> None:
         for invariant in self.scenario.invariants:
@@ -274,13 +281,15 @@ def _program(scenario: Scenario) -> PerturbedProgram:
 
 
 def _ask(invariant: Invariant, state: ClusterState, run: ScenarioRun, when: str) -> None:
+    name, outcome = getattr(invariant, "__name__", "invariant"), None
     try:
         outcome = invariant(state)
     except AssertionError as error:
         outcome = str(error) or "an assertion failed"
+    except Exception as error:  # noqa: BLE001  # of the user's function
+        outcome = f"it raised {type(error).__name__}: {error}"
     if outcome is None or outcome is True:
         return
-    name = getattr(invariant, "__name__", "invariant")
     text = f"{name} does not hold {when}{f': {outcome}' if isinstance(outcome, str) else ''}"
     if not any(finding.text.startswith(f"{name} ") for finding in run.violations):
         run.violations.append(Violation("invariant", text))

@@ -4,13 +4,14 @@ An oracle compares a perturbed run with the reference, or judges a run by itself
 too. `ORACLES` is the table.
 """
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import Any
 
-from clientgo.perturb.compare import Masks, diff_lines, differences, normalized, text_of
+from clientgo.perturb.compare import Masks, diff_lines, differences, differs_or_is_older, normalized, text_of
 from clientgo.perturb.record import ScenarioRun, Violation
 from clientgo.perturb.state import SOON, ClusterState, Object, ObjectChange, ObjectRef, is_deleting, owner_uids
 
@@ -35,6 +36,8 @@ class Judged:
     """Objects of a resource that may exist at a time; by default as many as in the reference."""
     is_blind: bool
     """True if the plan shows the operator old states, on which it may base a status."""
+    is_prompt: bool = False
+    """True if the run begins at the time of the reference, and delays the operator by no more than retries."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,11 @@ class Oracle:
 
 def _final_state(judged: Judged) -> Iterator[Violation]:
     run, reference = judged.run, judged.reference
+    differs = differs_or_is_older if judged.is_prompt else operator.ne
     for number, (expected, actual) in enumerate(zip(reference.states, run.states, strict=False)):
         if number in run.blind:
             continue
-        lines = diff_lines(normalized(expected, judged.masks), normalized(actual, judged.masks))
+        lines = diff_lines(normalized(expected, judged.masks), normalized(actual, judged.masks), differs)
         if lines:
             text = f"after step {number + 1} ({run.steps[number]}) the state differs: {lines[0].strip()}"
             yield Violation("final-state", text, tuple(lines[:MAX_LINES]))

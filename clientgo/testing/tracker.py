@@ -84,8 +84,11 @@ class Tracker:
             return
         plain: Object = msgspec.json.decode(encode_value(obj)) if isinstance(obj, Mapping) else to_dict(obj)
         gvr = self._resource_of(obj, plain)
+        named = _named(plain, str((plain.get("metadata") or {}).get("namespace", "")))
+        if self.lifecycle and not named["metadata"].get("generation") and self.has_status(named):
+            named = _with_meta(named, generation=1)
         with self._changed:
-            self._put(gvr, _named(plain, str((plain.get("metadata") or {}).get("namespace", ""))))
+            self._put(gvr, named)
 
     def get(self, gvr: GroupVersionResource, namespace: str, name: str) -> Object:
         """Return the object of that namespace and name.
@@ -333,7 +336,7 @@ def _name_of(obj: Object) -> Name:
     return obj["metadata"].get("namespace", ""), obj["metadata"].get("name", "")
 
 
-def _with_meta(obj: Object, **changes: str) -> Object:
+def _with_meta(obj: Object, **changes: object) -> Object:
     return {**obj, "metadata": {**obj["metadata"], **changes}}
 
 

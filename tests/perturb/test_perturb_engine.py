@@ -1,5 +1,7 @@
 """Perturbations of controllers in this process: correct ones pass every plan, broken ones fail some."""
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -7,8 +9,8 @@ import pytest
 from clientgo.errors import ConfigError
 from clientgo.kubernetes.types.core_v1 import ConfigMap
 from clientgo.manager import Manager, Reconciler, Result
-from clientgo.meta import ObjectMeta, meta_for, replace
-from clientgo.perturb import ClusterState, PerturbResults, advance, change, create, delete, perturb
+from clientgo.meta import ObjectMeta, api_type, meta_for, object_name, replace
+from clientgo.perturb import ClusterState, PerturbResults, ScenarioUser, advance, call, change, create, delete, perturb
 from tests.perturb.greetings import (
     Correct,
     GeneratesNames,
@@ -67,6 +69,46 @@ def test_invariants_are_checked_at_every_revision() -> None:
     assert finding.text.startswith("no_goodbye does not hold at revision")
 
 
+def broken_invariant(state: ClusterState) -> bool:
+    return bool(state.all("secrets")[0])
+
+
+def broken_step(_: ScenarioUser) -> None:
+    raise KeyError("b")
+
+
+class BrokenOutside:
+    """Fake whose state cannot be read."""
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+    def state(self) -> object:
+        raise LookupError("no account")
+
+
+@pytest.mark.parametrize(
+    ("options", "verdict"),
+    [
+        (
+            {"at_rest": [broken_invariant]},
+            "invariant: broken_invariant does not hold at rest after step 1: it raised IndexError",
+        ),
+        (
+            {"invariants": [broken_invariant]},
+            "invariant: broken_invariant does not hold at revision 16, when greetings.greetings.example.com default/a "
+            "was ADDED: it raised IndexError",
+        ),
+        ({"steps": [*STEPS, call(broken_step)]}, "scenario: step 4 (broken_step) failed: KeyError: 'b'"),
+        ({"outside": BrokenOutside()}, "scenario: the state outside cannot be read at rest after step 1: LookupError"),
+    ],
+    ids=["at-rest", "at-each-revision", "step", "outside"],
+)
+def test_exception_of_the_users_code_is_a_finding_of_the_plan(options: dict[str, Any], verdict: str) -> None:
+    [result] = perturb(Correct, **{"steps": STEPS, "plans": ["reference"], **options})
+    assert result.verdict.startswith(f"reference: {verdict}")
+
+
 def test_function_adds_controllers_to_the_manager() -> None:
     perturb(lambda manager: manager.add_reconciler(Correct), STEPS, crds=[Greeting], plans=["reference"]).check()
 
@@ -121,3 +163,58 @@ def test_schedule_longer_than_a_step_runs_while_time_passes() -> None:
     results.check()
     assert len(results.results[0].run.states[1].all("configmaps")) >= 10
     assert "down:2" not in {str(result.plan) for result in results}
+
+
+@dataclass(frozen=True)
+class TimedStatus:
+    at: datetime | None = None
+
+
+@api_type(group="greetings.example.com", version="v1")
+@dataclass(frozen=True)
+class Timed:
+    metadata: ObjectMeta = ObjectMeta()
+    status: TimedStatus = TimedStatus()
+
+
+class Punctual(Reconciler[Timed], owns=[ConfigMap], name="punctual"):
+    """Creates a ConfigMap a minute, and then writes its time into the status."""
+
+    def __init__(self, manager: Manager) -> None:
+        super().__init__(manager.client)
+        self.clock = manager.clock
+
+    def reconcile(self, timed: Timed) -> Result:
+        now = self.clock.time()
+        due = datetime.fromtimestamp(now // 60 * 60, UTC)
+        config = ConfigMap(metadata=meta_for(timed, f"minute-{int(now) // 60}"))
+        if self.client.find(ConfigMap, object_name(config)) is None or self.repairs(timed, due):
+            self.client.apply(config, owner=timed)
+            self.client.update_status(replace(timed, status=TimedStatus(due)))
+        return Result(requeue_after=60 - now % 60)
+
+    def repairs(self, timed: Timed, due: datetime) -> bool:
+        return timed.status.at != due
+
+
+class LosesTimes(Punctual, name="loses-times"):
+    """Writes the time only after it has created the ConfigMap itself."""
+
+    def repairs(self, timed: Timed, due: datetime) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(("cls", "failing"), [(Punctual, 0), (LosesTimes, 2)], ids=["repairs", "loses"])
+def test_time_older_than_that_of_the_reference_is_a_lost_write(cls: type[Punctual], failing: int) -> None:
+    timed = Timed(metadata=ObjectMeta(name="a", namespace="default"))
+    results = perturb(
+        lambda manager: manager.add_reconciler(cls(manager)),
+        [create(timed), advance(185)],
+        settle=30,
+        only=["crash-stored", "error-500"],
+        crds=[Timed],
+    )
+    assert any("status.at" in line for line in results.masks.lines())
+    texts = [str(result.findings[0]) for result in results.failed]
+    assert len(texts) >= failing if failing else not texts
+    assert all("a status.at: - '2023-11-14T22:1" in text for text in texts)

@@ -71,6 +71,14 @@ def test_objects_have_a_uid_and_a_version_and_stale_writes_conflict() -> None:
         client.create(replace(second, metadata=replace(second.metadata, name="copy")))
 
 
+def test_seeded_objects_have_the_generation_of_created_ones() -> None:
+    client = FakeClient(foo(), foo("b", generation=7), Node(metadata=ObjectMeta(name="n")))
+    assert client.get(Foo, A).metadata.generation == FakeClient().create(foo()).metadata.generation == 1
+    assert client.get(Foo, ObjectName("ns", "b")).metadata.generation == 7
+    config = ConfigMap(metadata=ObjectMeta(name="a", namespace="ns"))
+    assert FakeClient(config).get(ConfigMap, A).metadata.generation == 0
+
+
 def test_status_of_a_kind_that_no_given_object_has_is_a_subresource() -> None:
     client = FakeClient()
     built = client.create(replace(foo(), status=FooStatus(available_replicas=9)))
